@@ -1,7 +1,7 @@
 -- embed.lua: writes embedded.c: the Lua modules, strategies and templates as C strings.
 --
 -- Run by the Makefile: lua5.4 csrc/embed.lua [--source] FILE... > embedded.c
--- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
+-- Names inside: "lua/skillrt/run/turn.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- What a plain run loads (csrc/started.txt, written by `make started`) is compiled here, with its line numbers:
 -- loading it takes an eighth of the time of parsing it. All other modules travel as text without comments and
 -- blanks, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the

@@ -13,7 +13,7 @@ struct embedded_group {
 extern const struct embedded_group embedded_groups[];
 
 struct embedded_file {
-  const char *name; /* "lua/skillrt/run/policy.lua"; NULL ends the table */
+  const char *name; /* "lua/skillrt/run/turn.lua"; NULL ends the table */
   const char *text; /* NUL-terminated; a module's is compiled (see embed.lua): load with "bt".
                        NULL: it lies in a group */
   size_t size;      /* bytes without the NUL */

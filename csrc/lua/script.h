@@ -1,6 +1,6 @@
 /* script.h: a policy whose answers come from Lua.
  *
- * Wraps a Lua table (lua/skillrt/run/policy.lua) as a struct policy. Every question runs in a
+ * Wraps a Lua table (lua/skillrt/run/turn.lua) as a struct policy. Every question runs in a
  * protected call on a thread of its own, so a Lua error, also one of memory, never crosses
  * into the engine. Made by bind_run.c. */
 #ifndef SKILLRT_LUA_SCRIPT_H

@@ -107,12 +107,12 @@ describe("embedding", function()
   end)
 
   it("compiles modules with their names and lines, and leaves strategies as text", function()
-    local files = { ["lua/skillrt/run/policy.lua"] = "local M = {}\nerror 'here'\nreturn M\n", ["strategies/s.lua"] = "return {}\n" }
-    local chunk = assert(load(embedded(files, "lua/skillrt/run/policy.lua"):sub(1, -2), "=?", "b"))
+    local files = { ["lua/skillrt/run/turn.lua"] = "local M = {}\nerror 'here'\nreturn M\n", ["strategies/s.lua"] = "return {}\n" }
+    local chunk = assert(load(embedded(files, "lua/skillrt/run/turn.lua"):sub(1, -2), "=?", "b"))
     local _, message = pcall(chunk)
-    assert.equal("skillrt/run/policy.lua:2: here", message)
+    assert.equal("skillrt/run/turn.lua:2: here", message)
     assert.equal("return {}\n\0", embedded(files, "strategies/s.lua"))
-    assert.equal(files["lua/skillrt/run/policy.lua"] .. "\0", embedded(files, "lua/skillrt/run/policy.lua", "--source"))
+    assert.equal(files["lua/skillrt/run/turn.lua"] .. "\0", embedded(files, "lua/skillrt/run/turn.lua", "--source"))
   end)
 
   it("stops the build at a syntax error, naming file and line", function()

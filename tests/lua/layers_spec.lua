@@ -69,8 +69,8 @@ describe("the floors", function()
   end)
 
   it("refuse a Lua module that requires upwards, sees the core, or stands nowhere", function()
-    refused("lua/skillrt/mode/sequential.lua", 'local p = require "skillrt.run.policy"',
-      "lua/skillrt/mode/sequential.lua:1: skillrt.mode.sequential must not require upwards: skillrt.run.policy")
+    refused("lua/skillrt/mode/sequential.lua", 'local p = require "skillrt.run.turn"',
+      "lua/skillrt/mode/sequential.lua:1: skillrt.mode.sequential must not require upwards: skillrt.run.turn")
     refused("lua/skillrt/expr/init.lua", "-- head\nlocal c = require('skillrt.core')",
       "lua/skillrt/expr/init.lua:2: skillrt.expr must not see skillrt.core: only base, run, report and the doors do")
     refused("lua/skillrt/nowhere.lua", 'require("skillrt.expr")',

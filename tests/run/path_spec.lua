@@ -1,7 +1,7 @@
 -- path_spec.lua: the path of one step of a command agent through the modules: how many of them a reader of it meets, and
 -- how often it comes back to one that it had left. Fewer are better; docs/architecture.md tells the path.
 local R = require "tests.support.runs"
-local policy_of = require "skillrt.run.policy"
+local policy_of = require "skillrt.run.turn"
 
 -- At most so many; both only go down.
 local ENTERED <const>, RETURNS <const> = 60, 212

@@ -192,7 +192,7 @@ end
 
 ---@class skillrt.Hosted  an open run; one that is back in its books is known by its folder
 ---@field run userdata        the core's
----@field policy skillrt.Policy
+---@field turn skillrt.Turn
 ---@field work_dir string     absolute
 
 ---@param options table  the fields of struct skillrt_options
@@ -204,18 +204,18 @@ function M.open(options)
   if not settings then
     return nil, problem
   end
-  local run, report, policy = (options.resume and take_up or begin)(options, settings)
+  local run, report, turn = (options.resume and take_up or begin)(options, settings)
   if not run then
-    return nil, report --[[@as string]], policy --[[@as string]]
+    return nil, report --[[@as string]], turn --[[@as string]]
   end
-  return { run = run, policy = policy, work_dir = policy.run.store.place }
+  return { run = run, turn = turn, work_dir = turn.run.store.place }
 end
 
 ---When a run that has paused to wait goes on by itself.
 ---@param hosted skillrt.Hosted
 ---@return integer|nil utc  ms
 function M.due(hosted)
-  return hosted.policy.books.due
+  return hosted.turn.books.due
 end
 
 -- What is known of a run, open or not.
@@ -223,13 +223,13 @@ local function books_of(hosted)
   if type(hosted) == "string" then
     return (assert(look.books(hosted)))
   end
-  return hosted.policy.books
+  return hosted.turn.books
 end
 
 ---@param hosted skillrt.Hosted|string
 ---@return string  more about why it stopped
 function M.message(hosted)
-  local trouble = type(hosted) == "table" and hosted.policy.trouble
+  local trouble = type(hosted) == "table" and hosted.turn.trouble
   return books_of(hosted).message or trouble or ""
 end
 
@@ -255,16 +255,16 @@ local function hand_over(hosted, kind, entry)
   if type(hosted) == "string" then
     return store.at(hosted):put(entry, true)
   end
-  local run, policy = hosted.run, hosted.policy
+  local run, turn = hosted.run, hosted.turn
   if run:status() == "" then
     local ok, message, code = run:event(kind, assert(json.encode(entry)))
-    if ok or code ~= "stopped" or policy.run.keeps_nothing then
+    if ok or code ~= "stopped" or turn.run.keeps_nothing then
       return ok, message
     end
-  elseif policy.run.keeps_nothing then
-    return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(policy.books.run_id)
+  elseif turn.run.keeps_nothing then
+    return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(turn.books.run_id)
   end
-  local name, why = policy.run.store:put(entry)
+  local name, why = turn.run.store:put(entry)
   return name and true, why or "lies"
 end
 

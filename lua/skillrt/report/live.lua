@@ -4,7 +4,7 @@
 -- The cursor rests at the first of those few lines, so that a frame never has to know where it
 -- is: it writes the new lines there, then what changed of the block, then goes back up. One
 -- write a frame, nothing is cleared first, so nothing flickers; after a resize all is drawn
--- anew. A watcher as in policy.lua. Made by report/watch.lua.
+-- anew. A watcher as in turn.lua. Made by report/watch.lua.
 
 local core = require("skillrt.core")
 local lines = require("skillrt.report.lines")

@@ -1,7 +1,7 @@
 -- report/plain.lua: a run as plain lines on standard output; quietly, only what went wrong.
 --
 -- Lines are made when a record is made and written when it is durable: nothing is told that a
--- crash could take back, but that a step began. A watcher as in policy.lua.
+-- crash could take back, but that a step began. A watcher as in turn.lua.
 -- Made by report/watch.lua.
 
 local opened = require("skillrt.report.opened")

@@ -2,7 +2,7 @@
 -- dependencies, optional ones where there are some, each file once; and what of a session is kept for the next run.
 --
 -- What was loaded is recorded with versions and digests; a run that goes on reads nothing again. Knows files and the
--- policy. Called by policy.lua, subs.lua and `skillrt context`.
+-- turn. Called by turn.lua, subs.lua and `skillrt context`.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -186,13 +186,13 @@ local function handed(references, context, rows, values)
 end
 
 ---A run begins, or a sub-run: its contexts are loaded and recorded.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param skill skillrt.Skill
 ---@param sub string?        the scope of a sub-run
 ---@param from table?        its caller's: { references, context }
-function M.load(policy, skill, sub, from)
-  local session = policy.books.session
-  local folders = { global = skill.dir, project = policy.books.cwd or policy.run.input_dir }
+function M.load(turn, skill, sub, from)
+  local session = turn.books.session
+  local folders = { global = skill.dir, project = turn.books.cwd or turn.run.input_dir }
   local rows, values, problem = json.array({}), {}, nil
   if skill.contexts then
     rows, values, problem = M.read(skill, folders, session and M.session_file(session))
@@ -201,18 +201,18 @@ function M.load(policy, skill, sub, from)
     handed(from.references, from.context, rows, values)
   end
   if rows[1] or problem then
-    assert(policy:emit({ t = "contexts", sub = sub, list = rows, values = values, failed = problem }))
+    assert(turn:emit({ t = "contexts", sub = sub, list = rows, values = values, failed = problem }))
   end
 end
 
 ---A run stops, or a sub-run is over: what it changed of the session is kept for the next that names it. What another
 ---run has changed since is not overwritten: then what this one has is put aside.
----@param policy skillrt.Policy  the run's
+---@param turn skillrt.Turn  the run's
 ---@param run skillrt.Run        the one that stops
 ---@return string? problem
 ---@return table<string, string|false>? digests  of what was kept, by name
-function M.keep(policy, run)
-  local session, context = policy.books.session, run.books.state.root.context
+function M.keep(turn, run)
+  local session, context = turn.books.session, run.books.state.root.context
   local path = session and M.session_file(session)
   if not path then
     return nil
@@ -232,14 +232,14 @@ function M.keep(policy, run)
   end
   files.make_folders(files.dirname(path))
   for file, values in pairs({ [path] = next(digests) ~= nil and all or nil,
-    [path .. "." .. policy.books.run_id] = next(apart) ~= nil and apart or nil }) do
+    [path .. "." .. turn.books.run_id] = next(apart) ~= nil and apart or nil }) do
     local ok, message = files.write(file, assert(json.encode(values, { sorted = true, indent = 2 })) .. "\n")
     problem = not ok and message or problem
   end
   if next(apart) ~= nil then
     problem = problem or path .. ": another run changed it meanwhile"
     problem = ("%s; what this run has of %s is in %s.%s"):format(problem,
-      table.concat(names.sorted(apart), ", "), path, policy.books.run_id)
+      table.concat(names.sorted(apart), ", "), path, turn.books.run_id)
   end
   return problem, next(digests) ~= nil and digests or nil
 end

@@ -2,7 +2,7 @@
 -- `method`, an answer an `id` alone; whatever else is said is a notice. An id has a key, by which the core finds who
 -- waits for its answer.
 --
--- Pure. Called by run/policy.lua for each message that comes, and by run/call/ for those that leave.
+-- Pure. Called by run/turn.lua for each message that comes, and by run/call/ for those that leave.
 
 local json = require("skillrt.base.json")
 

@@ -2,7 +2,7 @@
 -- and what a person's answers do.
 --
 -- One mechanism for all questions: each is in the books until it is answered (books/asked.lua); which values
--- answer it says question.lua, how it is shown report/question.lua. Called by policy.lua and resume.lua.
+-- answer it says question.lua, how it is shown report/question.lua. Called by turn.lua and resume.lua.
 
 local asked = require("skillrt.run.books.asked")
 local fatal = require("skillrt.base.fatal")
@@ -31,8 +31,8 @@ end
 
 -- The skill's own choices, one for each call: a function is given the list and gives one word for all, or
 -- a list of words.
-local function choices(policy, list)
-  local choice = policy.run.skill.on_indoubt
+local function choices(turn, list)
+  local choice = turn.run.skill.on_indoubt
   if type(choice) ~= "function" then
     return choice
   end
@@ -46,7 +46,7 @@ local function choices(policy, list)
   local ok, said = pcall(choice, told)
   if not ok then
     fatal.pass_on(said)
-    policy.journal:note("on_indoubt failed: " .. names.show(said), list[1].step.number)
+    turn.journal:note("on_indoubt failed: " .. names.show(said), list[1].step.number)
     return "ask"
   end
   return said
@@ -64,20 +64,20 @@ local function remove(list, call)
 end
 
 ---Asks the skill about calls it was not asked about yet.
----@param policy skillrt.Policy
-function M.decide(policy)
-  local calls = policy.calls
+---@param turn skillrt.Turn
+function M.decide(turn)
+  local calls = turn.calls
   local new = calls.undecided
   calls.undecided = {}
   if #new == 0 then
     return
   end
-  local said = choices(policy, new)
+  local said = choices(turn, new)
   for i, call in ipairs(new) do
     local choice = type(said) == "table" and said[i] or said or "ask"
     if not CHOICES[choice] then
       local text = 'on_indoubt gave %s; it must give "retry", "skip", "fail" or "ask"'
-      policy.journal:note(text:format(names.show(choice)), call.step.number)
+      turn.journal:note(text:format(names.show(choice)), call.step.number)
       choice = "ask"
     end
     if choice ~= "ask" then
@@ -122,18 +122,18 @@ local function of_doubts(calls)
 end
 
 -- A few characters that no other question of this run has, for those who answer late.
-local function nonce(policy)
-  return policy.run.core.uuid():sub(1, 8)
+local function nonce(turn)
+  return turn.run.core.uuid():sub(1, 8)
 end
 
 ---Asks a person about calls in doubt that nobody was asked about yet: about each, and once about all that the same
 ---interruption left behind.
----@param policy skillrt.Policy
-function M.ask_about_doubts(policy)
+---@param turn skillrt.Turn
+function M.ask_about_doubts(turn)
   local groups, together = {}, {}
-  for _, call in ipairs(policy.calls.doubts) do
+  for _, call in ipairs(turn.calls.doubts) do
     local open = call:open()
-    if not (open.asked and asked.of(policy.books, open.asked)) then
+    if not (open.asked and asked.of(turn.books, open.asked)) then
       local group = call.interrupted and together[call.doubt]
       if not group then
         group = {}
@@ -149,14 +149,14 @@ function M.ask_about_doubts(policy)
       also = also or {}
       also[i - 1] = { step = group[i].step.number, c = group[i].place }
     end
-    assert(policy:emit({ t = "ask", q = (policy.books.asked or 0) + 1, step = first.step.number, c = first.place,
-      also = also, question = of_doubts(group), nonce = nonce(policy) }))
+    assert(turn:emit({ t = "ask", q = (turn.books.asked or 0) + 1, step = first.step.number, c = first.place,
+      also = also, question = of_doubts(group), nonce = nonce(turn) }))
   end
 end
 
 -- A person decided about a call in doubt.
-local function decided(policy, one, at, value)
-  local calls, step = policy.calls, policy.books.steps[at.step]
+local function decided(turn, one, at, value)
+  local calls, step = turn.calls, turn.books.steps[at.step]
   local call = step and step.execution and step.execution.calls[at.c]
   if step then
     soft_deadline.answered(calls, step, one.at)
@@ -168,11 +168,11 @@ local function decided(policy, one, at, value)
 end
 
 ---Asks what a mode wants to know before it chooses; what is asked already stays.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param question table
 ---@param sub skillrt.Sub|nil  whose mode it is; nil: the run's own
-function M.ask_for_mode(policy, question, sub)
-  local books = policy.books
+function M.ask_for_mode(turn, question, sub)
+  local books = turn.books
   local choice = (sub and sub.run.books or books).choice
   local open = choice and asked.of(books, choice)
   local function told(one)
@@ -180,7 +180,7 @@ function M.ask_for_mode(policy, question, sub)
   end
   if not open or told(open.question) ~= told(question) then
     local q = (books.asked or 0) + 1
-    assert(policy:emit({ t = "ask", q = q, sub = sub and sub.id, question = question, nonce = nonce(policy) }))
+    assert(turn:emit({ t = "ask", q = q, sub = sub and sub.id, question = question, nonce = nonce(turn) }))
   end
 end
 
@@ -245,16 +245,16 @@ function M.find(books, answer)
 end
 
 ---A person's answer: recorded, and done what it says.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param answer table  as above, and arrival: its id, where it has one
 ---@return boolean|nil taken
 ---@return string? message
-function M.take(policy, answer)
-  local one, why = M.find(policy.books, answer)
+function M.take(turn, answer)
+  local one, why = M.find(turn.books, answer)
   if not one then
     return nil, why
   end
-  local step, calls = one.step and policy.books.steps[one.step], policy.calls
+  local step, calls = one.step and turn.books.steps[one.step], turn.calls
   local call = step and step.execution and step.execution.calls[one.c]
   if call and call.kind == "ask" then
     call.ways.answered(calls, call, answer)
@@ -263,16 +263,16 @@ function M.take(policy, answer)
   elseif one.t == "call" then
     return nil, ("question %d cannot be answered now: its step is not under way"):format(one.q)
   end
-  assert(policy:emit({ t = "answer", q = one.q, value = answer.value, sub = one.sub, step = one.step, c = one.c,
+  assert(turn:emit({ t = "answer", q = one.q, value = answer.value, sub = one.sub, step = one.step, c = one.c,
     also = one.also, arrival = answer.arrival }))
-  local sub = one.sub and policy.subs and policy.subs.by_id[one.sub]
+  local sub = one.sub and turn.subs and turn.subs.by_id[one.sub]
   if sub then
     sub:touch() -- it may choose now
   end
   if one.step then
-    decided(policy, one, one, answer.value)
+    decided(turn, one, one, answer.value)
     for _, at in ipairs(one.also or {}) do
-      decided(policy, one, at, answer.value)
+      decided(turn, one, at, answer.value)
     end
   end
   return true

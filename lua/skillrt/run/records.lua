@@ -2,7 +2,7 @@
 -- it failed error-report.md, in the language that the skill's `records` names.
 --
 -- Views of the journal, written when the run is over or its time is up, and never before. They link to nothing, as the
--- companion documents of the protocol are no part of a run (R192). Called by policy.lua, and by the command report.
+-- companion documents of the protocol are no part of a run (R192). Called by turn.lua, and by the command report.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -212,11 +212,11 @@ function M.write(store, lang)
 end
 
 ---A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result.
----@param policy skillrt.Policy
-function M.leave(policy)
-  if leaves(policy.books.status, policy.books.reason) and not policy.run.keeps_nothing and not policy.has_left then
-    local ok, message = M.write(policy.run.store, policy.skill.records)
-    policy.has_left, policy.trouble = ok ~= false, message
+---@param turn skillrt.Turn
+function M.leave(turn)
+  if leaves(turn.books.status, turn.books.reason) and not turn.run.keeps_nothing and not turn.has_left then
+    local ok, message = M.write(turn.run.store, turn.skill.records)
+    turn.has_left, turn.trouble = ok ~= false, message
   end
 end
 

@@ -1,7 +1,7 @@
 -- run/resume.lua: what a run does first when it goes on: checks, a person's answers and edits.
 --
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
--- Knows the policy and its books, no files. Called by policy.lua.
+-- Knows the turn and its books, no files. Called by turn.lua.
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
@@ -65,35 +65,35 @@ local function is_declared(skill, failed)
 end
 
 -- What is added must be a limit there is, and in its unit.
-local function check_add(policy)
-  local known, limit = limits_of.of_skill(policy.run.skill), policy.books.limit
+local function check_add(turn)
+  local known, limit = limits_of.of_skill(turn.run.skill), turn.books.limit
   if limit and limit:find("^sub/") then -- of a sub-run that which the run ended at
-    known[limit] = limits_of.ended_by(policy.books.reason)
+    known[limit] = limits_of.ended_by(turn.books.reason)
   end
-  for _, full in ipairs(names.sorted(policy.session.add or {})) do
-    local row, amount = known[full], policy.session.add[full]
+  for _, full in ipairs(names.sorted(turn.session.add or {})) do
+    local row, amount = known[full], turn.session.add[full]
     if not row then
-      refuse("invalid", "%s: this run has no limit %s%s", policy.run.store.place, names.show(full),
+      refuse("invalid", "%s: this run has no limit %s%s", turn.run.store.place, names.show(full),
         names.suggest(full, known))
     elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
       or (row.type ~= "seconds" and row.type ~= "amount" and not math.tointeger(amount)) then
       local what = (row.type == "seconds" or row.type == "amount") and "a number" or "a whole number"
-      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", policy.run.store.place, full, what,
+      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", turn.run.store.place, full, what,
         names.show(amount))
     end
   end
 end
 
 -- Whether what a failed run ended at is raised now.
-local function raises_its_limit(policy)
-  local add, limit = policy.session.add, policy.books.limit
+local function raises_its_limit(turn)
+  local add, limit = turn.session.add, turn.books.limit
   return add ~= nil and limit ~= nil and add[limit] ~= nil
 end
 
 -- What can be done with a run that has failed.
-local function ways_on(policy)
-  local dir, books, ways = policy.run.store.place, policy.books, {}
-  if books.last_failed and is_declared(policy.run.skill, books.last_failed) then
+local function ways_on(turn)
+  local dir, books, ways = turn.run.store.place, turn.books, {}
+  if books.last_failed and is_declared(turn.run.skill, books.last_failed) then
     ways[1] = ("`skillrt retry %s` tries its last failed step again"):format(dir)
   end
   if books.limit then
@@ -104,14 +104,14 @@ local function ways_on(policy)
 end
 
 -- What is performed again where a run is resumed that had ended.
-local function to_resume(policy)
-  for _, one in ipairs(policy.run.skill.actions) do
-    if one.resumable and (policy.books.completed[one.id] or policy.books.failed[one.id]) then
+local function to_resume(turn)
+  for _, one in ipairs(turn.run.skill.actions) do
+    if one.resumable and (turn.books.completed[one.id] or turn.books.failed[one.id]) then
       return { id = one.id, kind = "action" }
     end
   end
-  local failed = policy.books.last_failed
-  return failed and is_declared(policy.run.skill, failed) and failed or nil
+  local failed = turn.books.last_failed
+  return failed and is_declared(turn.run.skill, failed) and failed or nil
 end
 
 -- A step that waits for its code to be fixed.
@@ -124,11 +124,11 @@ local function slipped(books, id)
 end
 
 -- What it costs to ask everyone again is said first.
-local function check_scratch(policy, id)
-  if policy.session.yes then
+local function check_scratch(turn, id)
+  if turn.session.yes then
     return
   end
-  local books = policy.books
+  local books = turn.books
   local step, acted = slipped(books, id) or (books.held or {})[id] or {}, {}
   local count = 0
   for place, known in pairs(step.known or {}) do
@@ -142,37 +142,37 @@ local function check_scratch(policy, id)
     used[#used + 1] = what and ("%s %s"):format(books.spent_by[id][name], what) or nil
   end
   error({ code = "changed", message = ("%s: %s from scratch: %d recorded %s forgotten and sent again; used so far: %s; "
-    .. "%s\ngo on with --from-scratch --yes"):format(policy.run.store.place, id, count,
+    .. "%s\ngo on with --from-scratch --yes"):format(turn.run.store.place, id, count,
     count == 1 and "call is" or "calls are",
     used[1] and table.concat(used, ", ") or "nothing that is counted",
     acted[1] and "may have acted, and will a second time:\n" .. names.lines(acted, 10) or "none may have acted") }, 0)
 end
 
 -- What a person wants tried again: what failed last; or what is named, where it failed, was skipped or decided about.
-local function to_retry(policy)
-  local books, wanted = policy.books, policy.session.retry
+local function to_retry(turn)
+  local books, wanted = turn.books, turn.session.retry
   if wanted == true then
-    return books.last_failed or policy.session.from_scratch and (slipped(books) or to_resume(policy)) or nil
+    return books.last_failed or turn.session.from_scratch and (slipped(books) or to_resume(turn)) or nil
   end
-  for kind, list in pairs({ action = policy.run.skill.actions, phase = policy.run.skill.phases }) do
+  for kind, list in pairs({ action = turn.run.skill.actions, phase = turn.run.skill.phases }) do
     for _, one in ipairs(list) do
       local id = one.id
-      local may = policy.session.from_scratch and (slipped(books, id) or books.completed[id])
+      local may = turn.session.from_scratch and (slipped(books, id) or books.completed[id])
       if id == wanted and (may or books.failed[id] or books.skipped[id] or books.given_up[id] or (books.held or {})[id]
         or (books.decided or {})[id]) then
         return { id = id, kind = kind }
       end
     end
   end
-  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", policy.run.store.place,
+  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", turn.run.store.place,
     names.show(wanted))
 end
 
 -- Whether a file that decides is another one than when the run began. A helper that is new is none: what loads it
 -- changed, or loads it late.
-local function has_changed(policy)
-  local before, now = policy.books.pins, policy.session.pins
-  M.take_helpers(before, now, policy.run.skill)
+local function has_changed(turn)
+  local before, now = turn.books.pins, turn.session.pins
+  M.take_helpers(before, now, turn.run.skill)
   for _, name in ipairs(M.changed_files(before, now)) do
     if not name:find("^helper .* %(new%)$") then
       return true
@@ -181,40 +181,40 @@ local function has_changed(policy)
   return false
 end
 
-local function check_status(policy)
-  local books, from = policy.books, policy.session.from
+local function check_status(turn)
+  local books, from = turn.books, turn.session.from
   if from then
-    if not is_declared(policy.run.skill, { kind = "phase", id = from }) then
+    if not is_declared(turn.run.skill, { kind = "phase", id = from }) then
       local ids = {}
-      for i, phase in ipairs(policy.run.skill.phases) do
+      for i, phase in ipairs(turn.run.skill.phases) do
         ids[i] = phase.id
       end
       refuse("missing", "Phase not found: %s%s", from, names.suggest(from, ids))
     end
-  elseif policy.session.retry and books.reason == "script_error" and not policy.session.from_scratch then
-    policy.session.retry = nil -- its step is open, and is resumed
-  elseif policy.session.retry then
-    local failed = to_retry(policy)
-    if failed and policy.session.from_scratch then
-      check_scratch(policy, failed.id)
+  elseif turn.session.retry and books.reason == "script_error" and not turn.session.from_scratch then
+    turn.session.retry = nil -- its step is open, and is resumed
+  elseif turn.session.retry then
+    local failed = to_retry(turn)
+    if failed and turn.session.from_scratch then
+      check_scratch(turn, failed.id)
     end
     if not failed then
-      refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.store.place)
-    elseif not is_declared(policy.run.skill, failed) then
-      refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.store.place,
-        failed.kind, failed.id, ways_on(policy))
+      refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", turn.run.store.place)
+    elseif not is_declared(turn.run.skill, failed) then
+      refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", turn.run.store.place,
+        failed.kind, failed.id, ways_on(turn))
     end
-  elseif books.status == "aborted" or books.status == "completed" and not policy.session.add
-    and not has_changed(policy) then
+  elseif books.status == "aborted" or books.status == "completed" and not turn.session.add
+    and not has_changed(turn) then
     refuse(
       "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",
-      policy.run.store.place,
+      turn.run.store.place,
       books.status,
       books.reason
     )
-  elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(policy) then
-    refuse("invalid", "%s: the run has failed (%s); %s", policy.run.store.place, books.reason, ways_on(policy))
+  elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(turn) then
+    refuse("invalid", "%s: the run has failed (%s); %s", turn.run.store.place, books.reason, ways_on(turn))
   end
 end
 
@@ -240,32 +240,32 @@ function M.take_helpers(before, now, skill)
   return next(fresh) and fresh or nil
 end
 
-local function check_pins(policy)
-  local fresh = M.take_helpers(policy.books.pins, policy.session.pins, policy.run.skill)
+local function check_pins(turn)
+  local fresh = M.take_helpers(turn.books.pins, turn.session.pins, turn.run.skill)
   if fresh then
-    assert(policy:emit({ t = "pin", pins = fresh }))
+    assert(turn:emit({ t = "pin", pins = fresh }))
   end
-  local changed = M.changed_files(policy.books.pins, policy.session.pins)
+  local changed = M.changed_files(turn.books.pins, turn.session.pins)
   if #changed == 0 then
     return
-  elseif policy.books.status == "paused" and policy.books.reason == "script_error" then -- it waits for just that
-    policy.run.fixed = true
-  elseif not policy.session.accept_changes then
+  elseif turn.books.status == "paused" and turn.books.reason == "script_error" then -- it waits for just that
+    turn.run.fixed = true
+  elseif not turn.session.accept_changes then
     refuse(
       "changed",
       "%s: changed since the run began: %s; go on with them by --accept-changes",
-      policy.run.store.place,
+      turn.run.store.place,
       table.concat(changed, ", ")
     )
   end
-  assert(policy:emit({ t = "accept", pins = policy.session.pins, changed = changed,
-    choices = choices.of(policy.run.skill) }))
+  assert(turn:emit({ t = "accept", pins = turn.session.pins, changed = changed,
+    choices = choices.of(turn.run.skill) }))
 end
 
 -- What a person changed in state.json, against what it showed; what came later stays.
-local function take_edit(policy, base)
+local function take_edit(turn, base)
   local patch, ignored = {}, json.array({})
-  for key, value in pairs(state.diff(base, policy.session.edited.state)) do
+  for key, value in pairs(state.diff(base, turn.session.edited.state)) do
     if state.is_reserved(key) then
       ignored[#ignored + 1] = key
     else
@@ -274,15 +274,15 @@ local function take_edit(policy, base)
   end
   table.sort(ignored)
   if next(patch) ~= nil or #ignored > 0 then
-    assert(policy:emit({ t = "edit", set = patch, ignored = #ignored > 0 and ignored or nil }))
+    assert(turn:emit({ t = "edit", set = patch, ignored = #ignored > 0 and ignored or nil }))
   end
 end
 
 -- Terminal actions that are over: with them the run would end again.
-local function over_terminals(policy, but)
+local function over_terminals(turn, but)
   local list = json.array({})
-  for _, one in ipairs(policy.run.skill.actions) do
-    local over = policy.books.completed[one.id] or policy.books.failed[one.id]
+  for _, one in ipairs(turn.run.skill.actions) do
+    local over = turn.books.completed[one.id] or turn.books.failed[one.id]
     if one.terminal and over and one.id ~= but then
       list[#list + 1] = one.id
     end
@@ -290,81 +290,81 @@ local function over_terminals(policy, but)
   return list[1] and list
 end
 
-local function take_retry(policy)
-  local failed = to_retry(policy)
-  local forget = over_terminals(policy, failed.id)
-  local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, failed.id) or nil
-  if policy.books.completed[failed.id] then
+local function take_retry(turn)
+  local failed = to_retry(turn)
+  local forget = over_terminals(turn, failed.id)
+  local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, failed.id) or nil
+  if turn.books.completed[failed.id] then
     forget = forget or json.array({})
     forget[#forget + 1] = failed.id
   end
-  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, scratch = policy.session.from_scratch, forget = forget,
+  assert(turn:emit({ t = "retry", [failed.kind] = failed.id, scratch = turn.session.from_scratch, forget = forget,
     move = move }))
 end
 
 -- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
 -- results that they had; else only what ended it is forgotten.
-local function take_end(policy)
-  local books, again = policy.books, to_resume(policy)
-  local forget = over_terminals(policy, again and again.id)
+local function take_end(turn)
+  local books, again = turn.books, to_resume(turn)
+  local forget = over_terminals(turn, again and again.id)
   if not again then
-    assert(policy:emit({ t = "rewind", phases = json.array({}), loop = books.loop_end and true or nil,
+    assert(turn:emit({ t = "rewind", phases = json.array({}), loop = books.loop_end and true or nil,
       forget = forget }))
     return
   elseif books.completed[again.id] then
     forget = forget or json.array({})
     forget[#forget + 1] = again.id
   end
-  local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, again.id) or nil
-  assert(policy:emit({ t = "retry", [again.kind] = again.id, stands = true, forget = forget, move = move }))
+  local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, again.id) or nil
+  assert(turn:emit({ t = "retry", [again.kind] = again.id, stands = true, forget = forget, move = move }))
 end
 
 -- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid
 -- run goes on, and the phases behind it run again.
-local function take_raise(policy)
-  local forget, phases = over_terminals(policy), json.array({})
-  for _, phase in ipairs(policy.run.skill.phases) do
-    phases[#phases + 1] = policy.books.loop_end and phase.trailing and phase.id or nil
+local function take_raise(turn)
+  local forget, phases = over_terminals(turn), json.array({})
+  for _, phase in ipairs(turn.run.skill.phases) do
+    phases[#phases + 1] = turn.books.loop_end and phase.trailing and phase.id or nil
   end
-  assert(policy:emit({ t = "rewind", phases = phases, loop = policy.books.loop_end and true or nil,
-    forget = forget or nil, forgive = policy.books.fatal }))
+  assert(turn:emit({ t = "rewind", phases = phases, loop = turn.books.loop_end and true or nil,
+    forget = forget or nil, forgive = turn.books.fatal }))
 end
 
-local function take_rewind(policy)
+local function take_rewind(turn)
   local phases, on, loop = json.array({}), false, false
-  for _, phase in ipairs(policy.run.skill.phases) do
-    on = on or phase.id == policy.session.from
+  for _, phase in ipairs(turn.run.skill.phases) do
+    on = on or phase.id == turn.session.from
     if on then
       phases[#phases + 1] = phase.id
       loop = loop or not phase.trailing
     end
   end
-  assert(policy:emit({ t = "rewind", phases = phases, loop = loop or nil }))
+  assert(turn:emit({ t = "rewind", phases = phases, loop = loop or nil }))
 end
 
 -- What a person says: one answer, several, or one for all questions that offer it. Each must be one that its
 -- question takes.
-local function answers_of(policy)
-  local session, list = policy.session, {}
+local function answers_of(turn)
+  local session, list = turn.session, {}
   if session.answer ~= nil then
     list[1] = { question = session.question, value = session.answer, nonce = session.nonce,
       approval = session.approval }
   end
   table.move(session.answers or {}, 1, #(session.answers or {}), #list + 1, list)
   local wanted = session.answer_all
-  for _, one in ipairs(wanted ~= nil and asked.list(policy.books) or {}) do
+  for _, one in ipairs(wanted ~= nil and asked.list(turn.books) or {}) do
     list[#list + 1] = not question_of.refusal(one.question, wanted) and { question = one.q, value = wanted } or nil
   end
   if wanted ~= nil and #list == 0 then
-    refuse("invalid", "%s: no open question can be answered by %s", policy.run.store.place, names.show(wanted))
+    refuse("invalid", "%s: no open question can be answered by %s", turn.run.store.place, names.show(wanted))
   end
   local seen = {}
   for _, answer in ipairs(list) do
-    local question, why, code = questions.find(policy.books, answer)
+    local question, why, code = questions.find(turn.books, answer)
     if not question then
-      refuse(code or "invalid", "%s: %s", policy.run.store.place, why)
+      refuse(code or "invalid", "%s: %s", turn.run.store.place, why)
     elseif seen[question.q] then
-      refuse("invalid", "%s: question %d is answered twice", policy.run.store.place, question.q)
+      refuse("invalid", "%s: question %d is answered twice", turn.run.store.place, question.q)
     end
     seen[question.q] = true
     answer.question = question.q -- the only open one may not be the only one later
@@ -373,61 +373,61 @@ local function answers_of(policy)
 end
 
 ---One record read back where state.json was edited: what it showed then may lie before the newest books.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param payload string
 ---@param seq integer
-function M.record(policy, payload, seq)
-  local journal, edited = policy.journal, policy.session.edited
+function M.record(turn, payload, seq)
+  local journal, edited = turn.journal, turn.session.edited
   journal.newest:passed(#payload, snapshot.is_books(payload))
   local entry, message, code = record.decode(payload, journal.source.read_blob)
   if not entry then
     error({ message = ("record %d: %s"):format(seq, message), code = code }, 0)
   end
-  if not policy.edit_base and seq > edited.seq then
-    policy.edit_base = state.copy(views.state(policy.books))
+  if not turn.edit_base and seq > edited.seq then
+    turn.edit_base = state.copy(views.state(turn.books))
   end
-  books_of.apply(policy.books, entry, seq)
+  books_of.apply(turn.books, entry, seq)
 end
 
 ---Changes that make a step forget what it has got are accepted by a word of their own.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param dropped string[]|nil
-function M.check_dropped(policy, dropped)
-  if not dropped or policy.session.yes then
+function M.check_dropped(turn, dropped)
+  if not dropped or turn.session.yes then
     return
   end
   local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\n"
     .. "go on with --accept-changes --yes"
   error({
-    message = text:format(policy.run.store.place, names.lines(dropped, 10)),
+    message = text:format(turn.run.store.place, names.lines(dropped, 10)),
     code = "changed",
     dropped = dropped,
   }, 0)
 end
 
 ---What completed phases wrote is there again for those that follow.
----@param policy skillrt.Policy
-function M.restore_outputs(policy)
-  if policy.books.context_strategy == "memory" then
+---@param turn skillrt.Turn
+function M.restore_outputs(turn)
+  if turn.books.context_strategy == "memory" then
     return
   end
-  local written, message = output_files.restore(policy.run.store, policy.books)
+  local written, message = output_files.restore(turn.run.store, turn.books)
   if message then
     error({ message = message, code = "system" }, 0)
   end
   for _, file in ipairs(written) do
-    policy.journal:note(file .. ": was gone, written again from the journal")
+    turn.journal:note(file .. ": was gone, written again from the journal")
   end
 end
 
 -- What was cut off the journal until now, where something was since the run went on last; and whether that may
 -- have held what was reported: what a `recover --cut` left, or a tail that no kill explains.
-local function cuts_of(policy, torn)
+local function cuts_of(turn, torn)
   local known, all, new, doubtful = {}, json.array({}), false, nil
-  for _, name in ipairs(policy.books.cuts or {}) do
+  for _, name in ipairs(turn.books.cuts or {}) do
     known[name] = true
   end
-  for i, name in ipairs(policy.run.store:cuts()) do
+  for i, name in ipairs(turn.run.store:cuts()) do
     all[i] = name
     new = new or not known[name]
     doubtful = doubtful or (not known[name] and name ~= torn) or nil
@@ -436,53 +436,53 @@ local function cuts_of(policy, torn)
 end
 
 ---Records that the run goes on, after every reason not to.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param torn string?  the file of a tail that a kill tore: of what was reported nothing was in it
-function M.begin(policy, torn)
-  local books = policy.books
-  if books.skill ~= policy.run.skill.name then
-    refuse("changed", "%s: is a run of %s, not of %s", policy.run.store.place, books.skill, policy.run.skill.name)
+function M.begin(turn, torn)
+  local books = turn.books
+  if books.skill ~= turn.run.skill.name then
+    refuse("changed", "%s: is a run of %s, not of %s", turn.run.store.place, books.skill, turn.run.skill.name)
   end
-  check_add(policy)
-  check_status(policy)
-  local raised = books.status == "failed" and raises_its_limit(policy)
-  local ended = not raised and (books.status == "failed" or books.status == "completed") and not policy.session.retry
-    and not policy.session.from
-  policy.arrivals.handed = answers_of(policy) or policy.arrivals.handed
-  local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
-  check_pins(policy)
+  check_add(turn)
+  check_status(turn)
+  local raised = books.status == "failed" and raises_its_limit(turn)
+  local ended = not raised and (books.status == "failed" or books.status == "completed") and not turn.session.retry
+    and not turn.session.from
+  turn.arrivals.handed = answers_of(turn) or turn.arrivals.handed
+  local base = turn.session.edited and (turn.edit_base or state.copy(views.state(books)))
+  check_pins(turn)
   local told, message = programs.end_left(books)
   if message then
-    refuse("system", "%s: %s", policy.run.store.place, message)
+    refuse("system", "%s: %s", turn.run.store.place, message)
   end
   local rolled = books.rolled
-  local cuts, doubtful = cuts_of(policy, torn)
-  local bounds = limits_of.bounds(policy.run.skill) or {}
-  assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add, cuts = cuts,
+  local cuts, doubtful = cuts_of(turn, torn)
+  local bounds = limits_of.bounds(turn.run.skill) or {}
+  assert(turn:emit({ t = "resume", by = turn.session.by, add = turn.session.add, cuts = cuts,
     doubtful = doubtful, bounds = not limits_of.same_bounds(bounds, books.bounds or {}) and bounds or nil }))
   for _, line in ipairs(told) do
-    policy.journal:note(line)
+    turn.journal:note(line)
   end
   if rolled then
-    require("skillrt.run.travel.rolled_files").finish(policy, rolled)
+    require("skillrt.run.travel.rolled_files").finish(turn, rolled)
   end
   if books.talking then
-    require("skillrt.run.call.kind.session").lost(policy)
+    require("skillrt.run.call.kind.session").lost(turn)
   end
   if raised then
-    take_raise(policy)
+    take_raise(turn)
   elseif ended then
-    take_end(policy)
+    take_end(turn)
   end
   if base then
-    take_edit(policy, base)
+    take_edit(turn, base)
   end
-  if policy.session.abort then
-    assert(policy:emit({ t = "abort", reason = "user_abort" }))
-  elseif policy.session.from then
-    take_rewind(policy)
-  elseif policy.session.retry then
-    take_retry(policy)
+  if turn.session.abort then
+    assert(turn:emit({ t = "abort", reason = "user_abort" }))
+  elseif turn.session.from then
+    take_rewind(turn)
+  elseif turn.session.retry then
+    take_retry(turn)
   end
 end
 

@@ -1,4 +1,4 @@
--- run/runner.lua: begins runs and goes on with them: folder, pinned files, policy, core, result.
+-- run/runner.lua: begins runs and goes on with them: folder, pinned files, turn, core, result.
 --
 -- The one place where a skill, a work directory and the core's engine meet. Knows no command
 -- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cli/command/.
@@ -14,7 +14,7 @@ local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local limits = require("skillrt.skill.limits")
 local look = require("skillrt.run.look")
-local policy = require("skillrt.run.policy")
+local turn = require("skillrt.run.turn")
 local prepare = require("skillrt.run.runner.prepare")
 local seal = require("skillrt.base.seal")
 local skill_of = require("skillrt.skill")
@@ -149,7 +149,7 @@ local function open(parts, options, mode)
   if unknown then
     return nil, ("%s: %s"):format(skill.name, unknown), "missing"
   end
-  local self = policy.new(parts.run, session, {
+  local self = turn.new(parts.run, session, {
     first = parts.first,
     functions = known,
     make_mode = prepare.mode,
@@ -230,7 +230,7 @@ local function first_record(parts, given)
   return first
 end
 
--- What a policy is made of, whether its run begins or goes on; nil, message, code.
+-- What a turn is made of, whether its run begins or goes on; nil, message, code.
 local function parts_of(skill, options, settings)
   local prepared, pins, prompts = prepare.skill(skill, settings)
   if not prepared then
@@ -252,7 +252,7 @@ end
 ---@param options skillrt.RunOptions
 ---@return userdata|nil run  the core's; step, wait, close it
 ---@return table|string report_or_message
----@return skillrt.Policy|string self_or_code
+---@return skillrt.Turn|string self_or_code
 function M.begin(skill, options)
   if options.at_most then
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
@@ -338,7 +338,7 @@ local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "questi
 ---                        watcher }; answers: { { question = number, value, nonce }, ... }
 ---@return userdata|nil run
 ---@return table|string report_or_message
----@return skillrt.Policy|string self_or_code
+---@return skillrt.Turn|string self_or_code
 function M.take_up(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: resume needs a skill made by skillrt.skill", 2)

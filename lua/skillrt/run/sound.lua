@@ -1,32 +1,32 @@
 -- run/sound.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
 -- paused there; where it has none it fails (R86).
 --
--- Called by policy.lua, when nothing is under way any more.
+-- Called by turn.lua, when nothing is under way any more.
 
 local moment = require("skillrt.run.travel.moment")
 
 local M = {}
 
 ---How the run ends for now.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return string status
 ---@return string reason
 ---@return string message
-function M.verdict(policy)
-  local books = policy.books
+function M.verdict(turn)
+  local books = turn.books
   local damaged, kept = books.damaged, books.checkpoint
   local text = ("%s left the state damaged: %s"):format(damaged.id, table.concat(damaged.broken, "; "))
-  if policy.run.keeps_nothing or not kept then
+  if turn.run.keeps_nothing or not kept then
     return "failed", "state_damaged", text .. "; there is no checkpoint to go back to"
   end
   return "paused", "rolled_back", ("%s; the run went back to the checkpoint %s"):format(text, kept.name)
 end
 
 ---The record that takes the run back; it is read from the journal what stood there.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return table record
-function M.record(policy)
-  local store, name = policy.run.store, policy.books.checkpoint.name
+function M.record(turn)
+  local store, name = turn.run.store, turn.books.checkpoint.name
   local dir = store.place
   local seq, message, code = moment.find(dir, name)
   local there
@@ -40,7 +40,7 @@ function M.record(policy)
   record.to, record.name = seq, name
   local rolled_files = require("skillrt.run.travel.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
-  rolled_files.tell_outputs(record, store, policy.books, there)
+  rolled_files.tell_outputs(record, store, turn.books, there)
   return record
 end
 

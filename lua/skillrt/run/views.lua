@@ -1,7 +1,7 @@
 -- run/views.lua: the files people read, made from the books: state.json, context/, execution-state.json.
 --
 -- Written seldom and only where something changed; the journal is the truth. Knows the
--- books, no files. Called by policy.lua.
+-- books, no files. Called by turn.lua.
 
 local json = require("skillrt.base.json")
 local instant = require("skillrt.base.instant")
@@ -61,18 +61,18 @@ local function pretty(value)
   return assert(json.encode(value, { indent = 2 })) .. "\n"
 end
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param seq integer
 ---@return table[] list  { name, content }
-function M.list(policy, seq)
-  local books, known, list = policy.books, policy.known_views, {}
+function M.list(turn, seq)
+  local books, known, list = turn.books, turn.known_views, {}
   if known.seq == seq then
     return list
   end
   known.seq = seq
   local whole = M.state(books)
   whole._skillrt = { seq = seq, digest = NO_DIGEST, run = books.run_id, reason = books.reason }
-  if policy.skill.phases and #policy.skill.phases > 0 then
+  if turn.skill.phases and #turn.skill.phases > 0 then
     list[#list + 1] = { "execution-state.json", pretty(M.execution(books)) }
   end
   local revision = books.state.revisions.context

@@ -2,7 +2,7 @@
 -- and time goes by at once when nothing else is to be done.
 --
 -- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
--- no stub answers ends the test. Called by policy, calls and rest as run.world; see skillrt.World.
+-- no stub answers ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
 
 local asked_of = require("skillrt.run.books.asked")
 local clock = require("skillrt.base.fake_clock")
@@ -244,8 +244,8 @@ local function answer_to(self, question)
   end
 end
 
-local function answers(self, policy)
-  for _, one in ipairs(asked_of.list(policy.books)) do
+local function answers(self, turn)
+  for _, one in ipairs(asked_of.list(turn.books)) do
     if not self.tried[one.nonce] then
       local value = answer_to(self, one.question)
       self.tried[one.nonce] = true
@@ -255,7 +255,7 @@ local function answers(self, policy)
       end
       self.questions[#self.questions + 1] = row
       if value ~= nil then
-        local ok, why = questions.take(policy, { question = one.q, value = value, nonce = one.nonce })
+        local ok, why = questions.take(turn, { question = one.q, value = value, nonce = one.nonce })
         if not ok then
           self:fail("answers: " .. why)
         end
@@ -265,22 +265,22 @@ local function answers(self, policy)
   end
 end
 
-local function events(self, policy)
-  for _, name in ipairs(names.sorted(policy.calls.waiters)) do
+local function events(self, turn)
+  for _, name in ipairs(names.sorted(turn.calls.waiters)) do
     local given = (self.options.events or {})[name]
     local list = stubs.is_list(given) and given or { given }
     local at = (self.used[name] or 0) + 1
     if list[at] ~= nil then
       self.used[name] = at
-      policy:event("event", assert(json.encode({ event = name, value = list[at] })))
+      turn:event("event", assert(json.encode({ event = name, value = list[at] })))
       return true
     end
   end
 end
 
 -- Time goes by until something is due.
-local function passes(self, policy)
-  local at = rest.due_at(policy)
+local function passes(self, turn)
+  local at = rest.due_at(turn)
   for _, one in ipairs(self.delayed) do
     at = math.min(at or one.at, one.at)
   end
@@ -288,7 +288,7 @@ local function passes(self, policy)
     return false
   end
   local now = steady.now()
-  at = math.max(now, math.min(at, policy.run.limits:due() or at))
+  at = math.max(now, math.min(at, turn.run.limits:due() or at))
   clock.pass((at - now) / 1000)
   table.sort(self.delayed, function(a, b)
     return a.at < b.at
@@ -297,7 +297,7 @@ local function passes(self, policy)
   if first and first.at <= at then
     table.remove(self.delayed, 1)
     local call = first.call
-    policy.calls:answered(call, first.reply)
+    turn.calls:answered(call, first.reply)
     if call.execution and not call.execution.ended then
       call.step.home:go_on(call.step)
     end
@@ -305,16 +305,16 @@ local function passes(self, policy)
   return true
 end
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return boolean moved
-function World:idle(policy)
+function World:idle(turn)
   if self.problem or self.killed then
     return false
   elseif clock.real_ns() > self.until_ns then
     self:fail(("the run takes longer than %g s, and goes on and on"):format(self.seconds))
     return false
   end
-  return answers(self, policy) or events(self, policy) or passes(self, policy) or false
+  return answers(self, turn) or events(self, turn) or passes(self, turn) or false
 end
 
 return World

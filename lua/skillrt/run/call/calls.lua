@@ -2,7 +2,7 @@
 --
 -- A call has an intent before each attempt and one result. When it is sent says queue.lua, what its reply means
 -- reply.lua, what its branch is given result.lua; what differs by kind says run/call/kind/<kind>.lua. Knows the books,
--- no agents and no modes. Called by policy.lua, which has one for a run and its sub-runs.
+-- no agents and no modes. Called by turn.lua, which has one for a run and its sub-runs.
 
 local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
@@ -35,7 +35,7 @@ local single = require("skillrt.base.single")
 ---@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: a reply; or what a record
 ---       of a result says; or nothing yet: then `answered` is called later
 ---@field holds nil|fun(world, call: skillrt.Call): boolean  it says when a wait is over
----@field idle fun(world, policy: skillrt.Policy): boolean  nothing is under way: whether it has moved something
+---@field idle fun(world, turn: skillrt.Turn): boolean  nothing is under way: whether it has moved something
 ---@field dress fun(world, skill: skillrt.Skill)  changes a skill that was made ready for a run
 ---@field opened fun(world, run: userdata)
 

@@ -2,7 +2,7 @@
 -- resume ends what a dead process left of them before anything leaves again.
 --
 -- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows the books; what finds a
--- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, policy.lua, resume.lua.
+-- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, turn.lua, resume.lua.
 
 local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")
@@ -13,17 +13,17 @@ local M = {}
 local SHORT_MS <const> = 200
 
 ---The core says that a program runs.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param number integer  the engine's, of its call
 ---@param text string     "<pid> <start>"
-function M.started(policy, number, text)
-  local call = policy.numbers:of(number)
+function M.started(turn, number, text)
+  local call = turn.numbers:of(number)
   local pid, start = text:match("^(%d+) (%S+)$")
   if not (call and call.place and pid) then
     return
   end
   local talk = call.kind == "session" and call.request.session or nil
-  policy.calls.due:put(steady.now() + SHORT_MS, {
+  turn.calls.due:put(steady.now() + SHORT_MS, {
     program = { t = "program", pid = math.tointeger(tonumber(pid)), since = start, session = talk },
     call = call,
     number = number,

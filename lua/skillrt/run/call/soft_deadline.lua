@@ -3,7 +3,7 @@
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
 -- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
--- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, rest.lua, policy.lua.
+-- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, rest.lua, turn.lua.
 
 local steady = require("skillrt.run.steady")
 
@@ -60,10 +60,10 @@ function M.rest(calls)
 end
 
 ---The time that was watched has come.
----@param policy skillrt.Policy
-function M.rang(policy)
-  local calls, books, next_at, next_seconds = policy.calls, policy.books, nil, nil
-  local now, numbers = policy.run.core.wall_ms(), {}
+---@param turn skillrt.Turn
+function M.rang(turn)
+  local calls, books, next_at, next_seconds = turn.calls, turn.books, nil, nil
+  local now, numbers = turn.run.core.wall_ms(), {}
   for number in pairs(books.steps) do
     numbers[#numbers + 1] = number
   end
@@ -75,7 +75,7 @@ function M.rang(policy)
       local seconds = step.home.run.skill.timeouts.step
       local at = late_at(books, step, seconds)
       if at <= now then
-        assert(policy:emit({ t = "late", step = number, seconds = seconds }))
+        assert(turn:emit({ t = "late", step = number, seconds = seconds }))
       elseif not next_at or at < next_at then
         next_at, next_seconds = at, seconds
       end

@@ -3,7 +3,7 @@
 --
 -- A step's function runs in a worker coroutine; it has an execution (run/branch/execution.lua) from its first wait on.
 -- A further attempt makes the call anew that is blamed; whether it may, says repeats.lua. Knows actions, agents and
--- outcomes; which step is next knows the mode. Called by policy.lua and the scheduler, one for each scope of a run.
+-- outcomes; which step is next knows the mode. Called by turn.lua and the scheduler, one for each scope of a run.
 
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")

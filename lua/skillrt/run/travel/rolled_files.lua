@@ -226,10 +226,10 @@ function M.apply(changes)
 end
 
 ---A run goes on behind a rollback that was interrupted, or had no time for files.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param seq integer
-function M.finish(policy, seq)
-  local store = policy.run.store
+function M.finish(turn, seq)
+  local store = turn.run.store
   local changes, left, code = M.plan(store.place, seq)
   local written, message = M.apply(changes or {})
   message = message or M.put_aside(store, pending(store.place), seq)
@@ -237,7 +237,7 @@ function M.finish(policy, seq)
     error({ message = message or left, code = code or "system" }, 0)
   end
   for _, path in ipairs(written) do
-    assert(policy:emit({ t = "note", text = record.printable(path) .. ": is as it was there" }))
+    assert(turn:emit({ t = "note", text = record.printable(path) .. ": is as it was there" }))
   end
 end
 

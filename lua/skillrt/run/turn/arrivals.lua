@@ -1,8 +1,8 @@
 -- run/turn/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
 -- came, between the times that were due before and after them.
 --
--- Recorded first, then acted on; a file goes only when its record is durable. Knows policy, store, questions
--- and waits. Called by policy.lua.
+-- Recorded first, then acted on; a file goes only when its record is durable. Knows turn, store, questions
+-- and waits. Called by turn.lua.
 
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
@@ -17,7 +17,7 @@ local function session()
 end
 
 ---@class skillrt.Arrivals
----@field policy skillrt.Policy
+---@field turn skillrt.Turn
 ---@field recorded string[]    arrivals whose records are not durable yet
 ---@field handed table[]|nil   what a host, or whoever resumed the run, gave
 ---@field has_come boolean     something is there, or may be
@@ -27,10 +27,10 @@ end
 local Arrivals = {}
 Arrivals.__index = Arrivals
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return skillrt.Arrivals
-function Arrivals.new(policy)
-  return setmetatable({ policy = policy, recorded = {}, has_come = false, deaf = false, unread = 0 }, Arrivals)
+function Arrivals.new(turn)
+  return setmetatable({ turn = turn, recorded = {}, has_come = false, deaf = false, unread = 0 }, Arrivals)
 end
 
 -- Until the inbox is looked at again where it could not be read, and how often that is tried.
@@ -58,16 +58,16 @@ local function read(text, name)
 end
 
 -- It is told why, and put aside.
-local function refuse(policy, what, why)
-  policy.journal:note(("%s: %s"):format(what.name and "inbox/" .. what.name or "what was handed to the run", why))
+local function refuse(turn, what, why)
+  turn.journal:note(("%s: %s"):format(what.name and "inbox/" .. what.name or "what was handed to the run", why))
   if what.name then
-    policy.run.store:refuse(what.name)
+    turn.run.store:refuse(what.name)
   end
 end
 
 -- An event is kept until somebody takes it.
-local function keep(policy, what)
-  local books = policy.books
+local function keep(turn, what)
+  local books = turn.books
   local problem = names.problem_of_event(what.event)
   if not problem and (books.events_count or 0) >= arrived.MOST then
     problem = ("the event %s is not taken: %d wait already, and nobody takes them"):format(what.event, arrived.MOST)
@@ -75,25 +75,25 @@ local function keep(policy, what)
   if problem then
     return nil, problem
   end
-  local ok, why = policy:emit({ t = "event", name = what.event, value = what.value, arrival = what.arrival })
+  local ok, why = turn:emit({ t = "event", name = what.event, value = what.value, arrival = what.arrival })
   if ok then
-    policy.calls.unmatched[what.event] = true
+    turn.calls.unmatched[what.event] = true
   end
   return ok, why
 end
 
-local function take(policy, what, recorded)
+local function take(turn, what, recorded)
   if what.problem then
-    return refuse(policy, what, what.problem)
-  elseif not (what.arrival and arrived.is_seen(policy.books, what.arrival)) then -- else it was put twice
+    return refuse(turn, what, what.problem)
+  elseif not (what.arrival and arrived.is_seen(turn.books, what.arrival)) then -- else it was put twice
     local ok, why
     if what.event then
-      ok, why = keep(policy, what)
+      ok, why = keep(turn, what)
     else
-      ok, why = questions.take(policy, what)
+      ok, why = questions.take(turn, what)
     end
     if not ok then
-      return refuse(policy, what, why)
+      return refuse(turn, what, why)
     end
   end
   table.insert(recorded, what.name)
@@ -101,11 +101,11 @@ end
 
 ---Takes what has come.
 function Arrivals:take()
-  local policy = self.policy
-  local now, list, handed = policy.run.core.wall_ms(), {}, self.handed or {}
+  local turn = self.turn
+  local now, list, handed = turn.run.core.wall_ms(), {}, self.handed or {}
   self.handed, self.has_come, self.again_at = nil, false, nil
-  if not policy.run.keeps_nothing then
-    local arrivals, whole = policy.run.store:take(now)
+  if not turn.run.keeps_nothing then
+    local arrivals, whole = turn.run.store:take(now)
     for i, arrival in ipairs(arrivals) do
       list[i] = arrival.text and read(arrival.text, arrival.name) or { problem = arrival.problem }
       list[i].name, list[i].came = arrival.name, arrival.came
@@ -116,17 +116,17 @@ function Arrivals:take()
     end
   end
   local answered = {}
-  policy.run.limits:rest(false)
+  turn.run.limits:rest(false)
   for _, what in ipairs(handed) do
     list[#list + 1] = what
     answered[what.question or 0] = true
   end
   for _, what in ipairs(list) do
-    policy:ring(steady.at(policy.run, what.came or now))
+    turn:ring(steady.at(turn.run, what.came or now))
     if what.name and answered[what.question] then
-      refuse(policy, what, "whoever resumed the run gave another answer")
+      refuse(turn, what, "whoever resumed the run gave another answer")
     else
-      take(policy, what, self.recorded)
+      take(turn, what, self.recorded)
     end
   end
 end
@@ -134,7 +134,7 @@ end
 ---What was recorded is durable: the inbox need not have it any more.
 function Arrivals:durable()
   for i = #self.recorded, 1, -1 do
-    self.policy.run.store:acknowledge(table.remove(self.recorded, i))
+    self.turn.run.store:acknowledge(table.remove(self.recorded, i))
   end
 end
 
@@ -142,23 +142,23 @@ end
 ---@param source string
 ---@param bytes string
 function Arrivals:noticed(source, bytes)
-  local policy = self.policy
+  local turn = self.turn
   if source == "inbox" then
     self.has_come = true
   elseif source == "deaf" then
     self.deaf = true
-    policy.journal:note(bytes .. "; what is put there is taken by a resume")
+    turn.journal:note(bytes .. "; what is put there is taken by a resume")
   elseif source == "answer" or source == "event" then
     self.handed, self.has_come = self.handed or {}, true
     table.insert(self.handed, read(bytes))
   elseif source:find("^started:") then
-    programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
+    programs.started(turn, math.tointeger(tonumber(source:sub(9))), bytes)
   elseif source:find("^session:") then
-    session().said(policy, source, bytes)
+    session().said(turn, source, bytes)
   elseif source:find("^ended:") then
-    session().ended(policy, source:sub(7), bytes)
+    session().ended(turn, source:sub(7), bytes)
   elseif source == "missed" then
-    session().missed(policy, bytes)
+    session().missed(turn, bytes)
   end
 end
 

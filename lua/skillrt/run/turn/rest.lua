@@ -1,8 +1,8 @@
 -- run/turn/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
 --
 -- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
--- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows policy, calls and
--- books; decides, changes nothing. Called by policy.lua.
+-- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows turn, calls and
+-- books; decides, changes nothing. Called by turn.lua.
 
 local asked = require("skillrt.run.books.asked")
 local instant = require("skillrt.base.instant")
@@ -11,17 +11,17 @@ local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Rest
----@field policy skillrt.Policy
+---@field turn skillrt.Turn
 ---@field stays_until integer|nil  of steady.lua: how long a host lets the run stay; then it puts it into its books
 ---@field at integer|nil     of the last record, when it began to rest
 ---@field since integer|nil  of steady.lua: when that was
 local Rest = {}
 Rest.__index = Rest
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return skillrt.Rest
-function Rest.new(policy)
-  return setmetatable({ policy = policy }, Rest)
+function Rest.new(turn)
+  return setmetatable({ turn = turn }, Rest)
 end
 
 ---A run stays for what is due within so long.
@@ -36,13 +36,13 @@ local function failure_of(what)
 end
 
 -- The next time something is due that is waited for, and why; true: an attempt is due soon, which is stayed for.
-local function next_due(policy)
-  local due, soon, at, why = policy.calls.due, nil, nil, nil
+local function next_due(turn)
+  local due, soon, at, why = turn.calls.due, nil, nil, nil
   for i = 1, due.count do
     local item = due[i]
     local what, is_attempt = item.what, nil
     if not what.place then -- of a step
-      is_attempt = policy.books.steps[what.number] == what or nil
+      is_attempt = turn.books.steps[what.number] == what or nil
     elseif what:is_awaited() then
       is_attempt = what.state ~= "asked"
     end
@@ -61,16 +61,16 @@ end
 
 ---When the first wait or attempt is due, where tests and replays let time go by; what only looks at the time now and
 ---then waits for nothing.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param leaves_out nil|fun(what: table): boolean
 ---@return integer|nil at  of steady.lua
-function Rest.due_at(policy, leaves_out)
-  local due, at = policy.calls.due, nil
+function Rest.due_at(turn, leaves_out)
+  local due, at = turn.calls.due, nil
   for i = 1, due.count do
     local item = due[i]
     local what = item.what
     local is_waited = what.place and what:is_awaited()
-      or not what.place and not what.watches and policy.books.steps[what.number] == what
+      or not what.place and not what.watches and turn.books.steps[what.number] == what
     if is_waited and not (leaves_out and leaves_out(what)) then
       at = math.min(at or item.at, item.at)
     end
@@ -112,12 +112,12 @@ end
 
 -- Whether a host puts a run that stays back into its books: it has waited for a while, and has as long to wait.
 local function parks(self, at)
-  local policy = self.policy
-  local most = policy.session.park_ms
-  if not most or policy.run.keeps_nothing or at and at - policy.run.core.wall_ms() <= most then
+  local turn = self.turn
+  local most = turn.session.park_ms
+  if not most or turn.run.keeps_nothing or at and at - turn.run.core.wall_ms() <= most then
     return false
   end
-  local now, last = steady.now(), policy.books.at
+  local now, last = steady.now(), turn.books.at
   if self.at ~= last then
     self.at, self.since = last, now
   end
@@ -131,28 +131,28 @@ end
 ---@return string? message
 ---@return integer? due  UTC ms: when it resumes by itself
 function Rest:decide()
-  local policy = self.policy
-  local calls, session, world = policy.calls, policy.session, policy.run.world
-  if world and world:idle(policy) then
+  local turn = self.turn
+  local calls, session, world = turn.calls, turn.session, turn.run.world
+  if world and world:idle(turn) then
     return "again" -- something has come, or time has gone by
   end
-  local waiters, open = calls.waiters, asked.list(policy.books)
-  local at, why = next_due(policy)
-  if at == true or policy.arrivals.has_come or listens_to_a_session(calls) then
+  local waiters, open = calls.waiters, asked.list(turn.books)
+  local at, why = next_due(turn)
+  if at == true or turn.arrivals.has_come or listens_to_a_session(calls) then
     return nil
   elseif not (at or open[1] or next(waiters)) then
     local reason, message
-    if policy.subs then
-      reason, message = policy.subs:stuck()
+    if turn.subs then
+      reason, message = turn.subs:stuck()
     end
     return reason and "pause", reason, message
   end
-  local stays = session.wait and not policy.arrivals.deaf
+  local stays = session.wait and not turn.arrivals.deaf
   if stays and not parks(self, at) then
     soft_deadline.rest(calls)
-    policy.run.limits:rest(open[1] ~= nil and not at and not next(waiters))
+    turn.run.limits:rest(open[1] ~= nil and not at and not next(waiters))
     return nil
-  elseif not stays and at and at - policy.run.core.wall_ms() <= PATIENCE_MS
+  elseif not stays and at and at - turn.run.core.wall_ms() <= PATIENCE_MS
     and not (session.attended and open[1]) then
     return nil
   end

@@ -3,7 +3,7 @@
 --
 -- The same for all modes: limits, ends (a terminal action that completed, a condition of `terminate`, too many errors,
 -- nothing left to do: R59, F27-F29), errors and a person's retry are decided here. Which step is next knows the mode.
--- Called by policy.lua.
+-- Called by turn.lua.
 
 local names = require("skillrt.base.names")
 local repeats = require("skillrt.mode.repeats")

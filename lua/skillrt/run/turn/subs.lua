@@ -2,7 +2,7 @@
 -- and ends of its own over the same journal, engine and calls (docs/steps.md, "Sub-runs").
 --
 -- Opens a scope when its call begins, asks the scopes in which something ended what is next, and ends their calls.
--- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by policy.lua.
+-- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by turn.lua.
 
 local choices = require("skillrt.skill.choices")
 local core = require("skillrt.core")
@@ -46,16 +46,16 @@ local Sub = {}
 Sub.__index = Sub
 
 ---@class skillrt.Subs
----@field policy skillrt.Policy
+---@field turn skillrt.Turn
 ---@field by_id table<string, skillrt.Sub>  those under way: calls.scopes
 ---@field touched skillrt.Sub[]
 local Subs = {}
 Subs.__index = Subs
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return skillrt.Subs
-function Subs.new(policy)
-  return setmetatable({ policy = policy, by_id = policy.calls.scopes, touched = {} }, Subs)
+function Subs.new(turn)
+  return setmetatable({ turn = turn, by_id = turn.calls.scopes, touched = {} }, Subs)
 end
 
 -- ---- opening ----
@@ -65,7 +65,7 @@ local function depth_of(step)
 end
 
 -- The skill that a call names: given, or loaded from its path as it was when the scope began.
-local function skill_for(policy, call, known)
+local function skill_for(turn, call, known)
   local given = call.request.skill
   if type(given) ~= "string" then
     return given
@@ -75,7 +75,7 @@ local function skill_for(policy, call, known)
   local before = drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
   local skill, message = skill_of.open(files.join(call.step.home.run.skill.dir, given), {
-    agent = policy.session.agent,
+    agent = turn.session.agent,
     drawn = known and known.drawn,
   })
   if skill and not skill_of.is(skill) then
@@ -85,20 +85,20 @@ local function skill_for(policy, call, known)
 end
 
 -- The skill made ready for the run, as a run's own is; or nil and why not.
-local function prepared_for(policy, call, known)
+local function prepared_for(turn, call, known)
   if depth_of(call.step) >= DEPTH then
     return nil, ("%s: sub-runs are nested %d deep already"):format(call.to, DEPTH)
   end
-  local skill, message = skill_for(policy, call, known)
+  local skill, message = skill_for(turn, call, known)
   if not skill then
     return nil, message
   end
-  local own = policy.run.skill
+  local own = turn.run.skill
   local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context })
   if not prepared then
     return nil, pins
-  elseif policy.run.world then
-    policy.run.world:dress(prepared)
+  elseif turn.run.world then
+    turn.run.world:dress(prepared)
   end
   local _, missing = http.module(prepared)
   if missing then
@@ -136,14 +136,14 @@ local function id_of(call)
 end
 
 -- A scope begins: its first records.
-local function begin(policy, call, id, skill, pins)
+local function begin(turn, call, id, skill, pins)
   local input = call.request.input
-  policy.calls:emit(call, { t = "call", kind = "run", to = call.to, digest = call.digest, idem = true, sub = id })
-  assert(policy:emit({
+  turn.calls:emit(call, { t = "call", kind = "run", to = call.to, digest = call.digest, idem = true, sub = id })
+  assert(turn:emit({
     t = "run",
     sub = id,
     step = call.step.number,
-    run = policy.books.run_id,
+    run = turn.books.run_id,
     skill = skill.name,
     version = skill.version,
     mode = skill.mode,
@@ -156,34 +156,34 @@ local function begin(policy, call, id, skill, pins)
     context = skill.context,
   }))
   if skill.contexts or input.references then
-    require("skillrt.run.contexts").load(policy, skill, id, { references = input.references,
+    require("skillrt.run.contexts").load(turn, skill, id, { references = input.references,
       context = call.step.home.run.books.state.root.context })
   end
 end
 
 -- A skill whose files changed is not resumed, as the run's own is not.
-local function check_pins(policy, id, books, pins, skill)
+local function check_pins(turn, id, books, pins, skill)
   local fresh = resume.take_helpers(books.pins, pins, skill)
   if fresh then
-    assert(policy:emit({ t = "pin", sub = id, pins = fresh }))
+    assert(turn:emit({ t = "pin", sub = id, pins = fresh }))
   end
   local changed = resume.changed_files(books.pins, pins)
   if #changed == 0 then
     return
-  elseif not policy.session.accept_changes then
+  elseif not turn.session.accept_changes then
     local text = "%s: of the sub-run %s (%s) changed since it began: %s; go on with them by --accept-changes"
     error({
-      message = text:format(policy.run.store.place, id, books.skill, table.concat(changed, ", ")),
+      message = text:format(turn.run.store.place, id, books.skill, table.concat(changed, ", ")),
       code = "changed",
     }, 0)
   end
-  assert(policy:emit({ t = "accept", sub = id, pins = pins, changed = changed, choices = choices.of(skill) }))
+  assert(turn:emit({ t = "accept", sub = id, pins = pins, changed = changed, choices = choices.of(skill) }))
 end
 
 -- A scope whose books are there.
 local function made(self, call, id, skill, prompts)
-  local policy = self.policy
-  local books, root = policy.books.subs[id], policy.run
+  local turn = self.turn
+  local books, root = turn.books.subs[id], turn.run
   local run = {
     skill = skill,
     books = books,
@@ -196,7 +196,7 @@ local function made(self, call, id, skill, prompts)
     accept_changes = root.accept_changes,
     store = root.store:below(id),
     recorded = root.recorded and root.recorded:below(id),
-    input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
+    input_dir = books.input.dir and files.join(turn.books.cwd or files.current(), books.input.dir) or root.input_dir,
   }
   if not run.keeps_nothing then
     local ok, why, cause = run.store:make()
@@ -206,9 +206,9 @@ local function made(self, call, id, skill, prompts)
   end
   local sub = setmetatable({ state = "going", id = id, subs = self, call = call, depth = depth_of(call.step) + 1,
     run = run, is_touched = false, left = 0 }, Sub)
-  local journal, mode = journal_for(policy.journal, id), policy.make_mode(run)
+  local journal, mode = journal_for(turn.journal, id), turn.make_mode(run)
   run.limits = limits_of.new(run, call)
-  sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode, sub, policy.steps)
+  sub.steps = steps_of.new(run, journal, turn.calls, turn.numbers, mode, sub, turn.steps)
   sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
   self.by_id[id] = sub
   return sub
@@ -216,20 +216,20 @@ end
 
 -- A call whose scope has begun, or begins now.
 local function open(self, call)
-  local policy, recorded = self.policy, call:open()
+  local turn, recorded = self.turn, call:open()
   local id = recorded and recorded.sub or id_of(call)
-  local books = recorded and policy.books.subs[id]
-  local skill, pins, prompts = prepared_for(policy, call, books)
+  local books = recorded and turn.books.subs[id]
+  local skill, pins, prompts = prepared_for(turn, call, books)
   if not skill and recorded then
-    error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.store.place, id, pins), code = "changed" }, 0)
+    error({ message = ("%s: of its sub-run %s: %s"):format(turn.run.store.place, id, pins), code = "changed" }, 0)
   elseif not skill then
-    policy.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
+    turn.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
     call.step.home:go_on(call.step)
     return
   elseif recorded then
-    check_pins(policy, id, books, pins, skill)
+    check_pins(turn, id, books, pins, skill)
   else
-    begin(policy, call, id, skill, pins)
+    begin(turn, call, id, skill, pins)
   end
   local sub = made(self, call, id, skill, prompts)
   if recorded then
@@ -243,7 +243,7 @@ end
 
 ---Opens the scopes of calls that have begun; those that were under way are taken up as they were.
 function Subs:open()
-  local calls = self.policy.calls
+  local calls = self.turn.calls
   while calls.opening[1] do
     local opening = calls.opening
     calls.opening = {}
@@ -276,7 +276,7 @@ function Sub:cancel()
     return
   end
   self.state = "canceling"
-  for _, step in pairs(self.subs.policy.books.steps) do
+  for _, step in pairs(self.subs.turn.books.steps) do
     local execution = step.sub == self.id and step.execution
     if execution and not execution.ended then
       execution:stop_branches(function() return true end)
@@ -322,7 +322,7 @@ end
 local function finish(self, sub, entry)
   local call = sub.call
   sub.state, self.by_id[sub.id] = "over", nil
-  self.policy.calls:settle(call, entry)
+  self.turn.calls:settle(call, entry)
   if not call.execution.ended then
     call.step.home:go_on(call.step)
   end
@@ -330,12 +330,12 @@ end
 
 -- The last record of a scope, and what its call comes to.
 local function stop(self, sub, status, reason, message)
-  local policy, skill = self.policy, sub.run.skill
-  local unkept = policy.books.session and skill.contexts and require("skillrt.run.contexts").keep(policy, sub.run)
+  local turn, skill = self.turn, sub.run.skill
+  local unkept = turn.books.session and skill.contexts and require("skillrt.run.contexts").keep(turn, sub.run)
   if unkept then
-    policy.journal:note("the session is not kept: " .. unkept)
+    turn.journal:note("the session is not kept: " .. unkept)
   end
-  assert(policy:emit({ t = "stop", sub = sub.id, status = status, reason = reason, message = message }))
+  assert(turn:emit({ t = "stop", sub = sub.id, status = status, reason = reason, message = message }))
   local entry = { reply = result_of(sub, status, reason, message) }
   if status ~= "completed" then
     entry.failed = { class = "permanent",
@@ -359,7 +359,7 @@ local function ask(self, sub)
   end
   sub.state = kind == "stop" and what == "paused" and "paused" or "going"
   if kind == "ask" then
-    questions.ask_for_mode(self.policy, what, sub)
+    questions.ask_for_mode(self.turn, what, sub)
   elseif sub.state == "paused" then
     sub.reason, sub.message = why, message
   elseif kind == "stop" then
@@ -370,7 +370,7 @@ end
 ---Asks each scope in which something ended what is next. True: something came of it elsewhere.
 ---@return boolean
 function Subs:choose()
-  local any = self.policy.calls.opening[1] ~= nil or self.touched[1] ~= nil
+  local any = self.turn.calls.opening[1] ~= nil or self.touched[1] ~= nil
   self:open()
   while self.touched[1] do
     local touched = self.touched
@@ -397,7 +397,7 @@ function Subs:stuck()
     end
   end
   if first then
-    self.policy.run.limits:ended_by(first.run.limits) -- its own, by which it can be raised
+    self.turn.run.limits:ended_by(first.run.limits) -- its own, by which it can be raised
     return first.reason, ("%s (sub-run %s): %s"):format(first.run.skill.name, first.id, first.message or "paused")
   end
 end

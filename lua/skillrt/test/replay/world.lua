@@ -3,7 +3,7 @@
 -- divergence.
 --
 -- The run is one like any other, over the engine's places, digests and recorded draws (docs/steps.md). Called by
--- policy, calls and rest as run.world (skillrt.World), and as the run's watcher.
+-- turn, calls and rest as run.world (skillrt.World), and as the run's watcher.
 
 local clock = require("skillrt.base.fake_clock")
 local divergence = require("skillrt.test.replay.divergence")
@@ -47,10 +47,10 @@ local function renamed(self, entry)
   end
 end
 
-function World:opened(run, policy)
-  local journal = policy.journal
+function World:opened(run, turn)
+  local journal = turn.journal
   local emit = journal.emit
-  self.open, policy.run.recorded = run, self.store
+  self.open, turn.run.recorded = run, self.store
   function journal.emit(own, entry, simple)
     if entry.t == "fail" then
       renamed(self, entry)
@@ -180,9 +180,9 @@ function World:holds(call)
 end
 
 -- The recorded result that came first, of all that is waited for.
-local function first_item(self, policy)
+local function first_item(self, turn)
   local best, chosen, open
-  for _, step in pairs(policy.books.steps) do
+  for _, step in pairs(turn.books.steps) do
     for place in pairs(step.calls) do
       local call = step.execution and step.execution.calls[place]
       if call and call.kind ~= "run" then
@@ -221,7 +221,7 @@ end
 local LEFT_OUT <const> = { t = true, step = true, c = true, at = true, rec = true, arrival = true, took = true,
   q = true, w = true, own = true }
 
-local function deliver(self, policy, item, call)
+local function deliver(self, turn, item, call)
   self.taken[item] = true
   self.answered = self.answered + (call.request.pure and 0 or 1)
   put_output(self, call)
@@ -230,7 +230,7 @@ local function deliver(self, policy, item, call)
   for name, value in pairs(item.entry) do
     entry[name] = not LEFT_OUT[name] and value or entry[name]
   end
-  policy.calls:settle(call, entry)
+  turn.calls:settle(call, entry)
   observed.hurry(self, self.of[call.step.number])
   if call.execution and not call.execution.ended then
     call.step.home:go_on(call.step)
@@ -238,28 +238,28 @@ local function deliver(self, policy, item, call)
 end
 
 -- A strategy's question is answered as it was.
-local function answers(self, policy)
-  for _, one in ipairs(asked_of.list(policy.books)) do
+local function answers(self, turn)
+  for _, one in ipairs(asked_of.list(turn.books)) do
     for i, answer in ipairs(not one.step and self.recording.answers or {}) do
       if request.shown(answer.question) == request.shown(one.question) then
         table.remove(self.recording.answers, i)
-        return questions.take(policy, { question = one.q, value = answer.value, nonce = one.nonce })
+        return questions.take(turn, { question = one.q, value = answer.value, nonce = one.nonce })
       end
     end
   end
 end
 
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@return boolean moved
-function World:idle(policy)
+function World:idle(turn)
   if self.divergence or self.ended then
     return false
   end
-  local item, call, open = first_item(self, policy)
+  local item, call, open = first_item(self, turn)
   if self.divergence or self.ended then
     return false
   end
-  local due = rest.due_at(policy, function(what)
+  local due = rest.due_at(turn, function(what)
     return what.place and self:holds(what)
   end)
   if due and (not item or steady.utc(due) < item.entry.at) then
@@ -267,9 +267,9 @@ function World:idle(policy)
     return true
   elseif item then
     clock.pass(math.max(0, item.entry.at - clock.now) / 1000)
-    deliver(self, policy, item, call)
+    deliver(self, turn, item, call)
     return true
-  elseif answers(self, policy) then
+  elseif answers(self, turn) then
     return true
   elseif open then
     stuck(self, open)

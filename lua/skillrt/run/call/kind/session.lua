@@ -139,63 +139,63 @@ end
 -- ---- what it says unasked, and its end ----
 
 -- At once, so that nothing that comes behind it is recorded, or acts, before it.
-local function keep(policy, entry)
+local function keep(turn, entry)
   entry.t = "event"
-  assert(policy:emit(entry))
-  policy.calls.unmatched[entry.name] = true
+  assert(turn:emit(entry))
+  turn.calls.unmatched[entry.name] = true
 end
 
 -- Whether a session's user takes what was said; its text is shown to who watches.
-local function is_heard(policy, name, value)
-  local user = policy.calls.users[name]
+local function is_heard(turn, name, value)
+  local user = turn.calls.users[name]
   local taken, id, text
   if user and user.heard then
     taken, id, text = user.heard(value)
   end
-  local call = text and policy.watcher and policy.numbers:waiting(name, id)
+  local call = text and turn.watcher and turn.numbers:waiting(name, id)
   if call then
-    call:show(policy.watcher, text)
+    call:show(turn.watcher, text)
   end
   return taken
 end
 
 ---A program said something that answers no call: an event of the session's name. What nobody takes is bounded;
 ---that more was said is told once.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param source string  "session:<name>"
 ---@param bytes string
-function M.said(policy, source, bytes)
+function M.said(turn, source, bytes)
   local value = json.decode(bytes)
-  if policy.run.phase == "stopped" or is_heard(policy, source:sub(9), value) then
+  if turn.run.phase == "stopped" or is_heard(turn, source:sub(9), value) then
     return -- its last record is written, and the program ends
-  elseif (policy.books.events_count or 0) < arrived.MOST then
+  elseif (turn.books.events_count or 0) < arrived.MOST then
     if value == nil or value == json.null then
       value = record.printable(bytes)
     end
-    keep(policy, { name = source, value = value })
-  elseif not policy.overheard then
-    policy.overheard = true
+    keep(turn, { name = source, value = value })
+  elseif not turn.overheard then
+    turn.overheard = true
     local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
-    policy.journal:note(text:format(source, arrived.MOST))
+    turn.journal:note(text:format(source, arrived.MOST))
   end
 end
 
 ---More was said at once than could be kept.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param source string
-function M.missed(policy, source)
-  policy.journal:note(source .. ": said more at once than is kept; some of it is lost")
+function M.missed(turn, source)
+  turn.journal:note(source .. ": said more at once than is kept; some of it is lost")
 end
 
 ---A program has ended: an event, with how.
----@param policy skillrt.Policy
+---@param turn skillrt.Turn
 ---@param source string  "<epoch>:<c, s or w><number>:<name>"
 ---@param bytes string   the end of its errors; w: why it was ended
-function M.ended(policy, source, bytes)
+function M.ended(turn, source, bytes)
   local number, how, code, name = source:match("^(%d+):(%a)(%-?%d+):(.+)$")
-  local epoch, talking = math.tointeger(tonumber(number)), policy.books.talking
-  M.forget(policy.calls, name, epoch)
-  if policy.run.phase == "stopped" or not talking or talking[name] ~= epoch then
+  local epoch, talking = math.tointeger(tonumber(number)), turn.books.talking
+  M.forget(turn.calls, name, epoch)
+  if turn.run.phase == "stopped" or not talking or talking[name] ~= epoch then
     return
   end
   local value = { ended = true, epoch = epoch }
@@ -205,17 +205,17 @@ function M.ended(policy, source, bytes)
     value[how == "s" and "signal" or "code"] = math.tointeger(tonumber(code))
     value.stderr = bytes ~= "" and record.printable(bytes) or nil
   end
-  keep(policy, { name = "session:" .. name, ended = epoch, value = value })
+  keep(turn, { name = "session:" .. name, ended = epoch, value = value })
 end
 
 ---Programs that ran when the run stopped ended with its process: nobody knows how, and what they had said and was
 ---not recorded is lost with them.
----@param policy skillrt.Policy
-function M.lost(policy)
-  local talking = policy.books.talking
+---@param turn skillrt.Turn
+function M.lost(turn)
+  local talking = turn.books.talking
   for _, name in ipairs(names.sorted(talking)) do
     local epoch = talking[name]
-    assert(policy:emit({ t = "event", name = "session:" .. name, ended = epoch,
+    assert(turn:emit({ t = "event", name = "session:" .. name, ended = epoch,
       value = { ended = true, epoch = epoch } }))
   end
 end

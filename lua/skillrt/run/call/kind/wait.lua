@@ -1,4 +1,4 @@
--- run/call/kind/wait.lua: a wait for an event from outside. Found by its name; run/policy.lua calls `match`.
+-- run/call/kind/wait.lua: a wait for an event from outside. Found by its name; run/turn.lua calls `match`.
 
 local alarm = require("skillrt.run.call.alarm")
 local arrived = require("skillrt.run.books.arrived")

@@ -1,6 +1,6 @@
--- run/policy.lua: the five questions of the engine and its event, answered for one run of a skill: its turn.
+-- run/turn.lua: the five questions of the engine and its event, answered for one run of a skill: its turn.
 --
--- Puts the rooms of a run together. `turn` says who decides in which order: what came from outside and what is due
+-- Puts the rooms of a run together. `decide` says who decides in which order: what came from outside and what is due
 -- first, then what ends the run, then the mode for the next step. Called by C (script.c) under pcall.
 
 local arrivals = require("skillrt.run.turn.arrivals")
@@ -52,7 +52,7 @@ local NEXT <const> = {
   stopped = { stopped = true },
 }
 
----@class skillrt.Policy
+---@class skillrt.Turn
 ---@field run skillrt.Run
 ---@field session skillrt.Session
 ---@field books skillrt.Books
@@ -66,14 +66,14 @@ local NEXT <const> = {
 ---@field written integer     ... how much was written then
 ---@field begun table<integer, integer>  the same of those that were interrupted, by number
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
-local Policy = {}
+local Turn = {}
 
 ---@param run skillrt.Run
 ---@param session skillrt.Session
 ---@param options table  { first = first record of a new run, make_mode = fun(run): table, watcher, books_bytes }
----@return skillrt.Policy
+---@return skillrt.Turn
 function M.new(run, session, options)
-  local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {},
+  local self = single.of(Turn, { run = run, session = session, books = run.books, out = {}, blobs = {},
     accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false })
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
@@ -99,7 +99,7 @@ function M.new(run, session, options)
   return self
 end
 
----@param self skillrt.Policy
+---@param self skillrt.Turn
 ---@param phase skillrt.Phase
 local function become(self, phase)
   local run = self.run
@@ -113,14 +113,14 @@ end
 ---@param entry table
 ---@return boolean|nil ok
 ---@return string? message
-function Policy:emit(entry)
+function Turn:emit(entry)
   return self.journal:emit(entry)
 end
 
 ---A helper was loaded while the run goes on: its digest is kept as those of the first ones are.
 ---@param name string
 ---@param digest string
-function Policy:pin(name, digest)
+function Turn:pin(name, digest)
   local phase = self.run.phase
   if self.mode and phase ~= "stopping" and phase ~= "stopped" and self.books.pins[name] ~= digest then
     assert(self:emit({ t = "pin", pins = { [name] = digest } }))
@@ -132,7 +132,7 @@ end
 ---One record read back from the journal.
 ---@param payload string
 ---@param seq integer
-function Policy:record(payload, seq)
+function Turn:record(payload, seq)
   if self.session.edited then
     resume.record(self, payload, seq)
   else
@@ -149,7 +149,7 @@ end
 
 ---All records were read; `fresh`: there were none; `torn`: the file of a tail that a kill tore, or "".
 ---@param fresh boolean
-function Policy:load(fresh, torn)
+function Turn:load(fresh, torn)
   if fresh then
     assert(self:emit(self.first))
   else
@@ -246,7 +246,7 @@ end
 
 ---The sub-runs: there are some, or there were.
 ---@return skillrt.Subs
-function Policy:of_subs()
+function Turn:of_subs()
   self.subs = self.subs or subs_of.new(self)
   return self.subs
 end
@@ -268,7 +268,7 @@ end
 ---What is due until then: waits that are over, attempts whose wait is over. Of a run that is to end only programs are
 ---noted: the rest is open in the books, and a resume waits for it.
 ---@param now integer  of steady.lua
-function Policy:ring(now)
+function Turn:ring(now)
   local due = self.calls.due
   local at = due:earliest()
   while at and at <= now do
@@ -283,14 +283,14 @@ function Policy:ring(now)
 end
 
 ---Whether somebody waits for what may come from outside.
-function Policy:listens()
+function Turn:listens()
   return (not self.run.keeps_nothing or self.session.wait or next(self.calls.talks) ~= nil) and not self.arrivals.deaf
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
 ---What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.
 ---@return "go" kind
-function Policy:go()
+function Turn:go()
   local calls, performing, phase = self.calls, self.steps.performing, self.run.phase
   local queue, first = calls.queue, calls.due[1]
   local at = first and first.at
@@ -312,7 +312,7 @@ end
 
 -- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
 -- what is under way is canceled); or it pauses ("pause", reason, message, and when it resumes by itself).
-local function turn(self)
+local function decide(self)
   local calls, limits, steps = self.calls, self.run.limits, self.steps
   self.rest.stays_until = nil
 
@@ -361,7 +361,7 @@ local function turn(self)
   if kind == "stop" then
     return "end", what, why, text
   elseif (self.subs or calls.opening[1]) and self:of_subs():choose() then
-    return turn(self) -- what ended in a sub-run may be waited for
+    return decide(self) -- what ended in a sub-run may be waited for
   elseif kind == "ask" then
     questions.ask_for_mode(self, what)
   end
@@ -379,17 +379,17 @@ local function turn(self)
   if not steps.performing[1] and next(self.numbers.under_way) == nil and not next(calls.unmatched) then
     kind, what, why, text = self.rest:decide()
     if kind == "again" then
-      return turn(self)
+      return decide(self)
     end
     return kind, what, why, text
   end
 end
 
 ---What now?
-function Policy:choose()
+function Turn:choose()
   local phase = self.run.phase
   if phase == "going" then
-    local decision, status, reason, message, at_once = turn(self)
+    local decision, status, reason, message, at_once = decide(self)
     if decision == "pause" then
       return stop(self, "paused", status, reason, message)
     elseif not decision then
@@ -415,7 +415,7 @@ end
 ---The task of a call that leaves now.
 ---@param number integer
 ---@return table task
-function Policy:request(number)
+function Turn:request(number)
   return self.calls:task(self.numbers:of(number))
 end
 
@@ -425,7 +425,7 @@ end
 ---@param number integer
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
-function Policy:accept(number, reply)
+function Turn:accept(number, reply)
   local under_way, count = self.numbers.under_way, #self.out
   if self.accepting then
     self.begun[self.accepting] = self.written
@@ -455,7 +455,7 @@ end
 ---Something came that nobody asked for just now: a file in the inbox, what a host handed over.
 ---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"
 ---@param bytes string
-function Policy:event(source, bytes)
+function Turn:event(source, bytes)
   self.arrivals:noticed(source, bytes)
 end
 
@@ -464,7 +464,7 @@ end
 ---@param text string
 ---@param opens boolean
 ---@return string form
-function Policy:read(session, text, opens)
+function Turn:read(session, text, opens)
   return message_of.read(self.calls.users[session], text, opens)
 end
 
@@ -473,13 +473,13 @@ end
 ---The views people read, as name and content; only those that changed.
 ---@param seq integer
 ---@return table[] list  { name, content }
-function Policy:save(seq)
+function Turn:save(seq)
   return #self.out == 0 and views.list(self, seq) or {} -- no view shows what no batch took
 end
 
 ---Everything up to a record is durable: whoever watches is told.
 ---@param seq integer
-function Policy:durable(seq)
+function Turn:durable(seq)
   self.news = false
   self.durable_steps = self.books.finished
   self.journal:durable(seq)
@@ -492,14 +492,14 @@ function Policy:durable(seq)
 end
 
 ---What came since the last `durable` is lost with the batch that failed.
-function Policy:forget()
+function Turn:forget()
   self.lost = not self.run.keeps_nothing
   self.journal:forget()
 end
 
 ---@param number integer
 ---@param text string
-function Policy:progress(number, text)
+function Turn:progress(number, text)
   local call = self.numbers:of(number)
   if call then
     call:show(self.watcher, text)
@@ -511,7 +511,7 @@ local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped
-function Policy:stop(why, where)
+function Turn:stop(why, where)
   become(self, self.run.phase == "stopped" and "stopped" or "stopping")
   self.interruption = { why, where }
   if FAILED[why] then
