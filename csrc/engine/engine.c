@@ -41,7 +41,6 @@ void engine_free(struct engine *e) {
   batch_clear(&e->out);
   task_clear(&e->alarm_task);
   const struct sys *sys = e->options.sys;
-  if (e->spans) sys_free(sys, e->spans, e->spans_capacity * sizeof *e->spans);
   sys_free(sys, e, sizeof *e);
 }
 
@@ -80,7 +79,6 @@ static void tell(struct engine *e) {
 
 static void iterate(struct engine *e) {
   if (e->sync != SYNC_NONE && !engine_settle(e)) return;
-  engine_expect_blobs(e);
   if (!engine_ask(e) && e->state < RUN_ENDING) return; /* interrupted */
   engine_commit(e);
 }

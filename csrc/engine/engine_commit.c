@@ -7,42 +7,9 @@
 
 #include <assert.h>
 
-static struct span *room_for_spans(struct engine *e, size_t count, struct error *error) {
-  if (count <= e->spans_capacity) return e->spans;
-  const struct sys *sys = e->options.sys;
-  size_t next = e->spans_capacity ? e->spans_capacity : 8, size = sizeof *e->spans;
-  while (next < count)
-    next *= 2;
-  struct span *spans = sys->alloc(sys, e->spans, e->spans_capacity * size, next * size);
-  if (!spans) {
-    error_set(error, ERROR_MEMORY, "engine: no memory for a batch of %zu records", count);
-    return NULL;
-  }
-  e->spans = spans;
-  e->spans_capacity = next;
-  return spans;
-}
-
-/* Before the records that name them. */
-static bool put_blobs(struct engine *e, struct error *error) {
-  struct store *store = e->options.store;
-  struct span value;
-  char digest[65];
-  for (size_t at = 0; batch_next_blob(&e->out, &at, digest, &value);)
-    if (!store->ops->blob_put(store, digest, value, error)) return false;
-  return true;
-}
-
 static bool append(struct engine *e, enum append kind, struct error *error) {
-  size_t count = batch_count(&e->out);
-  struct span *spans = room_for_spans(e, count, error);
-  if (!spans) return false;
-  size_t from = 0;
-  const size_t *ends = (const size_t *)(const void *)e->out.ends.data;
-  for (size_t i = 0; i < count; from = ends[i++])
-    spans[i] = (struct span){e->out.bytes.data ? e->out.bytes.data + from : "", ends[i] - from};
   struct store *store = e->options.store;
-  if (!store->ops->append(store, spans, count, kind, error)) return false;
+  if (!store->ops->append(store, &e->out, kind, error)) return false;
   batch_reset(&e->out);
   return true;
 }
@@ -52,7 +19,6 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
  * `durable` is not called any more. */
 void engine_store_failed(struct engine *e) {
   batch_reset(&e->out);
-  e->out.defers = false;
   if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
     engine_break(e, RUN_BLIND, "failed", "store_lost");
     return;
@@ -86,7 +52,7 @@ static void sync_work(void *argument) { /* maybe on another thread, so it touche
 /* All of a batch whose blobs may take long. */
 static void write_work(void *argument) {
   struct engine *e = argument;
-  e->written = put_blobs(e, &e->sync_error) && append(e, APPEND_WHOLE, &e->sync_error);
+  e->written = append(e, APPEND_WHOLE, &e->sync_error);
   if (e->written) sync_work(e);
 }
 
@@ -113,10 +79,6 @@ static bool sync_inline(const struct engine *e) {
   return !o->offload || (e->flying == 0 && !(o->busy && o->busy(o->data)));
 }
 
-void engine_expect_blobs(struct engine *e) {
-  e->out.defers = !sync_inline(e);
-}
-
 bool engine_commit_first(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
   if (!append(e, APPEND_WHOLE, error) || !store->ops->sync(store, error)) return false;
@@ -132,7 +94,7 @@ bool engine_commit(struct engine *e) {
     if (e->options.offload(e->options.data, write_work, write_after, e)) return true;
     e->sync = SYNC_NONE;
   }
-  if (!put_blobs(e, engine_trouble(e)) || !append(e, APPEND_WHOLE, engine_trouble(e))) {
+  if (!append(e, APPEND_WHOLE, engine_trouble(e))) {
     engine_store_failed(e);
     return false;
   }

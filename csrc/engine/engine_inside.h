@@ -138,9 +138,7 @@ struct engine {
   int64_t deadline_ns;
   int64_t choose_ns; /* when choose is to be asked: NOW where something came, NEVER */
 
-  struct batch out;   /* answers not yet appended */
-  struct span *spans; /* of `out`, for append */
-  size_t spans_capacity;
+  struct batch out; /* answers not yet appended */
   struct error sync_error;
   bool written; /* the batch whose sync that is was appended */
 
@@ -208,8 +206,6 @@ bool engine_stopping(const struct engine *); /* nothing new leaves any more */
 /* Appends what is in `out` and makes it durable or lets the pool do so; an empty `out` costs
  * nothing. False: the store failed, and the engine has broken off. */
 bool engine_commit(struct engine *);
-/* Before anything is asked: whether blobs go with the batch. */
-void engine_expect_blobs(struct engine *);
 /* The first batch of a run: it is there, or the run could not be opened. */
 bool engine_commit_first(struct engine *, struct error *);
 /* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */

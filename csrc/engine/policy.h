@@ -24,28 +24,6 @@
 #include "store/store.h"
 #include "transport/transport.h"
 
-/* Record payloads and blobs for the next batch, in order. */
-struct batch {
-  const struct sys *sys;
-  struct buffer bytes; /* the payloads, one behind the other */
-  struct buffer ends;  /* size_t per payload: where it ends in `bytes` */
-  struct buffer blobs; /* values that the payloads name: digest, size, bytes */
-  bool defers; /* blobs go with the batch, as a slow disk would hold up others; else into the
-                  store at once */
-};
-
-void batch_init(struct batch *, const struct sys *);
-void batch_clear(struct batch *);
-void batch_reset(struct batch *);
-bool batch_add(struct batch *, const char *payload, size_t size, struct error *);
-size_t batch_count(const struct batch *);
-/* Keeps a copy of what is to be in the store before the payloads are. `digest`: 64 digits. */
-bool batch_blob(struct batch *, const char *digest, struct span value, struct error *);
-/* The blob at `*at`, which goes on to the next; false behind the last one. */
-bool batch_next_blob(const struct batch *, size_t *at, char digest[65], struct span *value);
-struct span batch_at(const struct batch *, size_t index); /* until the batch changes */
-void batch_cut(struct batch *, size_t count);             /* forgets all but the first `count` */
-
 enum { TICK_MS = 100 };
 
 struct numbers {

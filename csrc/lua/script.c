@@ -10,10 +10,7 @@
 #include "lua/script_read.h"
 #include "lua/task_table.h"
 
-enum {
-  RECORD_MAX = 128 << 20, /* with its head, on its way; the store allows less */
-  DEFERRED_MAX = 32 << 20 /* a larger blob is not held twice */
-};
+enum { RECORD_MAX = 128 << 20 }; /* with its head, on its way; the store allows less */
 
 /* ---- inside the protected call ---- */
 
@@ -24,8 +21,7 @@ static void forget(lua_State *L, lua_Integer count) {
   }
 }
 
-/* blobs = { { digest, text } ... }: kept before the records that name them. Where one cannot be
- * kept neither can the records: ERROR_STORE. */
+/* blobs = { { digest, text } ... }: of the records of the same batch. */
 static void take_blobs(lua_State *L, struct question *question) {
   lua_pushvalue(L, AT_BLOBS);
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -35,15 +31,8 @@ static void take_blobs(lua_State *L, struct question *question) {
     lua_rawgeti(L, -2, 2);
     struct span value;
     value.data = luaL_checklstring(L, -1, &value.length);
-    struct store *store = question->script->store;
     struct error *said = &question->script->said;
-    const char *digest = luaL_checkstring(L, -2);
-    struct batch *out = question->out;
-    bool waits = out->defers && value.length <= DEFERRED_MAX && strlen(digest) == 64;
-    bool kept = waits ? batch_blob(out, digest, value, said)
-                      : store->ops->blob_put(store, digest, value, said);
-    if (!kept && said->code == ERROR_SYSTEM) said->code = ERROR_STORE;
-    ask_check(L, kept, said);
+    ask_check(L, batch_blob(question->out, luaL_checkstring(L, -2), value, said), said);
     lua_pop(L, 3);
   }
   forget(L, count);

@@ -60,24 +60,22 @@ static bool directory_record(struct store *store, uint64_t seq, struct buffer *t
   return journal_index_read(&d->index, d->sys, d->folder, directory_end(d), seq, to, e);
 }
 
-static bool directory_append(struct store *store, const struct span *payloads, size_t count,
-                             enum append kind, struct error *e) {
+static bool directory_append(struct store *store, const struct batch *batch, enum append kind,
+                             struct error *e) {
   struct directory *d = (struct directory *)store;
+  struct span value;
+  char digest[65];
   if (!d->journal) return directory_only_read(d, e);
-  return directory_held(d, e) && journal_append(d->journal, payloads, count, kind, e);
+  if (!directory_held(d, e)) return false;
+  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);)
+    if (!blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e))
+      return false;
+  return journal_append(d->journal, batch, kind, e);
 }
 
 static bool directory_sync(struct store *store, struct error *e) {
   struct directory *d = (struct directory *)store;
   return d->journal ? journal_sync(d->journal, e) : true;
-}
-
-static bool directory_blob_put(struct store *store, const char *digest, struct span value,
-                               struct error *e) {
-  struct directory *d = (struct directory *)store;
-  if (!d->journal) return directory_only_read(d, e);
-  return directory_held(d, e) &&
-         blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
 }
 
 static bool directory_blob_get(struct store *store, const char *digest, struct buffer *to,
@@ -127,7 +125,6 @@ static const struct store_ops directory_ops = {
     .record = directory_record,
     .append = directory_append,
     .sync = directory_sync,
-    .blob_put = directory_blob_put,
     .blob_get = directory_blob_get,
     .view = directory_view,
     .seq = directory_seq,

@@ -169,32 +169,35 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
   return false;
 }
 
-/* Fills `out` with the lines of a batch; `end` becomes what the journal's end will be. */
-static bool journal_batch(struct journal *j, const struct span *payloads, size_t count, bool own,
-                          struct journal_end *end, struct error *e) {
+/* Fills `out` with the lines of a batch, or with one of our own where that is NULL; `end` becomes
+ * what the journal's end will be. */
+static bool journal_batch(struct journal *j, const struct batch *batch, struct journal_end *end,
+                          struct error *e) {
+  size_t count = batch ? batch_count(batch) : 1;
   buffer_reset(&j->out);
   end->batch++;
   for (size_t i = 0; i < count; i++) {
+    struct span payload = batch ? batch_at(batch, i) : journal_closed_payload();
     struct journal_line line = {.seq = ++end->seq,
                                 .batch = end->batch,
                                 .mark = i + 1 < count ? JOURNAL_MORE : JOURNAL_LAST,
                                 .previous = end->crc,
-                                .payload = payloads[i]};
-    if (payloads[i].length > JOURNAL_PAYLOAD_MAX)
+                                .payload = payload};
+    if (payload.length > JOURNAL_PAYLOAD_MAX)
       return error_set(e, ERROR_LIMIT, "%s: a record of %zu bytes; keep large values as blobs",
-                       j->object, payloads[i].length);
-    if (!own && journal_own(payloads[i]))
+                       j->object, payload.length);
+    if (batch && journal_own(payload))
       return error_set(e, ERROR_INVALID, "%s: a record of type \"journal\" is the store's own",
                        j->object);
-    if (payloads[i].length && memchr(payloads[i].data, '\n', payloads[i].length))
+    if (payload.length && memchr(payload.data, '\n', payload.length))
       return error_set(e, ERROR_INVALID, "%s: a record holds a newline", j->object);
     if (!journal_line_add(j, &line, e)) return false;
     end->crc = line.crc;
   }
   end->offset += (int64_t)j->out.length;
   end->size = end->offset;
-  end->records += own ? 0 : count;
-  end->closed = own;
+  end->records += batch ? count : 0;
+  end->closed = !batch;
   end->bare = false;
   return true;
 }
@@ -231,18 +234,18 @@ static bool journal_write(struct journal *j, struct error *e) {
   return journal_fail(j, !journal_cut_back(j), &why, e);
 }
 
-static bool journal_put(struct journal *j, const struct span *payloads, size_t count,
-                        enum append kind, bool own, struct error *e) {
+static bool journal_put(struct journal *j, const struct batch *batch, enum append kind,
+                        struct error *e) {
   struct journal_end end = j->end;
   struct error why = {0};
   if (end.batch == UINT32_MAX) return error_set(e, ERROR_LIMIT, "%s: too many batches", j->object);
-  if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+  if (!journal_batch(j, batch, &end, e)) return false;
   bool last_words = kind == APPEND_LAST_WORDS;
-  bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && !own;
+  bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && batch;
   if (full) {
     if (!journal_rotate(j, e)) return false;
     end = j->end;
-    if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+    if (!journal_batch(j, batch, &end, e)) return false;
   }
   if (last_words)
     reserve_release(&j->reserve, j->sys, j->folder);
@@ -257,7 +260,7 @@ static bool journal_put(struct journal *j, const struct span *payloads, size_t c
   return true;
 }
 
-bool journal_append(struct journal *j, const struct span *payloads, size_t count, enum append kind,
+bool journal_append(struct journal *j, const struct batch *batch, enum append kind,
                     struct error *e) {
   if (j->broken || j->spent || (j->failed && kind != APPEND_LAST_WORDS)) {
     if (e) *e = j->why;
@@ -265,9 +268,9 @@ bool journal_append(struct journal *j, const struct span *payloads, size_t count
   }
   /* Never batch b+1 before the sync of batch b returned. */
   assert(j->synced);
-  if (count == 0) return true;
+  if (batch_count(batch) == 0) return true;
   j->spent = j->failed;
-  bool good = journal_put(j, payloads, count, kind, false, e);
+  bool good = journal_put(j, batch, kind, e);
   if (j->out.capacity > BATCH_KEPT) buffer_clear(&j->out); /* a rare giant must not stay */
   return good;
 }
@@ -323,9 +326,8 @@ void journal_close(struct journal *j) {
   if (!j) return;
   const struct sys *sys = j->sys;
   if (j->fd >= 0) {
-    struct span closed = journal_closed_payload();
     if (!j->broken && !j->failed && j->synced && !j->end.closed)
-      journal_put(j, &closed, 1, APPEND_WHOLE, true, NULL);
+      journal_put(j, NULL, APPEND_WHOLE, NULL);
     if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only gives back allotted space */
     sys->close(sys, j->fd);
   }

@@ -23,8 +23,8 @@ struct journal_options {
 /* Goes on behind `end` (segment 0: a new journal). Bytes behind end->offset are gone already. */
 bool journal_open(const struct sys *, const struct journal_options *, const struct journal_end *end,
                   struct journal **, struct error *);
-bool journal_append(struct journal *, const struct span *payloads, size_t count, enum append,
-                    struct error *);
+/* The records of a batch. */
+bool journal_append(struct journal *, const struct batch *, enum append, struct error *);
 bool journal_sync(struct journal *, struct error *);
 /* Whether its file is still there under its name, as it was written; ERROR_LOST where not. From
  * then on nothing is written any more, not even by close. */

@@ -34,17 +34,6 @@ static bool memory_record(struct store *store, uint64_t seq, struct buffer *to, 
   return error_set(e, ERROR_MISSING, "record %" PRIu64 ": a run in memory keeps none", seq);
 }
 
-static bool memory_append(struct store *store, const struct span *payloads, size_t count,
-                          enum append kind, struct error *e) {
-  (void)kind;
-  for (size_t i = 0; i < count; i++)
-    if (journal_own(payloads[i]) ||
-        (payloads[i].length && memchr(payloads[i].data, '\n', payloads[i].length)))
-      return error_set(e, ERROR_INVALID, "a record that no journal would take");
-  ((struct memory *)store)->seq += count;
-  return true;
-}
-
 static bool memory_sync(struct store *store, struct error *e) {
   (void)store, (void)e;
   return true;
@@ -56,9 +45,7 @@ static struct memory_blob *memory_find(struct memory *m, const char *digest) {
   return NULL;
 }
 
-static bool memory_blob_put(struct store *store, const char *digest, struct span value,
-                            struct error *e) {
-  struct memory *m = (struct memory *)store;
+static bool memory_keep(struct memory *m, const char *digest, struct span value, struct error *e) {
   if (!blob_check(digest, value, e)) return false;
   if (memory_find(m, digest)) return true;
   struct memory_blob *blob = sys_alloc(m->sys, sizeof *blob + value.length);
@@ -68,6 +55,24 @@ static bool memory_blob_put(struct store *store, const char *digest, struct span
   blob->length = value.length;
   blob->next = m->blobs;
   m->blobs = blob;
+  return true;
+}
+
+static bool memory_append(struct store *store, const struct batch *batch, enum append kind,
+                          struct error *e) {
+  struct memory *m = (struct memory *)store;
+  size_t count = batch_count(batch);
+  struct span value;
+  char digest[65];
+  (void)kind;
+  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);)
+    if (!memory_keep(m, digest, value, e)) return false;
+  for (size_t i = 0; i < count; i++) {
+    struct span payload = batch_at(batch, i);
+    if (journal_own(payload) || (payload.length && memchr(payload.data, '\n', payload.length)))
+      return error_set(e, ERROR_INVALID, "a record that no journal would take");
+  }
+  m->seq += count;
   return true;
 }
 
@@ -108,7 +113,6 @@ static const struct store_ops memory_ops = {
     .record = memory_record,
     .append = memory_append,
     .sync = memory_sync,
-    .blob_put = memory_blob_put,
     .blob_get = memory_blob_get,
     .view = memory_view,
     .seq = memory_seq,

@@ -25,6 +25,27 @@ enum append {
   APPEND_LAST_WORDS /* one batch after a failure, in the space reserved for it */
 };
 
+/* What one append adds to a run, all of it or nothing: records, in order, and the values apart that
+ * they name by digest. Keeps its memory from one batch to the next (batch.c). */
+struct batch {
+  const struct sys *sys;
+  struct buffer bytes; /* the payloads, one behind the other */
+  struct buffer ends;  /* size_t per payload: where it ends in `bytes` */
+  struct buffer blobs; /* each its digest, its size, its bytes */
+};
+
+void batch_init(struct batch *, const struct sys *);
+void batch_clear(struct batch *);
+void batch_reset(struct batch *);
+bool batch_add(struct batch *, const char *payload, size_t size, struct error *);
+size_t batch_count(const struct batch *);
+struct span batch_at(const struct batch *, size_t index); /* until the batch changes */
+void batch_cut(struct batch *, size_t count);             /* forgets all but the first `count` */
+/* Copies a value; ERROR_INVALID where `digest` is not 64 lower-case hex digits. */
+bool batch_blob(struct batch *, const char *digest, struct span value, struct error *);
+/* The blob at `*at`, which goes on to the next; false behind the last one. */
+bool batch_next_blob(const struct batch *, size_t *at, char digest[65], struct span *value);
+
 struct record {
   uint64_t seq;
   uint32_t batch;
@@ -46,22 +67,20 @@ struct store_ops {
    * store's own; ERROR_CORRUPT: file, offset, record. */
   bool (*record)(struct store *, uint64_t seq, struct buffer *to, struct error *);
 
-  /* Writes `count` payloads as one batch with one write; not durable before sync returned.
+  /* Appends a batch: its blobs are durable when the first byte of its records is written, these are
+   * once sync returned. A batch may have blobs alone, which are durable when this returns.
    * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
    * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
    * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
    * except one of last words. ERROR_LOST: the run is not this store's any more (its files were
    * removed or replaced, or another took it): nothing is written any more, no last words, no blob,
-   * no view. A batch may name blobs that were put before. */
-  bool (*append)(struct store *, const struct span *payloads, size_t count, enum append,
-                 struct error *);
+   * no view. A record may name blobs of earlier batches. */
+  bool (*append)(struct store *, const struct batch *, enum append, struct error *);
 
   /* Makes what was appended last durable. A failure is final: every later append fails too. */
   bool (*sync)(struct store *, struct error *);
 
-  /* Keeps `value` under its SHA-256 (64 lower-case hex digits), durably, once. */
-  bool (*blob_put)(struct store *, const char *digest, struct span value, struct error *);
-  /* Appends the value to `to`; checks its digest (ERROR_CORRUPT). */
+  /* Appends the value with this SHA-256 to `to`; checks it (ERROR_CORRUPT). */
   bool (*blob_get)(struct store *, const char *digest, struct buffer *to, struct error *);
 
   /* Replaces the view `name` ("state.json", "context/a.json": relative, no "..", folders are

@@ -26,14 +26,14 @@ static void check_contract(struct kit *k, const char *url, bool keeps) {
   CHECK(k->store->ops->record(k->store, 2, &to, &k->error) == keeps);
   CHECK(keeps || k->error.code == ERROR_MISSING);
   buffer_reset(&to);
-  CHECK(!k->store->ops->blob_put(k->store, "short", blob, &k->error));
+  CHECK(!kit_blob(k, "short", blob));
   CHECK(k->error.code == ERROR_INVALID);
-  CHECK(k->store->ops->blob_put(k->store, digest, blob, &k->error));
+  CHECK(kit_blob(k, digest, blob));
   CHECK(k->store->ops->blob_get(k->store, digest, &to, &k->error) && to.length == 13);
   digest[0] = digest[0] == 'a' ? 'b' : 'a';
   CHECK(!k->store->ops->blob_get(k->store, digest, &to, &k->error));
   CHECK(k->error.code == ERROR_CORRUPT && strstr(k->error.text, digest));
-  CHECK(!k->store->ops->append(k->store, &newline, 1, APPEND_WHOLE, &k->error));
+  CHECK(!kit_append_one(k, newline, APPEND_WHOLE));
   CHECK(k->error.code == ERROR_INVALID && kit_put(k, 2, 1));
   CHECK(kit_view(k, "context/a.json", "{}\n"));
   kit_close(k);
@@ -127,7 +127,7 @@ static void test_lost(struct scratch *s) {
       CHECK(strstr(k.error.text, "nothing more is written"));
       CHECK(!kit_append(&k, 2, 1, APPEND_LAST_WORDS) && k.error.code == ERROR_LOST);
       sha256_hex(blob.data, blob.length, digest);
-      CHECK(!k.store->ops->blob_put(k.store, digest, blob, &k.error));
+      CHECK(!kit_blob(&k, digest, blob));
       CHECK(!kit_view(&k, "state.json", kit_state(state, 2, "x")) && k.error.code == ERROR_LOST);
       kit_close(&k);
       CHECK(scratch_print(s, ".") == before);

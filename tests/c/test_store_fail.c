@@ -136,11 +136,10 @@ static void test_disk_full(struct scratch *s) {
       faulty_reset(f);
       faulty_disk_full(f, n);
       payload.length = 6000 + n * 10; /* for some n the pieces are used up to the last bytes */
-      while (k.store->ops->append(k.store, &payload, 1, APPEND_WHOLE, &k.error) && kit_sync(&k))
+      while (kit_append_one(&k, payload, APPEND_WHOLE) && kit_sync(&k))
         ;
       payload.length = 2000;
-      CHECK(k.store->ops->append(k.store, &payload, 1, APPEND_LAST_WORDS, &k.error) &&
-            kit_sync(&k));
+      CHECK(kit_append_one(&k, payload, APPEND_LAST_WORDS) && kit_sync(&k));
       kit_close(&k);
       CHECK(kit_open(&k, STORE_READ));
       kit_close(&k);

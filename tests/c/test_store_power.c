@@ -36,7 +36,7 @@ static const char *file_of(int i, char name[64]) {
 static bool step(struct kit *k, struct promises *p, int i) {
   char text[64], digest[65], name[64], state[512];
   struct span value = value_of(i, text, digest);
-  if (!k->store->ops->blob_put(k->store, digest, value, &k->error)) return false;
+  if (!kit_blob(k, digest, value)) return false;
   p->blobs = i + 1;
   if (!below_replace(k->sys, k->path, file_of(i, name), value, true, &k->error)) return false;
   p->files = i + 1;
@@ -166,11 +166,11 @@ static void test_settled(void) {
     kit_on(&k, ram_disk_sys(disk));
     k.options.durability = DURABILITY_PROCESS;
     CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
-    CHECK(k.store->ops->blob_put(k.store, digest, value, &k.error));
+    CHECK(kit_blob(&k, digest, value));
     kit_close(&k);
     k.options.durability = DURABILITY_POWER;
     CHECK(kit_open(&k, STORE_RESUME));
-    CHECK(k.store->ops->blob_put(k.store, digest, value, &k.error) && kit_put(&k, 1, 1));
+    CHECK(kit_blob(&k, digest, value) && kit_put(&k, 1, 1));
     left = ram_disk_cut_strict(disk);
     kit_close(&k);
     kit_on(&k, ram_disk_sys(left));

@@ -142,14 +142,14 @@ static void test_blobs(struct scratch *s, bool memory) {
   CHECK(memory ? kit_open_memory(&k) : kit_open(&k, STORE_CREATE));
   const struct store_ops *ops = k.store->ops;
   buffer_init(&got, k.sys, 1 << 20);
-  CHECK(ops->blob_put(k.store, digest, span, &k.error));
-  CHECK(ops->blob_put(k.store, digest, span, &k.error)); /* once more is fine */
+  CHECK(kit_blob(&k, digest, span));
+  CHECK(kit_blob(&k, digest, span)); /* once more is fine */
   CHECK(buffer_string(&got, "before", NULL) && ops->blob_get(k.store, digest, &got, &k.error));
   CHECK(got.length == 6 + sizeof value && memcmp(got.data + 6, value, sizeof value) == 0);
-  CHECK(!ops->blob_put(k.store, other, span, &k.error) && k.error.code == ERROR_INVALID);
-  CHECK(!ops->blob_put(k.store, "../x", span, &k.error) && k.error.code == ERROR_INVALID);
+  CHECK(!kit_blob(&k, other, span) && k.error.code == ERROR_INVALID);
+  CHECK(!kit_blob(&k, "../x", span) && k.error.code == ERROR_INVALID);
   CHECK(!ops->blob_get(k.store, other, &got, &k.error) && k.error.code == ERROR_CORRUPT);
-  CHECK(ops->blob_put(k.store, other, (struct span){"", 0}, &k.error));
+  CHECK(kit_blob(&k, other, (struct span){"", 0}));
   CHECK(ops->blob_get(k.store, other, &got, &k.error));
   if (!memory) {
     snprintf(name, sizeof name, "run/blobs/%s", digest);
@@ -158,7 +158,7 @@ static void test_blobs(struct scratch *s, bool memory) {
     CHECK(!ops->blob_get(k.store, digest, &got, &k.error) && k.error.code == ERROR_CORRUPT);
     CHECK(got.length == 6 + sizeof value); /* nothing of it was left there */
     value[7] = 'v';
-    CHECK(ops->blob_put(k.store, digest, span, &k.error)); /* repairs it */
+    CHECK(kit_blob(&k, digest, span)); /* repairs it */
     CHECK(ops->blob_get(k.store, digest, &got, &k.error));
   }
   buffer_clear(&got);
@@ -201,7 +201,7 @@ static void test_pipes(struct scratch *s) {
     CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
     CHECK(mkfifo(scratch_path(s, "run/state.json"), 0600) == 0);
     CHECK(kit_view(&k, "state.json", kit_state(state, 1, "x"))); /* takes its place */
-    CHECK(k.store->ops->blob_put(k.store, digest, blob, &k.error));
+    CHECK(kit_blob(&k, digest, blob));
     char name[100];
     snprintf(name, sizeof name, "run/blobs/%s", digest);
     struct buffer to;

@@ -16,33 +16,35 @@ static bool fake_read(struct store *store, uint64_t from,
   return true;
 }
 
-static void join(char *to, size_t size, const struct span *payloads, size_t count) {
+static void join(char *to, size_t size, const struct batch *batch) {
   size_t length = 0;
-  for (size_t i = 0; i < count && length + payloads[i].length + 2 < size; i++) {
+  for (size_t i = 0; i < batch_count(batch); i++) {
+    struct span payload = batch_at(batch, i);
+    if (length + payload.length + 2 >= size) break;
     if (i > 0) to[length++] = ',';
-    memcpy(to + length, payloads[i].data, payloads[i].length);
-    length += payloads[i].length;
+    memcpy(to + length, payload.data, payload.length);
+    length += payload.length;
   }
   to[length] = 0;
 }
 
-static bool fake_append(struct store *store, const struct span *payloads, size_t count,
-                        enum append kind, struct error *error) {
+static bool fake_append(struct store *store, const struct batch *batch, enum append kind,
+                        struct error *error) {
   static const char *const words[] = {"append(%s)", "last_words(%s)"};
   struct fake_store *s = of(store);
   bool last_words = kind == APPEND_LAST_WORDS;
   char text[200];
   assert(!s->unsynced && "a batch was written before the sync of the one before returned");
-  assert(count > 0 && "an empty batch");
+  assert(batch_count(batch) > 0 && "an empty batch");
   assert(!s->failed || last_words);
-  join(text, sizeof text, payloads, count);
+  join(text, sizeof text, batch);
   if (++s->appends == s->fail_append || (last_words && s->fail_last_words)) {
     s->failed = true;
     fake_log_add(s->log, "append failed");
     return error_system(error, ENOSPC, "journal");
   }
   s->unsynced = true;
-  s->seq += count;
+  s->seq += batch_count(batch);
   fake_log_add(s->log, words[kind], text);
   return true;
 }

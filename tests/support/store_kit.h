@@ -46,13 +46,36 @@ static inline void kit_close(struct kit *k) {
 
 /* One batch of `count` payloads numbered from `first`. */
 static inline bool kit_append(struct kit *k, int first, int count, enum append kind) {
-  char text[16][32];
-  struct span payloads[16];
+  struct batch batch;
+  char text[32];
+  batch_init(&batch, sys_real());
   for (int i = 0; i < count; i++) {
-    int length = snprintf(text[i], sizeof text[i], "{\"n\":%d}", first + i);
-    payloads[i] = (struct span){text[i], (size_t)length};
+    int length = snprintf(text, sizeof text, "{\"n\":%d}", first + i);
+    batch_add(&batch, text, (size_t)length, NULL);
   }
-  return k->store->ops->append(k->store, payloads, (size_t)count, kind, &k->error);
+  bool good = k->store->ops->append(k->store, &batch, kind, &k->error);
+  batch_clear(&batch);
+  return good;
+}
+
+/* One batch of a single payload. */
+static inline bool kit_append_one(struct kit *k, struct span payload, enum append kind) {
+  struct batch batch;
+  batch_init(&batch, sys_real());
+  bool good = batch_add(&batch, payload.data, payload.length, &k->error) &&
+              k->store->ops->append(k->store, &batch, kind, &k->error);
+  batch_clear(&batch);
+  return good;
+}
+
+/* One batch of a single blob. */
+static inline bool kit_blob(struct kit *k, const char *digest, struct span value) {
+  struct batch batch;
+  batch_init(&batch, sys_real());
+  bool good = batch_blob(&batch, digest, value, &k->error) &&
+              k->store->ops->append(k->store, &batch, APPEND_WHOLE, &k->error);
+  batch_clear(&batch);
+  return good;
 }
 
 static inline bool kit_sync(struct kit *k) {

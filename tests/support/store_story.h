@@ -19,7 +19,7 @@ static inline bool story_go_on(struct kit *k, struct story *t, int next) {
   sha256_hex(blob.data, blob.length, digest);
   for (int i = 0; i < STORY_BATCHES / 2; i++) {
     int size = 1 + i % 3;
-    if (i % 4 == 1 && !k->store->ops->blob_put(k->store, digest, blob, &k->error)) return false;
+    if (i % 4 == 1 && !kit_blob(k, digest, blob)) return false;
     t->appended = next + size;
     if (!kit_put(k, next, size)) return false;
     t->promised = next = t->appended;

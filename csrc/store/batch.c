@@ -1,20 +1,28 @@
-/* batch.c: record payloads on their way to the store, one behind the other.
+/* batch.c: what one append adds to a run: record payloads, one behind the other, and blobs.
  *
  * Keeps its memory between batches, so that a long run does not allocate per step. Knows
- * nothing of what is in a payload. Filled by policies, emptied by the engine. */
-#include "engine/policy.h"
+ * nothing of what is in a payload. Filled by policies, emptied by the engine, read by stores. */
+#include "store/store.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "store/blob.h"
+
 /* A value over 64 KiB travels as a blob, so a batch this large is a mistake. */
-enum { DIGEST = 64, BATCH_BYTES = 256 << 20, BATCH_ENDS = 16 << 20, BATCH_KEPT = 1 << 20 };
+enum {
+  DIGEST = 64,
+  BATCH_BYTES = 256 << 20,
+  BATCH_BLOBS = 1 << 30,
+  BATCH_ENDS = 16 << 20,
+  BATCH_KEPT = 1 << 20
+};
 
 void batch_init(struct batch *b, const struct sys *sys) {
   b->sys = sys;
   buffer_init(&b->bytes, sys, BATCH_BYTES);
   buffer_init(&b->ends, sys, BATCH_ENDS);
-  buffer_init(&b->blobs, sys, BATCH_BYTES);
+  buffer_init(&b->blobs, sys, BATCH_BLOBS);
 }
 
 void batch_clear(struct batch *b) {
@@ -48,6 +56,8 @@ bool batch_add(struct batch *b, const char *payload, size_t size, struct error *
 
 bool batch_blob(struct batch *b, const char *digest, struct span value, struct error *error) {
   size_t before = b->blobs.length;
+  if (!blob_digest_valid(digest))
+    return error_set(error, ERROR_INVALID, "blob \"%.80s\": its name is no SHA-256", digest);
   if (buffer_append(&b->blobs, digest, DIGEST, error) &&
       buffer_append(&b->blobs, &value.length, sizeof value.length, error) &&
       (value.length == 0 || buffer_append(&b->blobs, value.data, value.length, error)))
