@@ -10,6 +10,7 @@ local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local tables = require("skillrt.base.tables")
+local types = require("skillrt.skill.types")
 
 local M = {}
 
@@ -33,17 +34,14 @@ local function check_status(words)
   end
 end
 
-local BARE = { string = true, number = true, integer = true, boolean = true, object = true, any = true }
-
 local function check_schema(schema)
   if type(schema) ~= "table" then
     return "expect.schema must name fields and their types, not " .. names.show(schema)
   end
   for name, declared in pairs(schema) do
-    local bare = type(declared) == "string" and declared:gsub("%?$", ""):gsub("%[%]$", "")
-    if type(name) ~= "string" or not BARE[bare] then
-      local hint = bare and names.suggest(bare, BARE) or ""
-      return ("expect.schema: field %s: %s is not a type%s"):format(names.show(name), names.show(declared), hint)
+    local known, problem = types.check(type(declared) == "string" and declared:gsub("%?$", "") or declared)
+    if type(name) ~= "string" or not known then
+      return ("expect.schema: field %s %s"):format(names.show(name), problem or "has no name")
     end
   end
 end
@@ -67,30 +65,6 @@ function M.check(expect)
   local message = expect.status ~= nil and check_status(expect.status)
     or expect.schema ~= nil and check_schema(expect.schema)
   return not message or nil, message or nil
-end
-
-local FITS = {
-  string = function(v) return type(v) == "string" end,
-  number = function(v) return type(v) == "number" end,
-  integer = function(v) return math.type(v) == "integer" or type(v) == "number" and math.tointeger(v) ~= nil end,
-  boolean = function(v) return type(v) == "boolean" end,
-  object = json.is_object,
-  any = function() return true end,
-}
-
-local function fits(declared, value)
-  local item = declared:match("^(.*)%[%]$")
-  if not item then
-    return FITS[declared](value)
-  elseif not json.is_array(value) then
-    return false
-  end
-  for i = 1, #value do
-    if not FITS[item](value[i]) then
-      return false
-    end
-  end
-  return true
 end
 
 local function is_among(codes, code)
@@ -202,7 +176,8 @@ local function judge_fields(schema, object)
     end
     if value == nil and not optional then
       return wrong(("the reply has no %s"):format(names.show(name)))
-    elseif value ~= nil and not fits(declared, value) then
+    elseif value ~= nil and (not types.fits(declared, value)
+      or types.is_list(declared) and not json.is_array(value)) then
       return wrong(("%s must be %s, not %s"):format(names.show(name), declared, names.show(value)))
     end
   end

@@ -194,8 +194,8 @@ describe("a contract", function()
       { { stauts = {} }, 'expect: a contract has status and schema, not "stauts"' },
       { { status = "done" }, 'expect.status must be a list of words, not "done"' },
       { { status = { 1 } }, "expect.status must hold words, not 1" },
-      { { schema = { n = "int" } }, 'expect.schema: field "n": "int" is not a type' },
-      { { schema = { n = "strng[]?" } }, '"strng[]?" is not a type (did you mean "string"?)' },
+      { { schema = { n = "int" } }, 'expect.schema: field "n" must be string, number' },
+      { { schema = { n = "strng[]?" } }, 'not "strng[]" (did you mean "string"?)' },
       { { schema = "x" }, "expect.schema must name fields and their types" },
     } do
       local ok, message = expect.check(case[1])
