@@ -151,6 +151,16 @@ describe("error-report.md", function()
       assert.truthy(folder.read("w/execution-record.md"):find("**State**: completed", 1, true))
     end)
 
+  it("is gone as soon as the run is resumed, as is the record: a pause for another reason leaves none (R202)", function()
+    local folder <close> = kit.folder()
+    local body = "assert(ctx.await { kind = 'sleep', seconds = 1 }) ctx.ask 'which?'"
+    assert.equal(12, run(folder, "en", body, { "--limit", "run_timeout=0.5" }).code)
+    assert.truthy(folder.read "w/error-report.md")
+    assert.equal(3, kit.run(folder, { "resume", "w", "--quiet", "--add", "run_timeout=60" }).code)
+    assert.is_nil(folder.read "w/error-report.md")
+    assert.is_nil(folder.read "w/execution-record.md")
+  end)
+
   it("says what to do, numbered, as fits the failure's class, in both languages (R188)", function()
     local folder <close> = kit.folder()
     run(folder, "en", 'return nil, "too slow", "timeout"')

@@ -181,6 +181,21 @@ local function leaves(status, reason)
   return OVER[status] or status == "paused" and reason == "run_timeout"
 end
 
+-- The two files as they are to be; false: there is none. A file of the skill's own of that name stays.
+local function put(store, outputs, texts)
+  for name, text in pairs(texts) do
+    if text and not outputs[name] then
+      local ok, message = store:keep(name, text)
+      if not ok then
+        return nil, message
+      end
+    elseif not outputs[name] then
+      store:remove(name)
+    end
+  end
+  return true
+end
+
 ---Writes the records of a run that is over, or whose time is up.
 ---@param store skillrt.Store
 ---@param lang "en"|"zh"
@@ -193,30 +208,23 @@ function M.write(store, lang)
   elseif not leaves(story.status, story.reason) then
     return false
   end
-  local texts = { [M.RECORD] = M.record(story, lang) }
-  texts[M.REPORT] = story.status ~= "completed" and M.report(story, lang, store.place) or false
-  for name, text in pairs(texts) do
-    local ok, message = true, nil
-    if books.outputs[name] then
-      ok = true -- the skill's own file of that name stays
-    elseif text then
-      ok, message = store:keep(name, text)
-    else
-      store:remove(name) -- it tells of a failure that is over
-    end
-    if not ok then
-      return nil, message
-    end
-  end
-  return true
+  local report = story.status ~= "completed" and M.report(story, lang, store.place)
+  return put(store, books.outputs, { [M.RECORD] = M.record(story, lang), [M.REPORT] = report })
 end
 
----A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result.
+---A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result. One that was
+---resumed has none: those of its end before are wrong by now.
 ---@param turn skillrt.Turn
 function M.leave(turn)
-  if leaves(turn.books.status, turn.books.reason) and not turn.run.keeps_nothing and not turn.has_left then
-    local ok, message = M.write(turn.run.store, turn.skill.records)
+  local run, books = turn.run, turn.books
+  if run.keeps_nothing or turn.has_left then
+    return
+  elseif leaves(books.status, books.reason) then
+    local ok, message = M.write(run.store, turn.skill.records)
     turn.has_left, turn.trouble = ok ~= false, message
+  elseif turn.has_left == nil then
+    put(run.store, books.outputs, { [M.RECORD] = false, [M.REPORT] = false })
+    turn.has_left = false
   end
 end
 
