@@ -178,4 +178,36 @@ describe("a skill's specs and prompts", function()
     assert.is_nil(tree:read "SKILL.md")
     assert.is_nil(require("skillrt.document.load.skill_md").summary(folder.path .. "/s"))
   end)
+
+  it("are found through a link to a folder inside it, by a run as by a check: a generated skill and a page", function()
+    local folder <close> = kit.folder()
+    assert.equal(0, kit.run(folder, { "new", "made", "--mode", "sequential", "--phases", "one", "--yes" }).code)
+    assert(os.execute(("cd '%s' && mkdir -p page/in/phases made/in && mv made/phases made/in/ && ln -s in/phases made/phases "
+      .. "&& ln -s in/phases page/phases"):format(folder.path)))
+    folder.file("page/SKILL.md", "---\nname: page\ndescription: d\n---\n# P\n")
+    folder.file("page/in/phases/01-one.md", "# One\nSay the word WHALE.\n")
+    folder.file("made/in/phases/01-one.md", "# One\nSay the word WHALE.\n")
+    local agent = folder.file("agent", '#!/bin/sh\ncat > asked\necho \'{"status":"completed","summary":"x","output":"y"}\'\n')
+    assert(os.execute("chmod +x " .. agent))
+    for _, name in ipairs { "made", "page" } do
+      local check = kit.run(folder, { "check", name })
+      assert.equal(0, check.code, check.out .. check.err)
+      local run = kit.run(folder, { "run", name, "--agent", agent, "--trust" })
+      assert.truthy((folder.read "asked" or ""):find("WHALE", 1, true), run.out .. run.err)
+      os.remove(folder.path .. "/asked")
+    end
+  end)
+
+  it("are refused with its strategy that is a link, before its code is read", function()
+    local folder <close> = kit.folder()
+    folder.file("own.lua", "return { select = function(_, a) io.open('ran', 'w'):close() return a[1].id end }\n")
+    folder.file("s.lua", [[return require "skillrt".skill { name = "s", strategy = "strategies/own.lua",
+      actions = { { id = "a", run = function() return {} end } } }]])
+    assert(os.execute(("cd '%s' && mkdir strategies && ln -s ../own.lua strategies/own.lua"):format(folder.path)))
+    local run = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.truthy(run.code ~= 0 and run.err:find("leads through a link", 1, true), run.out .. run.err)
+    assert.is_nil(folder.read "ran")
+    assert.equal(0, kit.run(folder, { "run", "s.lua", "--strategy", "strategies/own.lua", "--work-dir", "v" }).code)
+    assert.truthy(folder.read "ran") -- its person typed it
+  end)
 end)

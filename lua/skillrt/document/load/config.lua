@@ -18,6 +18,7 @@ local M = {}
 
 ---@class skillrt.load.ConfigOptions
 ---@field folder string? the skill's folder: prompts are taken from its phases/
+---@field tree skillrt.load.Tree? the folder, where links lead to its prompts
 ---@field config string? the config's file: pinned with a run
 ---@field source string? the script or config that a resumed run loads again
 ---@field agents table<string, table>? by type or tool; "*" for all others
@@ -47,6 +48,11 @@ local function refine(step, own)
   return step
 end
 
+-- The document of a step, by its path through no link.
+local function prompt_of(options, path)
+  return options.folder and (options.tree and options.tree:unlinked(path) or path) or nil
+end
+
 local function action_of(action, config, options, agents)
   local own = fields.own(config, "actions", action.id)
   local step = {
@@ -58,7 +64,7 @@ local function action_of(action, config, options, agents)
     when = list_or_nil(action.preconditions),
     effects = action.effects,
     agent = agents:of_action(action),
-    prompt = options.folder and ("phases/actions/%s.md"):format(action.id) or nil,
+    prompt = prompt_of(options, ("phases/actions/%s.md"):format(action.id)),
     timeout = seconds(action.timeout),
     max_runs = own.max_runs or action.max_runs,
     terminal = own.terminal,
@@ -81,7 +87,7 @@ local function phase_of(phase, trailing, config, options, agents)
     parallel = phase.parallel,
     trailing = trailing or nil,
     agent = agents:of_phase(phase),
-    prompt = options.folder and ("phases/%s.md"):format(phase.id) or nil,
+    prompt = prompt_of(options, ("phases/%s.md"):format(phase.id)),
   }, fields.own(config, "phases", phase.id))
 end
 
@@ -264,7 +270,11 @@ local MAX_CONFIG = 16 << 20
 -- What lies beside a config: the documents that are the prompts, the script that is run.
 local function beside(path, options)
   local folder = options.folder or files.dirname(path)
-  local out = { folder = files.stat(folder .. "/phases") and folder or nil, source = options.source, config = path }
+  local phases, actions = files.stat(folder .. "/phases"), files.stat(folder .. "/phases/actions")
+  local out = { folder = phases and folder or nil, source = options.source, config = path }
+  if phases and phases.kind == "link" or actions and actions.kind == "link" then
+    out.tree = require("skillrt.document.load.tree").open(folder, require("skillrt.document.load.findings").new())
+  end
   out.agents, out.agents_required = options.agents, options.agents_required
   if not out.source then
     local script = folder .. "/skill.lua"

@@ -80,7 +80,7 @@ local function prompt_at(self, path)
     local text = self.tree:read(path)
     return text and text .. "\n"
   end
-  return path
+  return self.tree:unlinked(path)
 end
 
 local function set_prompt(self, step, kind, path)
@@ -139,7 +139,7 @@ local function specs_of(self, raw)
   local there = {}
   for _, one in ipairs(out) do
     if self.tree:has(one.path) then
-      there[#there + 1] = one.path
+      there[#there + 1] = self.tree:unlinked(one.path)
     else
       local what = ("%s must be read first (Phase 0), but is not there"):format(names.show(one.path))
       self.found:error("spec-missing", one, what, "the run does not start without it", "write it, or remove it here")
@@ -159,6 +159,9 @@ local function documents_of(self, definition)
     table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
   end
   out[#out + 1] = definition.mcp -- what it starts, too
+  for i, path in ipairs(out) do
+    out[i] = self.tree:unlinked(path)
+  end
   return #out > 0 and out or nil
 end
 

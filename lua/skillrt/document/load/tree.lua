@@ -138,6 +138,13 @@ function Tree:has(path)
   return self.kinds[path] == "file"
 end
 
+---The path of a file here through no link: by it a run reads the file.
+---@param path string
+---@return string
+function Tree:unlinked(path)
+  return self.real[path] or path
+end
+
 ---The first of these paths that is a file here.
 ---@param ... string
 ---@return string? path
@@ -174,7 +181,7 @@ function Tree:read(path, maximum)
     return self.texts[path] or nil -- what cannot be read is told once
   end
   self.texts[path] = false
-  local text, message = files.kept(self.dir, self.real[path] or path, maximum or M.MAX_DOCUMENT)
+  local text, message = files.kept(self.dir, self:unlinked(path), maximum or M.MAX_DOCUMENT)
   if not text then
     self.found:error("unreadable", { file = path }, message, "it was not read")
     return nil

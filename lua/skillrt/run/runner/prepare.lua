@@ -10,12 +10,19 @@ local strategy = require("skillrt.skill.strategy")
 
 local M = {}
 
--- Strategies: a file of the author's (relative to the skill), else one that travels with us.
-local function strategy_loader(dir)
+-- Strategies: a file of the author's (relative to the skill, and read through no link), else one that travels with us.
+-- Any other path was typed, or built by a script, which may open what it likes.
+local function strategy_loader(dir, is_typed)
+  local function read(name)
+    if files.is_confined(name) and not is_typed then
+      return files.kept(dir, name)
+    end
+    return files.read(files.join(dir, name))
+  end
   return function(name)
     if name:find("[/.]") then
       local path = files.join(dir, name)
-      local text, message, code = files.read(path)
+      local text, message, code = read(name)
       if not text then
         return nil, message, code
       end
@@ -25,8 +32,9 @@ local function strategy_loader(dir)
     if ours then
       return ours, name
     end
-    local path = files.join(dir, "strategies/" .. name .. ".lua")
-    local text, message, code = files.read(path)
+    name = "strategies/" .. name .. ".lua"
+    local path = files.join(dir, name)
+    local text, message, code = read(name)
     if text then
       return text, path
     end
@@ -64,7 +72,7 @@ local function pins_of(skill)
     return nil, problem, cause
   end
   for _, path in ipairs(skill.documents or {}) do
-    local text, message, code = files.read(files.join(skill.dir, path))
+    local text, message, code = files.kept(skill.dir, path)
     if not text then
       return nil, message, code
     end
@@ -167,7 +175,7 @@ function M.skill(skill, options)
   end
   local chosen = options.strategy or skill.strategy
   local from = options.strategy and files.current() or skill.dir
-  local found, message, code = strategy.resolve(chosen, strategy_loader(from))
+  local found, message, code = strategy.resolve(chosen, strategy_loader(from, options.strategy ~= nil))
   if not found then
     return nil, message, code
   end
