@@ -189,6 +189,28 @@ static void test_final(struct scratch *s) {
   }
 }
 
+static void test_no_cut(struct scratch *s) {
+  TEST("what a failed write left and cannot be cut off is left as it is: no last words behind it") {
+    struct faulty *halved = faulty_new(sys_real()), *uncut = faulty_new(faulty_sys(halved));
+    struct kit k;
+    scratch_empty(s);
+    kit_init(&k, s);
+    k.sys = faulty_sys(uncut);
+    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+    faulty_reset(halved);
+    faulty_fail(halved, FAULTY_BIT(FAULTY_WRITE), 1, 0, FAULTY_SHORT);
+    faulty_fail(uncut, FAULTY_BIT(FAULTY_TRUNCATE), 1, EIO, FAULTY_FROM);
+    CHECK(!kit_append(&k, 1, 1, APPEND_WHOLE));
+    CHECK(!kit_append(&k, 1, 1, APPEND_LAST_WORDS) && !kit_sync(&k));
+    kit_close(&k);
+    faulty_reset(uncut);
+    CHECK(kit_open(&k, STORE_RESUME) && kit_count(&k) == 1 && kit_put(&k, 1, 1));
+    kit_close(&k);
+    faulty_free(uncut);
+    faulty_free(halved);
+  }
+}
+
 static void test_memory(struct scratch *s) {
   TEST("whichever allocation fails, alone, with the next, or with all later ones: an error, no "
        "leak") {
@@ -204,6 +226,7 @@ int main(void) {
   test_calls(&s);
   test_disk_full(&s);
   test_final(&s);
+  test_no_cut(&s);
   test_memory(&s);
   scratch_remove(&s);
   return check_finish();
