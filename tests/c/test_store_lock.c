@@ -24,7 +24,41 @@ static void looking(void) {
   }
 }
 
+/* Between the opening of run.lock and its lock somebody puts another file in its place, once. */
+static char lock_path[PATH_MAX + 16];
+static int lock_too_late(const struct sys *sys, int fd) {
+  (void)sys;
+  if (lock_path[0]) {
+    FILE *other;
+    unlink(lock_path);
+    if ((other = fopen(lock_path, "w"))) fclose(other);
+    lock_path[0] = '\0';
+  }
+  return sys_real()->lock(sys_real(), fd);
+}
+
+static void replaced(void) {
+  TEST("a lock on a file that lost its name is none: the one that has the name now is taken") {
+    struct scratch folder;
+    struct kit kit;
+    struct sys late = *sys_real();
+    char line[128];
+    late.lock = lock_too_late;
+    scratch_make(&folder);
+    kit_init(&kit, &folder);
+    CHECK(kit_open(&kit, STORE_CREATE) && kit_put(&kit, 0, 1));
+    kit_close(&kit);
+    snprintf(lock_path, sizeof lock_path, "%s/run.lock", kit.path);
+    kit.sys = &late;
+    CHECK(kit_open(&kit, STORE_RESUME) && lock_path[0] == '\0');
+    CHECK(lock_held(sys_real(), kit.path, line, sizeof line));
+    kit_close(&kit);
+    scratch_remove(&folder);
+  }
+}
+
 int main(void) {
   looking();
+  replaced();
   return check_finish();
 }
