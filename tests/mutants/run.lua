@@ -1,5 +1,5 @@
 -- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that run
--- that line (covered.lua), until one of them fails.
+-- that line (covered.lua), until one of them fails, and in the end with the simulator.
 --
 -- Run by make/mutants.sh: lua5.4 run.lua cover|choose|try|report FOLDER PART PARTS TEST... In FOLDER lie covered/
 -- (what each test runs), chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree
@@ -9,7 +9,7 @@ local operators = require "tests.mutants.operators"
 
 local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
 local tests = table.move(arg, 5, #arg, 1, {})
-local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 150
+local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 200
 local SEED <const> = tonumber(os.getenv "SEED" or "") or 1
 local MOST_SECONDS <const> = 240 -- of tests for one fault; what is not caught by then is a survivor, which is said
 
@@ -30,35 +30,30 @@ local function lines_of(path)
   return lines
 end
 
--- Every fault that fits a line of the sources, grouped by language and operator.
-local function all_faults()
-  local groups, names = {}, {}
-  for path in output_of("git ls-files csrc/*.c 'csrc/**/*.c' 'lua/**/*.lua'"):gmatch "[^\n]+" do
-    local language = path:match "%.c$" and "c" or "lua"
-    for number, line in ipairs(lines_of(path)) do
-      for _, fault in ipairs(operators.of(line, language)) do
-        local name = language .. " " .. fault.operator
-        if not groups[name] then
-          groups[name] = {}
-          names[#names + 1] = name
-        end
-        table.insert(groups[name], { path = path, number = number, operator = name, text = fault.text })
+-- The lines of a language that a fault fits, each with all of them.
+local function lines_with_faults(language)
+  local list = {}
+  for path in output_of("git ls-files csrc lua"):gmatch "[^\n]+" do
+    for number, line in ipairs(path:match "%.(%a+)$" == language and lines_of(path) or {}) do
+      local faults = operators.of(line, language)
+      if faults[1] then
+        list[#list + 1] = { path = path, number = number, faults = faults }
       end
     end
   end
-  table.sort(names)
-  return groups, names
+  return list
 end
 
--- As many of each operator, drawn by the seed; twice as many as wanted, as some cannot be built.
+-- Lines of Lua and C in turn, drawn by the seed, each with one fault; twice as many as wanted: some cannot be built.
 local function choose()
   math.randomseed(SEED)
-  local groups, names = all_faults()
+  local lines = { c = lines_with_faults "c", lua = lines_with_faults "lua" }
   local file <close> = assert(io.open(folder .. "/chosen", "w"))
-  for round = 0, 2 * WANTED - 1 do
-    local group = groups[names[round % #names + 1]]
-    local fault = table.remove(group, math.random(#group))
-    file:write(("%s\t%d\t%s\t%s\n"):format(fault.path, fault.number, fault.operator, fault.text))
+  for number = 1, 2 * WANTED do
+    local language = number % 2 == 0 and "c" or "lua"
+    local line = table.remove(lines[language], math.random(#lines[language]))
+    local fault = line.faults[math.random(#line.faults)]
+    file:write(("%s\t%d\t%s %s\t%s\n"):format(line.path, line.number, language, fault.operator, fault.text))
   end
 end
 
@@ -71,37 +66,38 @@ local function chosen()
   return faults
 end
 
--- The tree with one line changed, built; false where it cannot be built. `test`: what is linked anew.
-local function build(tree, test)
-  local target = test:find "%.lua$" and "all" or test
-  return os.execute((IN_TREE .. "make -s $MAKE_WORDS all %s > build/log 2>&1"):format(tree, target))
+local SIMULATOR <const> = "build/release/tests/simulate"
+
+-- The tree with one line changed, built, and a program of it linked; false where it cannot be built.
+local function build(tree, program)
+  return os.execute((IN_TREE .. "make -s $MAKE_WORDS all %s > build/log 2>&1"):format(tree, program))
 end
 
 -- "caught by TEST", "survived", "not built" or "no test runs it"
 local function try(tree, by)
-  if #by == 0 then
-    return "no test runs it"
+  if not build(tree, SIMULATOR) then
+    return "not built"
   end
-  local spent, built = 0, {}
+  local spent = 0
   for _, test in ipairs(by) do
     local path = test.test:gsub("^build/cover/", "build/release/")
-    local key = path:find "%.lua$" and "lua" or path
-    if not built[key] and not build(tree, path) then
-      return "not built"
-    end
-    built[key] = true
     local limit = 20 + 4 * test.seconds -- one that hangs is caught
     local began = os.time()
     local command = IN_TREE .. "JOBS=1 TEST_SECONDS=%d " .. RELEASE .. "lua5.4 tests/all.lua %s > build/log 2>&1"
-    if not os.execute(command:format(tree, limit, path)) then
-      return "caught by " .. path
+    local built = path:find "%.lua$" or build(tree, path)
+    if not built or not os.execute(command:format(tree, limit, path)) then
+      return built and "caught by " .. path or "not built"
     end
     spent = spent + os.time() - began
     if spent > MOST_SECONDS then
-      return ("survived; cut short after %d s"):format(spent)
+      break
     end
   end
-  return "survived"
+  local simulate = IN_TREE .. "SIM_SEED=1 SIM_SECONDS=15 SIM_FIRST=1 timeout 600 %s > build/log 2>&1"
+  if not os.execute(simulate:format(tree, SIMULATOR)) then -- seeds that pass where nothing is broken
+    return "caught by the simulator"
+  end
+  return not by[1] and "no test runs it" or spent > MOST_SECONDS and "survived; cut short" or "survived"
 end
 
 local function with_line(path, number, text)
