@@ -83,7 +83,8 @@ function methods:run(options)
   if options ~= nil then
     check_options(options)
   end
-  return the_runner().run(self, options)
+  local loaded = self.loaded
+  return (loaded and loaded.run or the_runner().run)(self, options)
 end
 
 ---A skill from a script, a configuration or a folder.

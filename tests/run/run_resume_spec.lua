@@ -191,7 +191,6 @@ describe("a run taken up elsewhere", function()
     local refused, message = skillrt.resume(folder .. "/run")
     assert.is_nil(refused)
     assert.matches("nothing to go on with", message)
-    assert.is_nil(require("skillrt.run.runner").resuming)
   end)
 
   it("says what is wrong with a folder that holds no run", function()

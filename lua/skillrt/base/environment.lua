@@ -27,6 +27,7 @@ local FUNCTIONS <const> = {
 ---@field pins table<string, string>      helpers by name, with their digests
 ---@field drawn table<string, any[]>|nil  what was drawn while it was loaded, by kind
 ---@field before table<string, any[]>|nil what was drawn then when the run began
+---@field run function|nil                what skill:run does in it: who loads it runs its skills
 ---@field told table<table, boolean>      runs that hear of helpers loaded later: pin(name, digest)
 ---@field seed integer|nil                 what the script seeded its random numbers with
 local Loaded = {}
@@ -286,14 +287,16 @@ local WEAK <const> = { __mode = "k" }
 
 ---An environment for a script.
 ---@param path string  the script's
----@param before table|nil  what it drew while it was loaded, when the run began
+---@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does }
 ---@return skillrt.Loaded
-function M.new(path, before)
+function M.new(path, given)
+  local outer = drawn.loading
   local self = setmetatable({
     env = globals(),
     dir = files.dirname(path),
     pins = {},
-    before = before,
+    before = given and given.drawn,
+    run = given and given.run or outer and outer.run,
     told = setmetatable({}, WEAK),
   }, Loaded)
   add_chance(self, self.env.math)

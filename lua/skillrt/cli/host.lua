@@ -69,7 +69,7 @@ local function loader(options)
   return function(path, more, person)
     local skill, message, code, findings
     if options.script_text then
-      skill, message, code = script_of.run_text(options.script_text, path, more and more.drawn)
+      skill, message, code = script_of.run_text(options.script_text, path, more)
     else
       skill, message, code, findings = open.load(path, more, person)
     end

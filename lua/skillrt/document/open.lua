@@ -36,7 +36,7 @@ function M.load(path, options, person)
   if kind == "script" and options and (options.agent or options.agents) then
     return require("skillrt.document.load").script(path, options)
   elseif kind == "script" then
-    return script.run(path, options and options.drawn)
+    return script.run(path, options)
   end
   local skill, message, code, more = require("skillrt.document.load").load(path, options, may)
   if is_skill(skill) then

@@ -6,11 +6,12 @@ local gate = require("skillrt.document.gate")
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
 ---The skill of a run: given, or what its script returns now. A script that calls skill:run
----itself goes on with this run instead (see runner.resuming), and gives the result.
+---itself resumes this run instead, and gives the result.
 ---@param work_dir string
 ---@param options table  { skill, script, person } and what resume takes
 ---@param load (fun(path: string): any, string?, string?)?  default: open.load
@@ -39,23 +40,28 @@ function M.skill_for(work_dir, options, load)
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability
   options.agent = options.agent or first.agent
-  local going_on = { work_dir = work_dir, skill_name = first.skill }
-  for key, given in pairs(options) do
-    going_on[key] = given
+  local resumed, result = false, nil
+  local function own(skill, given)
+    if resumed or first.skill and first.skill ~= skill.name then
+      return runner.run(skill, given)
+    end
+    resumed = true
+    result, message, code = runner.go_on(skill, tables.fill({ work_dir = work_dir }, options))
+    return result, message, code
   end
-  runner.resuming = going_on
-  local own, script = _G.arg, options.script or first.script
+  local before, script = _G.arg, options.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     drawn = first.load,
+    run = own,
   }, false)
-  runner.resuming, _G.arg = nil, own
+  _G.arg = before
   if not ok then
     error(value, 0)
   end
-  if going_on.result then
-    return going_on.result
+  if result then
+    return result
   end
   return value, why, cause, traceback
 end

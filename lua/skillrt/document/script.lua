@@ -21,9 +21,9 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
--- Runs a chunk in an environment of its own; `path` is its name in messages, `given` what it is called with.
-local function run(text, path, chunkname, before, given)
-  local loaded = environment.new(path, before)
+-- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` what it is called with.
+local function run(text, path, chunkname, given, whole)
+  local loaded = environment.new(path, given)
   local chunk, problem = environment.chunk(text, chunkname, loaded.env)
   if not chunk then
     local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
@@ -36,7 +36,7 @@ local function run(text, path, chunkname, before, given)
       raised = path .. ": raised a table without a message; raise a text, or { message = ... }"
     end
     return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
-  end, given or path)
+  end, whole or path)
   if not ok then
     if value.code == "stopped" then
       error(value, 0)
@@ -53,30 +53,30 @@ end
 ---Runs a Lua script and gives what it returns: a skill, or a result of skill:run. It is called with its whole path, as
 ---a resume has no other: what it builds of that stays what it was.
 ---@param path string
----@param before table|nil  what it drew while it was loaded, when the run began that goes on now
+---@param given table|nil  { drawn = what it drew when the run began that is resumed now; run = what skill:run does }
 ---@return table|nil value
 ---@return string? message
 ---@return string? code
-function M.run(path, before)
+function M.run(path, given)
   local text, message, code = files.read(path, M.MAX_SCRIPT)
   if not text then
     return nil, message, code
   end
-  return run(text, path, "@" .. path, before, files.join(files.current(), path))
+  return run(text, path, "@" .. path, given, files.join(files.current(), path))
 end
 
 ---Runs a script that lies in no file. Its text is pinned with the run as a file's would be.
 ---@param text string
 ---@param name string  in messages
----@param before table|nil  as for run
+---@param given table|nil  as for run
 ---@return skillrt.Skill|table|nil value
 ---@return string? message
 ---@return string? code
-function M.run_text(text, name, before)
+function M.run_text(text, name, given)
   if #text > M.MAX_SCRIPT then
     return nil, ("%s: larger than %d bytes"):format(name, M.MAX_SCRIPT), "limit"
   end
-  local value, message, code, traceback = run(text, name, "=" .. name, before)
+  local value, message, code, traceback = run(text, name, "=" .. name, given)
   if skill.is(value) and not value.source then
     value.script_text = { name = name, text = text }
   end

@@ -19,6 +19,7 @@ local prepare = require("skillrt.run.runner.prepare")
 local seal = require("skillrt.base.seal")
 local skill_of = require("skillrt.skill")
 local store = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
 local watchers = require("skillrt.run.watchers")
 
 local M = {}
@@ -33,19 +34,6 @@ local M = {}
 ---@field prompts table<string, string>
 ---@field keeps_nothing boolean
 ---@field elsewhere boolean   resumed in another folder than it was begun in
-
----What a script's own skill:run is to go on with instead of beginning a run; set by resume. `look`: it is to be
----shown the skill and nothing is to run.
-M.resuming = nil
-
----What the command line says for scripts that call skill:run themselves: their first run takes
----what it was not given, every run its watcher. Set by cli/command/run.lua.
----@type skillrt.RunOptions|nil
-M.commanded = nil
-
----The result of the run that ended last in this process.
----@type skillrt.Result|nil
-M.last = nil
 
 ---@class skillrt.RunOptions
 ---@field work_dir string?     default: runs/<name>-<run id>
@@ -196,7 +184,6 @@ local function finish(run, report, self)
     self:forget()
   end
   local result = result_of(run, self)
-  M.last = result
   if self.watcher and self.watcher.closed then
     self.watcher.closed(result)
   end
@@ -274,21 +261,6 @@ function M.begin(skill, options)
   return open(parts, options, "create")
 end
 
--- The options of a run, with what the command line says besides.
-local function with_commanded(options)
-  local commanded, all = M.commanded, {}
-  for key, value in pairs(commanded or {}) do
-    all[key] = value
-  end
-  for key, value in pairs(options or {}) do
-    all[key] = value
-  end
-  if commanded then
-    M.commanded = { watcher = commanded.watcher }
-  end
-  return all
-end
-
 ---Runs a skill to its end, or until it pauses.
 ---@param skill skillrt.Skill
 ---@param options skillrt.RunOptions?
@@ -296,19 +268,27 @@ end
 ---@return string? message
 ---@return string? code
 function M.run(skill, options)
-  options = with_commanded(options)
-  local going_on = M.resuming
-  if going_on and (not going_on.skill_name or going_on.skill_name == skill.name) then
-    M.resuming = nil
-    local result, message, code = (going_on.look or M.go_on)(skill, going_on)
-    going_on.result = result
-    return result, message, code
-  end
-  local run, report, self = M.begin(skill, options)
+  local run, report, self = M.begin(skill, tables.fill({}, options))
   if not run then
     return nil, report, self
   end
   return finish(run, report, self)
+end
+
+---What skill:run does in a script that a command runs: the script's first run takes the command's options where it
+---has none of its own, every run its watcher.
+---@param options skillrt.RunOptions
+---@return { run: function, last: skillrt.Result|nil } own  `last` is the newest result
+function M.own(options)
+  local own, more = {}, options
+  function own.run(skill, given)
+    local all = tables.fill(tables.fill({}, more), given)
+    more = { watcher = options.watcher }
+    local result, message, code = M.run(skill, all)
+    own.last = result
+    return result, message, code
+  end
+  return own
 end
 
 -- A hand-edited state.json, read before the core checks it.

@@ -36,10 +36,10 @@ local function loaded(path, options)
   local open = require("skillrt.document.open")
   local value, message, code, more
   if not path:find("%.m?js$") then
-    value, message, code, more = open.load(path, nil, false)
+    value, message, code, more = open.load(path, { drawn = options.drawn, run = options.run }, false)
   end
   if not value and (code == nil or code == "invalid") or value and value.missing then
-    local given = { agent = { kind = "dry", name = "agent" }, drawn = options.drawn }
+    local given = { agent = { kind = "dry", name = "agent" }, drawn = options.drawn, run = options.run }
     value, message, code, more = open.load(path, given, false)
   end
   return value, message, code, more
@@ -54,9 +54,7 @@ local function session(skill, options, dir, resumes)
     local all = { work_dir = dir, world = options.world, watcher = options.watcher, person = false }
     local value, message, code = skill, nil, nil
     if not is(skill) then
-      value, message, code = reopen.skill_for(dir, all, function(path)
-        return loaded(path, {})
-      end)
+      value, message, code = reopen.skill_for(dir, all, loaded)
     end
     if is(value) then
       return runner.go_on(value, all)
@@ -65,11 +63,10 @@ local function session(skill, options, dir, resumes)
   end
   local value, message, code = skill, nil, nil
   if not is(skill) then
-    runner.commanded = options -- for a script that runs itself
-    value, message, code = loaded(skill, {})
-    runner.commanded = nil
-    if not value and code == "no_skill" and runner.last then
-      return runner.last
+    local own = runner.own(options)
+    value, message, code = loaded(skill, own)
+    if not value and code == "no_skill" and own.last then
+      return own.last
     end
   end
   if is(value) then

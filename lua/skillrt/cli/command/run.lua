@@ -126,10 +126,11 @@ end
 -- The result of the skill at `script`, or of the run its script made itself.
 local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
-  runner.commanded = options
-  local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent })
-  if not value and code == "no_skill" and runner.last then
-    return runner.last
+  local own = runner.own(options)
+  local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent,
+    run = own.run })
+  if not value and code == "no_skill" and own.last then
+    return own.last
   elseif not value then
     return nil, code == "invalid" and require("skillrt.document.several").message(script) or message, code, traceback
   elseif require("skillrt.skill").is(value) then

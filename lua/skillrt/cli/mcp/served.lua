@@ -90,7 +90,6 @@ end
 ---@param agent any
 ---@return table
 function M.describe(one, agent)
-  local runner = require("skillrt.run.runner")
   local ok, _, code = require("skillrt.document.gate").pass(one.path, nil, nil, { agent = agent })
   if not ok and code == "changed" then
     local summary = files.is_folder(one.path) and require("skillrt.document.load.skill_md").summary(one.path) or {}
@@ -98,13 +97,12 @@ function M.describe(one, agent)
       problem = "nobody has said that its code may run: a person looks at it, then types skillrt run --trust" }
   end
   local seen -- of a script that runs its skill itself
-  runner.resuming = { look = function(found)
+  local function see(found)
     seen = found
     return found
-  end }
+  end
   local skill, message
-  ok, skill, message = pcall(require("skillrt.document.open").load, one.path, { agent = agent })
-  runner.resuming = nil
+  ok, skill, message = pcall(require("skillrt.document.open").load, one.path, { agent = agent, run = see })
   skill = seen or ok and require("skillrt.skill").is(skill) and skill or nil
   if not skill then
     return { name = one.name, problem = shortened(tostring(ok and message or skill or "gives no skill")) }

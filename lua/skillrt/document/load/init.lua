@@ -226,7 +226,7 @@ end
 ---@return any traceback
 function M.script(path, options)
   return agents_of.with(given_agents(options or {}), function()
-    return require("skillrt.document.script").run(path, options and options.drawn)
+    return require("skillrt.document.script").run(path, options)
   end)
 end
 

@@ -33,13 +33,12 @@ local M = {}
 
 -- The skill as it is now; its script draws while it is loaded what it drew then.
 local function load(path, first, options)
-  local own = _G.arg
+  local before, own = _G.arg, runner.own(options)
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
-  runner.commanded = options -- for a script that runs itself
-  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load }, false)
-  runner.commanded, _G.arg = nil, own
-  if not value and code == "no_skill" and runner.last then
-    return runner.last
+  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load, run = own.run }, false)
+  _G.arg = before
+  if not value and code == "no_skill" and own.last then
+    return own.last
   end
   return value, message, code
 end
