@@ -275,6 +275,12 @@ static int rough_random(const struct sys *sys, void *to, size_t size) {
   return strcmp(rough->fail, "random") == 0 ? rough->give : 0;
 }
 
+static int rough_close(const struct sys *sys, int fd) {
+  struct rough *rough = sys->self;
+  int failed = close(fd);
+  return strcmp(rough->fail, "close") == 0 ? rough->give : failed;
+}
+
 static void rough_init(struct rough *rough, const char *fail, int give) {
   *rough = (struct rough){.sys = *sys_real(), .fail = fail, .give = give};
   rough->sys.self = rough;
@@ -283,6 +289,7 @@ static void rough_init(struct rough *rough, const char *fail, int give) {
   rough->sys.fsync = rough_fsync;
   rough->sys.rename = rough_rename;
   rough->sys.random = rough_random;
+  rough->sys.close = rough_close;
 }
 
 static void test_whole(void) {
@@ -301,8 +308,8 @@ static void test_whole(void) {
     CHECK(sys_real()->stat(sys_real(), in_folder("view"), &stat) == 0 && stat.mode == 0600);
   }
   TEST("a failed replacement leaves the old content and no stray file") {
-    const char *fail[] = {"write", "fsync", "rename", "random"};
-    for (int i = 0; i < 4; i++) {
+    const char *fail[] = {"write", "fsync", "close", "rename", "random"};
+    for (int i = 0; i < 5; i++) {
       rough_init(&rough, fail[i], -ENOSPC);
       CHECK(!sys_replace_file(&rough.sys, in_folder("view"), "third", 5, true, &e));
       CHECK(e.code == ERROR_SYSTEM && e.number == ENOSPC);
@@ -320,7 +327,10 @@ static void test_whole(void) {
     rough_init(&rough, "write", -ENOSPC);
     CHECK(!sys_create_file(&rough.sys, in_folder("new"), "text", 4, &e) && e.number == ENOSPC);
     CHECK(access(in_folder("new"), F_OK) != 0);
-    rough_init(&rough, "", 0);
+    rough_init(&rough, "close", -EIO); /* a disk behind a network says only then that it is full */
+    CHECK(!sys_create_file(&rough.sys, in_folder("new"), "text", 4, &e) && e.number == EIO);
+    CHECK(access(in_folder("new"), F_OK) != 0);
+    rough_init(&rough, "close", -EINTR);
     CHECK(sys_create_file(&rough.sys, in_folder("new"), "all of it", 9, &e));
     CHECK(rough.syncs == 0 && rough.renames == 0);
     CHECK(!sys_create_file(&rough.sys, in_folder("new"), "other", 5, &e) && e.number == EEXIST);

@@ -43,6 +43,7 @@ static void test_joins(void) {
         "data: {\"say\":\"\\\"text\\\":\\\"a\"}\n\ndata: {\"say\":\"\\\"text\\\":\\\"b\"}\n\n",
         "id: 1\n" D("a") "id: 1\n" D("b"),
         "data: {\"text\":\"a\"}\ndata: 1\n\ndata: {\"text\":\"b\"}\ndata: 1\n\n",
+        "data: {\"text\":\"a\"}\rdata: 1\n\ndata: {\"text\":\"b\"}\rdata: 1\n\n",
         "data: {\"text\":\"a\"}\r\n\r\ndata: {\"text\":\"b\"}\r\n\r\n",
         "data: {\"text\":\"a\tb\"}\n\ndata: {\"text\":\"c\"}\n\n",
         "\n\n\n: a comment\n\ndata\n\ndata:\n\n",

@@ -48,6 +48,25 @@ static void test_state(struct scratch *s) {
     CHECK(before.st_ino != after.st_ino && (after.st_mode & 07777) == 0600);
     CHECK(scratch_count(s, "run", "state.json") == 1);
   }
+  TEST("a state.json that could not be written is written the next time, though it is the same") {
+    struct faulty *f = faulty_new(sys_real());
+    struct kit full = k;
+    char *bytes;
+    kit_close(&k);
+    full.sys = faulty_sys(f);
+    CHECK(kit_open(&full, STORE_RESUME));
+    faulty_reset(f);
+    faulty_fail(f, FAULTY_BIT(FAULTY_WRITE), 1, ENOSPC, FAULTY_ONCE);
+    CHECK(!kit_view(&full, "state.json", kit_state(state, 2, "z")));
+    CHECK(kit_view(&full, "state.json", kit_state(state, 2, "z")));
+    bytes = scratch_read(s, "run/state.json", NULL);
+    CHECK(bytes && strstr(bytes, "z\""));
+    free(bytes);
+    CHECK(kit_view(&full, "state.json", kit_state(state, 2, "y")));
+    kit_close(&full);
+    faulty_free(f);
+    CHECK(kit_open(&k, STORE_RESUME));
+  }
   TEST("a state.json without the place for its digest is refused") {
     CHECK(!kit_view(&k, "state.json", "{}\n") && k.error.code == ERROR_INVALID);
   }
