@@ -49,16 +49,14 @@ static size_t join_fresh(struct call *call) {
   const struct strings *joins = &call->task->joins;
   size_t from = call->seen > call->fed ? call->seen - 1 : call->fed;
   size_t found = sse_whole(body->data + from, body->length - from);
-  call->seen = body->length;
-  if (found == 0)
-    return memchr(body->data + from, '\r', body->length - from) ? body->length - call->fed : 0;
   char *begin = body->data + call->fed;
-  size_t whole = from + found - call->fed, rest = body->length - call->fed - whole;
+  size_t whole = found ? from + found - call->fed : 0, rest = body->length - call->fed - whole;
   size_t kept = sse_join(begin, whole, joins->items, joins->count);
   memmove(begin + kept, begin + whole, rest);
   body->length -= whole - kept;
   call->seen = body->length;
-  return kept;
+  if (found) from = call->fed + kept;
+  return kept + (memchr(body->data + from, '\r', body->length - from) ? rest : 0);
 }
 
 bool http_events_feed(struct call *call, struct outcome *outcome) {

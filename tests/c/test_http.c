@@ -280,6 +280,14 @@ static void test_events(void) {
     CHECK(strncmp(b.got.body, ": ping\n\ndata: event 001\n\n", 24) == 0);
     bench_close(&b);
   }
+  TEST("events whose lines end by CRLF come, too, where pieces of texts are joined") {
+    BENCH(b);
+    add(&b.task.joins, "text");
+    bench_get(&b, "/sse?count=3&cr=1");
+    CHECK(b.got.reply.status == REPLY_OK);
+    CHECK_STR(b.got.progress, "event 001|event 002|event 003");
+    bench_close(&b);
+  }
   TEST("events come while the stream goes on") {
     BENCH(b);
     bench_path(&b, "/sse?count=50&ms=20");

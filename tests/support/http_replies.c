@@ -253,13 +253,14 @@ static bool sse(struct request *request) {
                            "Transfer-Encoding: chunked\r\n\r\n");
   long times = http_query_number(request, "count", 3);
   int ms = (int)http_query_number(request, "ms", 0);
+  const char *end =
+      http_query_number(request, "cr", 0) ? "\r\n4\r\n\r\n\r\n\r\n" : "\r\n2\r\n\n\n\r\n";
   for (long i = 1; fine && i <= times; i++) {
     char part[128];
     http_pause(request, ms);
     fine = say(request, "9\r\n: ping\n\nd\r\n");
     snprintf(part, sizeof part, "%03ld", i);
-    fine = fine && say(request, "e\r\nata: event ") && say(request, part) &&
-           say(request, "\r\n2\r\n\n\n\r\n");
+    fine = fine && say(request, "e\r\nata: event ") && say(request, part) && say(request, end);
   }
   return fine && say(request, "0\r\n\r\n");
 }
