@@ -167,7 +167,7 @@ return setmetatable(M, {
         return require("skillrt.skill.workflow").of(given, new)
       end
     elseif key == "chosen_agent" then
-      return require("skillrt.document.load.config_agents").ambient
+      return require("skillrt.document.load.config_agents").chosen
     elseif key == "tool_sets" then
       return require("skillrt.document.load.tool_sets").from_path
     elseif key == "secret" then

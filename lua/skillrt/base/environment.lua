@@ -28,6 +28,7 @@ local FUNCTIONS <const> = {
 ---@field drawn table<string, any[]>|nil  what was drawn while it was loaded, by kind
 ---@field before table<string, any[]>|nil what was drawn then when the run began
 ---@field run function|nil                what skill:run does in it: who loads it runs its skills
+---@field agents table|nil                by name, for what it loads
 ---@field told table<table, boolean>      runs that hear of helpers loaded later: pin(name, digest)
 ---@field seed integer|nil                 what the script seeded its random numbers with
 local Loaded = {}
@@ -287,7 +288,8 @@ local WEAK <const> = { __mode = "k" }
 
 ---An environment for a script.
 ---@param path string  the script's
----@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does }
+---@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does;
+---  agents = for what it loads, by name }
 ---@return skillrt.Loaded
 function M.new(path, given)
   local outer = drawn.loading
@@ -297,6 +299,7 @@ function M.new(path, given)
     pins = {},
     before = given and given.drawn,
     run = given and given.run or outer and outer.run,
+    agents = given and given.agents or outer and outer.agents,
     told = setmetatable({}, WEAK),
   }, Loaded)
   add_chance(self, self.env.math)

@@ -3,37 +3,27 @@
 --
 -- Starts nothing. Called by load.config only.
 local choice = require "skillrt.agent.choice"
+local drawn = require "skillrt.base.drawn"
 local fields = require "skillrt.document.generate.fields"
 local names = require "skillrt.base.names"
 
 local M = {}
 
--- The agents of who loads a script, for the time it runs; see M.with.
-local ambient
+-- The agents of who loads the script that is being loaded. What it loads finds them where it names none itself, and may
+-- do without: a run is what needs them.
+---@return table<string, table>|nil
+local function ambient()
+  local loading = drawn.loading
+  return loading and loading.agents
+end
 
 local Agents = {}
 Agents.__index = Agents
 
----Runs a function; what it loads finds these agents when it names none itself, and may do
----without: a run is what needs them.
----@param agents table<string, table>?
----@param work function
----@return any ...  what it returns
-function M.with(agents, work)
-  local before = ambient
-  ambient = agents or {}
-  local results = table.pack(pcall(work))
-  ambient = before
-  if not results[1] then
-    error(results[2], 0)
-  end
-  return table.unpack(results, 2, results.n)
-end
-
----Who was chosen for all steps while a script is loaded, as by --agent; nil: nobody.
+---Who was chosen for all steps while a script is loaded, as by --agent; nil: none was.
 ---@return table?
-function M.ambient()
-  return ambient and ambient["*"]
+function M.chosen()
+  return (ambient() or {})["*"]
 end
 
 ---@param config skillrt.generate.Config
@@ -42,8 +32,8 @@ function M.new(config, options)
   local own = config.x_skillrt.agents
   return setmetatable({
     own = config.x_skillrt.agent,
-    given = { options.agents or {}, type(own) == "table" and own or {}, ambient or {} },
-    required = options.agents_required ~= false and not ambient,
+    given = { options.agents or {}, type(own) == "table" and own or {}, ambient() or {} },
+    required = options.agents_required ~= false and not ambient(),
     folder = options.folder,
     found = {},
     missing = {},

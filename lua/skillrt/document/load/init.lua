@@ -225,9 +225,9 @@ end
 ---@return string? code
 ---@return any traceback
 function M.script(path, options)
-  return agents_of.with(given_agents(options or {}), function()
-    return require("skillrt.document.script").run(path, options)
-  end)
+  options = options or {}
+  return require("skillrt.document.script").run(path, { drawn = options.drawn, run = options.run,
+    agents = given_agents(options) or {} })
 end
 
 ---A skill from a folder, a config, a workflow or an agent.yml.
