@@ -151,6 +151,27 @@ describe("a coding agent", function()
     end
   end)
 
+  it("that may only read is asked again where it ended without a result: by its sandbox, its tools, its type", function()
+    local cut = stream("codex_good"):match "^[^\n]*\n" -- it began
+    for name, case in pairs {
+      sandbox = { { permission = "read-only" } },
+      tools = { {}, { tools = { "Read" } } },
+    } do
+      local result, program = run("codex", { cut, stream "codex_good" }, case[1], case[2])
+      assert.same({ "completed", 2 }, { result.status, program.calls() }, name .. (result.message or ""))
+    end
+    for name, kind in pairs { Explore = "codex", Plan = "claude" } do
+      local program = stand_in.new(R, kind, { kind == "codex" and cut or "", stream(kind .. "_good") })
+      local result = assert(R.run({ agents = { default = skillrt.agent[kind] { program = program.path } }, actions = { { id = "a",
+        run = function(_, ctx) return { said = ctx.agent("look", { agent_type = name }) } end } } }))
+      assert.same({ "completed", 2 }, { result.status, program.calls() }, name .. (result.message or ""))
+    end
+    local result, program = run("codex", { cut, stream "codex_good" }, { permission = "workspace-write" })
+    assert.same({ "needs_decision", 1 }, { result.reason, program.calls() })
+    result, program = run("codex", { cut, stream "codex_good" }, { permission = "read-only" }, { idempotent = false })
+    assert.same({ "needs_decision", 1 }, { result.reason, program.calls() })
+  end)
+
   it("that only tries to reconnect is silent, and ends so (codex)", function()
     local program = stand_in.new(R, "codex", {})
     R.write(program.path, "#!/bin/sh\ncat > /dev/null\necho '{\"type\":\"thread.started\",\"thread_id\":\"t\"}'\n"

@@ -83,6 +83,13 @@ function M:check(definition, where)
   return not message and agent or nil, message
 end
 
+---Whether a call changes nothing outside of its program: then it may be repeated.
+---@param task skillrt.Task
+---@return boolean
+function M:only_reads(task) -- luacheck: no unused args
+  return self.reads_only == true
+end
+
 ---How it is named in messages.
 ---@return string
 function M:label()
@@ -214,6 +221,7 @@ function M:request(task, text, talk)
       { declared = true, session = want.session and "{session}", schema = want.schema }) },
     judge = judge(talk.read),
     gate = gate_of(self),
+    idempotent = self:only_reads(task) or nil,
     show = shower(self),
     max_output = self.max_output,
     idle_timeout = self.idle_timeout,

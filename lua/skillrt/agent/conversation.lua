@@ -107,7 +107,7 @@ function Prompts:exchange()
     return nil, { message = message, class = "permanent" }
   end
   request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
-  request.idempotent = first_of(task.idempotent, agent.idempotent)
+  request.idempotent = first_of(task.idempotent, request.idempotent or agent.idempotent)
   request.retry = task.retry or request.retry
   request.prompt = agent:reads_prompt() and self.text or nil
   local reply, why, class, bad = ctx.await(request)

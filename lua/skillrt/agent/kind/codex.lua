@@ -34,6 +34,13 @@ local function sandbox_of(agent, task)
   return "read-only"
 end
 
+---Whether a call changes nothing outside of its program: then it may be repeated.
+---@param task skillrt.Task
+---@return boolean
+function M:only_reads(task)
+  return sandbox_of(self, task) == "read-only"
+end
+
 ---@param task skillrt.Task
 ---@param want { session: string?, schema: table?, declared: boolean? }
 ---@return string[]
