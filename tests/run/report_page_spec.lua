@@ -3,6 +3,9 @@
 local core = require "skillrt.core"
 local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
+local P = require "tests.support.providers"
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
 local target_machine = require "tests.support.target_machine"
 
 local page_of = function(text) return json.decode((text:match('id="data">(.-)</script>'))) end
@@ -182,6 +185,29 @@ describe("skillrt report", function()
     assert.same({ n = 1 }, page.steps[2].set)
     assert.truthy(text:find("<dt>tokens</dt><dd>1,500</dd>", 1, true))
     assert.truthy(text:find("<dd>$0.2500</dd>", 1, true))
+  end)
+
+  it("shows what models and coding agents said, and not the events that it came in", function()
+    local folder <close> = kit.folder()
+    local said = '{"status":"completed","summary":"written well"}'
+    local replies = { anthropic = P.anthropic { { type = "text", text = said } }, openai = P.chat(said) }
+    for _, kind in ipairs { "anthropic", "openai", "claude", "codex", "gemini" } do
+      local server = replies[kind] and R.server(R.raw(P.bytes(replies[kind])) .. "\n")
+      local path = folder.path .. "/" .. kind
+      local agent = server and { url = server.url .. "/plan", stream = true, key_env = "HOME" } or { program = path }
+      if not server then
+        R.write(path, "#!/bin/sh\ncat > /dev/null\ncat '" .. path .. ".jsonl'\n")
+        R.write(path .. ".jsonl", R.read(("tests/support/streams/%s_good.jsonl"):format(kind)))
+        assert(os.execute("chmod +x " .. path))
+      end
+      local dir = path .. ".run"
+      assert(R.run({ mode = "sequential", agents = { one = skillrt.agent[kind](agent) }, phases = { { id = "a", agent = "one",
+        prompt = "do it", answer = "text", output_free = true } } }, { work_dir = dir }))
+      if server then server.stop() end
+      local call = page_of(kit.run(folder, { "report", dir, "--html", "-" }).out).steps[1].calls[1]
+      assert.equal(server and said or "Hello from the fake.", call.reply, kind)
+    end
+    R.clean()
   end)
 
   it("shows of a machine the states over time and the way through them", function()

@@ -3,6 +3,7 @@
 local P = require "tests.support.providers"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
 local skillrt = require "skillrt"
 
 local GOOD <const> = '{"status":"completed","stateUpdates":{"ok":true},"summary":"done"}'
@@ -62,6 +63,19 @@ describe("a model with tools", function()
     require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
+  end)
+
+  it("that fail: the log says which one and why, and of no call that it was \"kept\"", function()
+    local _, dir = run({ bad = { description = "b", run = function() return nil, "text not found" end },
+      good = { description = "g", run = function() return "fine" end } }, { asks { { "bad", {} }, { "good", {} } }, says() })
+    local folder <close> = kit.folder()
+    local log = kit.run(folder, { "log", dir }).out
+    assert.truthy(log:find("Tool bad: failed: text not found (call 2.1.1)", 1, true), log)
+    assert.truthy(log:find("Tool good: 4 bytes (call 2.2.1)", 1, true), log)
+    assert.is_nil(log:find("kept, ", 1, true))
+    local page = kit.run(folder, { "report", dir, "--html", "-" }).out
+    assert.truthy(page:find("text not found", 1, true))
+    assert.is_nil(page:find("kept, ", 1, true))
   end)
 
   it("has functions and commands of the skill as tools, each use one record and one result", function()

@@ -137,6 +137,14 @@ function M.events(body)
   return list
 end
 
+---What a reply says, for people.
+---@param reply table
+---@return string?
+function M:words(reply)
+  local ok, read = pcall(self.read, M.events(reply.body or ""), reply.extra or "", reply.code)
+  return ok and (read.value ~= nil and M.schema_text(read.value) or read.text) or nil
+end
+
 -- Lines for the live view, made of what arrives; a line may come in pieces.
 local function shower(agent)
   local rest = ""

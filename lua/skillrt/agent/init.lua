@@ -34,6 +34,22 @@ function M.all()
   return list
 end
 
+---The kind whose calls go to an address or a program, and its row there; nil: those of none do.
+---@param to string|nil
+---@return skillrt.Agent|nil kind
+---@return any[]|nil row  of its SPANS: the longest that fits
+function M.behind(to)
+  local low, found, best = (to or ""):lower(), nil, nil
+  for _, kind in ipairs(M.all()) do
+    for _, row in ipairs(kind.SPANS) do
+      if (not best or #row[1] > #best[1]) and low:find(row[1], 1, true) then
+        found, best = kind, row
+      end
+    end
+  end
+  return found, best
+end
+
 -- An agent as it is, but a table of its own: each place that names it gives it a name.
 local function copied(agent)
   local copy = tables.fill({}, agent)

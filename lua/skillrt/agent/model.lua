@@ -63,6 +63,19 @@ function M.new(kind)
   return Agent.new(kind, M) --[[@as skillrt.ModelAgent]]
 end
 
+---What a reply says, for people: its text, and the tools that it calls.
+---@param reply table
+---@param row any[]  of SPANS
+---@return string?
+function M.words(_, reply, row)
+  local said = row[4].read(reply)
+  local list = said and { said.text ~= "" and said.text or nil }
+  for _, call in ipairs(said and said.calls or {}) do
+    list[#list + 1] = ("%s %s"):format(call.name, call.input and assert(json.encode(call.input, { sorted = true })) or "")
+  end
+  return list and table.concat(list, "\n") or nil
+end
+
 ---@param definition table
 ---@param where string
 ---@return table? agent

@@ -3,6 +3,7 @@
 -- However long a run was, its page stays one that a browser opens at once: texts share a budget. Knows stories, no
 -- HTML. Called by page.lua.
 
+local agents = require("skillrt.agent")
 local closing = require("skillrt.report.closing")
 local json = require("skillrt.base.json")
 local record_of = require("skillrt.base.record")
@@ -40,13 +41,21 @@ local function share(sizes, budget, longest, shortest)
   return longest
 end
 
--- The prompts that were kept, by step and place.
-local function prompts_of(dir, story)
+-- What an agent said, not how its program or provider puts that; of others the reply as it is.
+local function said_by(call)
+  local kind, row = agents.behind(call.to)
+  local reply = { body = call.reply, extra = call.said, code = call.code }
+  return kind and kind.words and kind:words(reply, row) or call.reply
+end
+
+-- The prompts that were kept, by step and place, and what was said to them.
+local function texts_of(dir, story)
   local store = store_of.at(dir)
   for _, step in ipairs(story.steps) do
     for _, call in ipairs(step.calls) do
       local text = store:kept(views.prompt(step.number or 0, call.c or ""), 4 << 20)
       call.prompt = text and record_of.printable(text)
+      call.reply = call.reply and said_by(call)
     end
   end
 end
@@ -187,7 +196,7 @@ end
 ---@param books skillrt.Books
 ---@return table data
 function M.of(dir, story, books)
-  prompts_of(dir, story)
+  texts_of(dir, story)
   local texts, changes = sizes_of(story)
   local most = share(texts, M.TEXTS, M.LONGEST, M.SHORTEST)
   local most_change = share(changes, M.CHANGES, M.LONGEST, 200)

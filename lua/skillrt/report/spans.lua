@@ -72,16 +72,11 @@ end
 
 -- The attributes of a call that asked a model or an agent; nothing for others.
 local function of_model(call, given)
-  local to, used = (call.to or ""):lower(), call.used
-  local longest = 0
-  for _, kind in ipairs(agents.all()) do
-    for _, row in ipairs(kind.SPANS) do -- by the path of its address, or its program's name
-      if #row[1] > longest and to:find(row[1], 1, true) then
-        longest, given["gen_ai.provider.name"], given["gen_ai.operation.name"] = #row[1], row[2], row[3]
-      end
-    end
-  end
-  if not given["gen_ai.provider.name"] and not used then
+  local used = call.used
+  local _, row = agents.behind(call.to)
+  if row then
+    given["gen_ai.provider.name"], given["gen_ai.operation.name"] = row[2], row[3]
+  elseif not used then
     return
   end
   given["gen_ai.operation.name"] = given["gen_ai.operation.name"] or "invoke_agent"

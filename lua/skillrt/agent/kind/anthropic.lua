@@ -17,8 +17,8 @@ local M = model.new({ kind = "anthropic", models = "claude-", FIELDS = {
   structured = { enum = { "tool", "format" }, default = "tool" },
 } })
 
-M.SPANS = { { "/v1/messages", "anthropic", "chat" } }
 M.wire = require("skillrt.agent.wire.anthropic")
+M.SPANS = { { "/v1/messages", "anthropic", "chat", M.wire } }
 
 ---@type skillrt.Vendor
 M.vendor = {

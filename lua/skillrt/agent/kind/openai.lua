@@ -17,7 +17,12 @@ local M = model.new({ kind = "openai", FIELDS = {
   store = { type = "boolean", default = false },
 } })
 
-M.SPANS = { { "/chat/completions", "openai", "chat" }, { "/responses", "openai", "chat" } }
+local WIRES <const> = {
+  chat = require("skillrt.agent.wire.openai_chat"),
+  responses = require("skillrt.agent.wire.openai_responses"),
+}
+
+M.SPANS = { { "/chat/completions", "openai", "chat", WIRES.chat }, { "/responses", "openai", "chat", WIRES.responses } }
 
 ---@type skillrt.Vendor
 M.vendor = {
@@ -49,7 +54,7 @@ end
 function M:check(definition, where)
   local agent, message = model.check(self, definition, where)
   if agent then
-    agent.wire = setmetatable({ headers = headers }, { __index = require("skillrt.agent.wire.openai_" .. agent.api) })
+    agent.wire = setmetatable({ headers = headers }, { __index = WIRES[agent.api] })
     agent.vendor = setmetatable({ path = PATHS[agent.api] }, { __index = self.vendor })
   end
   return agent, message

@@ -49,6 +49,21 @@ local function judge(call, reply)
   call.said = type(reply.extra) == "string" and reply.extra ~= "" and reply.extra or nil
 end
 
+-- What a call came to, in a line for people; what was answered is not shown.
+local function in_words(record)
+  local reply, failed, value = record.reply, record.failed, record.value
+  local kind, name = tostring(record.digest):match("^(%l+) (%S+)")
+  if failed then
+    return ("No result: %s: %s"):format(tostring(failed.class), tostring(failed.message))
+  elseif reply then
+    return ("Reply: %s, %d bytes"):format(tostring(reply.status), type(reply.body) == "string" and #reply.body or 0)
+  elseif kind == "tool" and type(value) == "table" then
+    local text = tostring(value.text)
+    return value.is_error and ("Tool %s: failed: %s"):format(name, text) or ("Tool %s: %d bytes"):format(name, #text)
+  end
+  return kind == "once" and ("Recorded: %s"):format(name) or "Over"
+end
+
 return {
   doc = "a call is over, or the use of a tool, or `ctx.once`",
   of_step = true,
@@ -116,9 +131,7 @@ return {
     elseif record.took then
       lines:say(step, "info", "Event: %s", record.event)
     elseif lines.detail then
-      local reply = record.reply or record.failed or {}
-      lines:say(step, "detail", "Reply: %s, %d bytes (call %s)", tostring(reply.status or reply.class or "kept"),
-        type(reply.body) == "string" and #reply.body or 0, tostring(record.c))
+      lines:say(step, "detail", "%s (call %s)", in_words(record), tostring(record.c))
     end
   end,
 
