@@ -87,7 +87,7 @@ static bool set_alarm(struct engine *e, int64_t now_ns, int64_t at_ns, struct er
   struct transport *timer = e->options.transport(e->options.data, TASK_TIMER, error);
   e->alarm = (struct exchange){.done = alarm_rang, .owner = e};
   e->alarm_task.kind = TASK_TIMER;
-  e->alarm_task.delay_ms = (at_ns - now_ns) / ms_ns + 1;
+  e->alarm_task.timer.delay_ms = (at_ns - now_ns) / ms_ns + 1;
   if (!timer || !timer->ops->send(timer, &e->alarm, &e->alarm_task, error)) return false;
   e->alarm_carrier = timer;
   e->alarm_ns = at_ns;

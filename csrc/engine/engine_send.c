@@ -113,7 +113,7 @@ static bool on_event(struct exchange *exchange, struct span event) {
   struct message m;
   message_init(&m, slot->engine->options.sys, event);
   policy->read(policy->self, "", false, &m);
-  bool answers = m.form == MESSAGE_ANSWER && strcmp(m.key, slot->task.reply_id) == 0;
+  bool answers = m.form == MESSAGE_ANSWER && strcmp(m.key, slot->task.http.reply_id) == 0;
   message_clear(&m);
   return answers;
 }
@@ -151,7 +151,7 @@ static void hand_over(struct engine *e, struct slot *slot, enum slot_state state
 void engine_delay(struct engine *e, struct slot *slot, int64_t ms) {
   task_clear(&slot->task);
   slot->task.kind = TASK_TIMER;
-  slot->task.delay_ms = ms;
+  slot->task.timer.delay_ms = ms;
   hand_over(e, slot, SLOT_DELAYED, &(struct exchange){.done = on_time, .owner = slot});
 }
 

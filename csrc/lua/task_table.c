@@ -104,23 +104,23 @@ static enum task_kind read_kind(lua_State *L, int at) {
 
 static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "url", task, &task->target);
-  text_field(L, at, "method", task, &task->method);
-  text_field(L, at, "ca_file", task, &task->ca_file);
-  text_field(L, at, "addresses", task, &task->addresses);
-  map_field(L, at, "headers", ": ", task, &task->headers);
-  text_field(L, at, "reply_id", task, &task->reply_id);
-  list_field(L, at, "joins", task, &task->joins);
+  text_field(L, at, "method", task, &task->http.method);
+  text_field(L, at, "ca_file", task, &task->http.ca_file);
+  text_field(L, at, "addresses", task, &task->http.addresses);
+  map_field(L, at, "headers", ": ", task, &task->http.headers);
+  text_field(L, at, "reply_id", task, &task->http.reply_id);
+  list_field(L, at, "joins", task, &task->http.joins);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");
-  task->max_redirects = size_field(L, at, "max_redirects");
-  task->connect_ms = milliseconds(L, at, "connect_timeout");
+  task->http.max_redirects = size_field(L, at, "max_redirects");
+  task->http.connect_ms = milliseconds(L, at, "connect_timeout");
 }
 
 static void read_command(lua_State *L, int at, struct task *task) {
-  list_field(L, at, "argv", task, &task->args);
-  map_field(L, at, "env", "=", task, &task->env);
-  text_field(L, at, "cwd", task, &task->cwd);
-  text_field(L, at, "noise", task, &task->noise);
+  list_field(L, at, "argv", task, &task->process.args);
+  map_field(L, at, "env", "=", task, &task->process.env);
+  text_field(L, at, "cwd", task, &task->process.cwd);
+  text_field(L, at, "noise", task, &task->process.noise);
   body_field(L, at, "stdin", task);
   task->max_body = size_field(L, at, "max_output");
 }
@@ -128,36 +128,37 @@ static void read_command(lua_State *L, int at, struct task *task) {
 static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "session", task, &task->target);
   lua_getfield(L, at, "epoch");
-  task->epoch = luaL_optinteger(L, -1, 0);
+  task->session.epoch = luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
   lua_getfield(L, at, "fed_at");
-  task->fed_at = (size_t)luaL_optinteger(L, -1, 0);
+  task->session.fed_at = (size_t)luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
-  task->begins = flag_field(L, at, "begins");
-  list_field(L, at, "fed", task, &task->fed);
-  list_field(L, at, "fed_ids", task, &task->fed_ids);
-  if (task->fed.count != task->fed_ids.count) luaL_error(L, "task: fed_ids has others than fed");
-  list_field(L, at, "argv", task, &task->args);
-  map_field(L, at, "env", "=", task, &task->env);
-  text_field(L, at, "cwd", task, &task->cwd);
-  text_field(L, at, "url", task, &task->url);
-  text_field(L, at, "ca_file", task, &task->ca_file);
-  map_field(L, at, "headers", ": ", task, &task->headers);
-  text_field(L, at, "keeps", task, &task->keeps);
+  task->session.begins = flag_field(L, at, "begins");
+  list_field(L, at, "fed", task, &task->session.fed);
+  list_field(L, at, "fed_ids", task, &task->session.fed_ids);
+  if (task->session.fed.count != task->session.fed_ids.count)
+    luaL_error(L, "task: fed_ids has others than fed");
+  list_field(L, at, "argv", task, &task->session.args);
+  map_field(L, at, "env", "=", task, &task->session.env);
+  text_field(L, at, "cwd", task, &task->session.cwd);
+  text_field(L, at, "url", task, &task->session.url);
+  text_field(L, at, "ca_file", task, &task->session.ca_file);
+  map_field(L, at, "headers", ": ", task, &task->session.headers);
+  text_field(L, at, "keeps", task, &task->session.keeps);
   body_field(L, at, "message", task);
-  text_field(L, at, "reply_id", task, &task->reply_id);
-  list_field(L, at, "opening", task, &task->opening);
-  list_field(L, at, "opening_ids", task, &task->opening_ids);
-  task->follows = flag_field(L, at, "follows");
-  text_field(L, at, "withdraw", task, &task->withdraw);
-  task->framed = flag_field(L, at, "framed");
-  task->takes_questions = flag_field(L, at, "questions");
+  text_field(L, at, "reply_id", task, &task->session.reply_id);
+  list_field(L, at, "opening", task, &task->session.opening);
+  list_field(L, at, "opening_ids", task, &task->session.opening_ids);
+  task->session.follows = flag_field(L, at, "follows");
+  text_field(L, at, "withdraw", task, &task->session.withdraw);
+  task->session.framed = flag_field(L, at, "framed");
+  task->session.takes_questions = flag_field(L, at, "questions");
   task->max_body = size_field(L, at, "max_reply");
 }
 
 static void read_host(lua_State *L, int at, struct task *task) {
   text_field(L, at, "name", task, &task->target);
-  text_field(L, at, "key", task, &task->key);
+  text_field(L, at, "key", task, &task->host.key);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");
 }

@@ -316,8 +316,9 @@ static bool call_fill(struct skillrt_call *call, const struct task *task, struct
   struct span input = buffer_span(&task->body);
   buffer_init(&call->input, sys, input.length);
   call->spare = letter_new(sys, call, (struct span){0});
-  size_t size = task->key ? strlen(task->key) + 1 : 0;
-  if (size > 0 && (call->key = sys_alloc(sys, size)) != NULL) memcpy(call->key, task->key, size);
+  size_t size = task->host.key ? strlen(task->host.key) + 1 : 0;
+  if (size > 0 && (call->key = sys_alloc(sys, size)) != NULL)
+    memcpy(call->key, task->host.key, size);
   if (!call->spare || (size > 0 && !call->key))
     return error_set(e, ERROR_MEMORY, "host: out of memory");
   return buffer_append(&call->input, input.data, input.length, e);

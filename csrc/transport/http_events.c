@@ -11,7 +11,7 @@
 static bool on_event(void *data, const struct sse_event *event) {
   struct call *call = data;
   struct exchange *exchange = call->exchange;
-  bool waits = call->task->reply_id && exchange->answered && !call->answered;
+  bool waits = call->task->http.reply_id && exchange->answered && !call->answered;
   if (waits) call->answered = exchange->answered(exchange, event->data);
   if (call->task->streams) {
     struct error e;
@@ -46,7 +46,7 @@ void http_events_reset(struct call *call) {
  * how many bytes they take then. Lines that do not end by LF are left as they are. */
 static size_t join_fresh(struct call *call) {
   struct buffer *body = &call->body;
-  const struct strings *joins = &call->task->joins;
+  const struct strings *joins = &call->task->http.joins;
   size_t from = call->seen > call->fed ? call->seen - 1 : call->fed;
   size_t found = sse_whole(body->data + from, body->length - from);
   char *begin = body->data + call->fed;
@@ -62,7 +62,7 @@ static size_t join_fresh(struct call *call) {
 bool http_events_feed(struct call *call, struct outcome *outcome) {
   struct error e;
   size_t size = call->body.length - call->fed;
-  if (call->task->joins.count > 0) size = join_fresh(call);
+  if (call->task->http.joins.count > 0) size = join_fresh(call);
   const char *bytes = call->body.data + call->fed;
   call->fed += size;
   bool fed = sse_feed(&call->sse, bytes, size, on_event, call, &e);

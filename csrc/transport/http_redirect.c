@@ -37,9 +37,9 @@ bool http_redirect(struct call *call, struct outcome *outcome) {
   curl_easy_getinfo(call->easy, CURLINFO_REDIRECT_URL, &to);
   curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &from);
   const char *refusal = NULL;
-  if (call->task->max_redirects == 0)
+  if (call->task->http.max_redirects == 0)
     refusal = "redirects are not followed; use that URL if you trust it";
-  else if (call->redirects >= call->task->max_redirects)
+  else if (call->redirects >= call->task->http.max_redirects)
     refusal = "too many redirects";
   else if (!to || !from || !same_origin(from, to))
     refusal = "to another origin, where nothing is sent";

@@ -152,7 +152,7 @@ static bool ends_with_connection(const struct call *call) {
   long version = 0;
   curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version);
   if (version != CURL_HTTP_VERSION_1_1 && version != CURL_HTTP_VERSION_1_0) return false;
-  if (call->task->method && strcmp(call->task->method, "HEAD") == 0) return false;
+  if (call->task->http.method && strcmp(call->task->http.method, "HEAD") == 0) return false;
   if (call->status == 204 || call->status == 304 || call->status < 200) return false;
   if (http_header(call, "content-length").data) return false;
   return !header_names(call, "transfer-encoding", "chunked");
@@ -211,7 +211,7 @@ static int lacking_socket(struct call *call, CURLcode code) {
 
 static void judge_failure(struct call *call, CURLcode code, struct outcome *outcome) {
   int lacking = lacking_socket(call, code);
-  int64_t limit = call->task->connect_ms > 0 ? call->task->connect_ms : HTTP_CONNECT_MS;
+  int64_t limit = call->task->http.connect_ms > 0 ? call->task->http.connect_ms : HTTP_CONNECT_MS;
   if (*call->forbidden)
     http_outcome(call, outcome, REPLY_REFUSED, "%s is no address that may be asked",
                  call->forbidden);
@@ -224,9 +224,9 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
   else if (code == CURLE_PARTIAL_FILE)
     http_outcome(call, outcome, REPLY_BROKEN, "the reply broke off after %zu bytes: %s",
                  call->taken, call->why);
-  else if (code == CURLE_SSL_CACERT_BADFILE && call->task->ca_file)
+  else if (code == CURLE_SSL_CACERT_BADFILE && call->task->http.ca_file)
     http_outcome(call, outcome, REPLY_REFUSED, "the CA file %.120s cannot be used",
-                 call->task->ca_file);
+                 call->task->http.ca_file);
   else if (code == CURLE_SEND_ERROR) /* its own words speak of select and poll */
     http_outcome(call, outcome, REPLY_BROKEN, "the connection was reset after %zu bytes",
                  call->taken);

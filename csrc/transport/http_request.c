@@ -92,7 +92,7 @@ static bool request_header(struct call *call, const char *line) {
 }
 
 static bool request_headers(struct call *call, struct outcome *outcome) {
-  const struct strings *wanted = &call->task->headers;
+  const struct strings *wanted = &call->task->http.headers;
   bool typed = false, fine = request_add_header(call, "Expect:"); /* its answer costs a second */
   for (size_t i = 0; fine && i < wanted->count; i++) {
     const char *line = wanted->items[i];
@@ -115,7 +115,7 @@ static curl_socket_t on_open_socket(void *data, curlsocktype purpose, struct cur
   (void)purpose;
   struct call *call = data; /* it is this call that opens a connection, whoever uses it later */
   struct http *owner = call->owner;
-  const char *policy = call->task ? call->task->addresses : NULL;
+  const char *policy = call->task ? call->task->http.addresses : NULL;
   if (policy && !http_address_allowed(policy, &at->addr)) {
     http_address_text(&at->addr, call->forbidden, sizeof call->forbidden);
     return CURL_SOCKET_BAD;
@@ -133,14 +133,14 @@ static int on_close_socket(void *data, curl_socket_t fd) {
 /* --- liveness ----------------------------------------------------------------------- */
 
 bool http_reads(const struct task *task) {
-  const char *method = task->method ? task->method : "POST";
+  const char *method = task->http.method ? task->http.method : "POST";
   return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
 static int on_connected(void *data, char *there, char *here, int there_port, int here_port) {
   (void)here, (void)there_port, (void)here_port;
   struct call *call = data;
-  const char *policy = call->task ? call->task->addresses : NULL;
+  const char *policy = call->task ? call->task->http.addresses : NULL;
   if (policy && !http_address_text_allowed(policy, there)) { /* of a connection that was there */
     snprintf(call->forbidden, sizeof call->forbidden, "%s", there);
     return CURL_PREREQFUNC_ABORT;
@@ -174,7 +174,7 @@ static bool method_is_sane(const char *method) {
 
 static CURLcode request_method(struct call *call) {
   const struct task *task = call->task;
-  const char *method = task->method ? task->method : "POST";
+  const char *method = task->http.method ? task->http.method : "POST";
   CURLcode code = CURLE_OK;
   bool posts = strcmp(method, "POST") == 0, has_body = task->body.length > 0;
   if (strcmp(method, "HEAD") == 0) {
@@ -204,14 +204,15 @@ static CURLcode request_manners(struct call *call, bool loopback) {
   SET(CURLOPT_ACCEPT_ENCODING, ""); /* every coding it knows; the cap counts decoded bytes */
   SET(CURLOPT_USERAGENT, "skillrt/" SKILLRT_VERSION);
   SET(CURLOPT_TCP_KEEPALIVE, 1L);
-  SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(task->connect_ms > 0 ? task->connect_ms : HTTP_CONNECT_MS));
+  SET(CURLOPT_CONNECTTIMEOUT_MS,
+      (long)(task->http.connect_ms > 0 ? task->http.connect_ms : HTTP_CONNECT_MS));
   SET(CURLOPT_SSL_VERIFYPEER, 1L);
   SET(CURLOPT_SSL_VERIFYHOST, 2L);
-  if (task->ca_file) SET(CURLOPT_CAINFO, task->ca_file);
+  if (task->http.ca_file) SET(CURLOPT_CAINFO, task->http.ca_file);
   /* Else http_proxy, https_proxy, no_proxy are honoured; a proxy's address is not the one asked
    * for. */
-  if (loopback || task->addresses) SET(CURLOPT_PROXY, "");
-  if (task->addresses) SET(CURLOPT_FRESH_CONNECT, 1L);
+  if (loopback || task->http.addresses) SET(CURLOPT_PROXY, "");
+  if (task->http.addresses) SET(CURLOPT_FRESH_CONNECT, 1L);
   return code;
 }
 
@@ -239,8 +240,9 @@ static CURLcode request_callbacks(struct call *call) {
 bool http_request_prepare(struct call *call, struct outcome *outcome) {
   bool loopback = false;
   if (!request_place(call, &loopback, outcome)) return false;
-  if (call->task->method && !method_is_sane(call->task->method)) {
-    http_outcome(call, outcome, REPLY_REFUSED, "\"%.40s\" is not a method", call->task->method);
+  if (call->task->http.method && !method_is_sane(call->task->http.method)) {
+    http_outcome(call, outcome, REPLY_REFUSED, "\"%.40s\" is not a method",
+                 call->task->http.method);
     return false;
   }
   if (!request_headers(call, outcome)) return false;

@@ -202,8 +202,8 @@ static void child_check_deadlines(struct child *child) {
     uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->last_at;
     if (silent >= idle) {
       error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms%s%.60s", child->name,
-                (unsigned long long)idle, task->noise ? ", but for lines of " : "",
-                task->noise ? task->noise : "");
+                (unsigned long long)idle, task->process.noise ? ", but for lines of " : "",
+                task->process.noise ? task->process.noise : "");
       process_fail(child, REPLY_TIMEOUT, &why);
       return;
     }
@@ -241,15 +241,16 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
                          struct error *e) {
   struct process *owner = (struct process *)base;
   if (owner->closed) return error_set(e, ERROR_STOPPED, "process transport: already closed");
-  if (task->args.count == 0)
+  if (task->process.args.count == 0)
     return error_set(e, ERROR_INVALID, "process task: argv is empty; name a program");
   struct child *child = sys_alloc(owner->sys, sizeof *child);
-  if (!child) return error_set(e, ERROR_MEMORY, "%.95s: out of memory", task->args.items[0]);
+  if (!child)
+    return error_set(e, ERROR_MEMORY, "%.95s: out of memory", task->process.args.items[0]);
   child->owner = owner;
   child->exchange = exchange;
   child->task = task;
   child->ended_fd = child->life_fd = -1;
-  snprintf(child->name, sizeof child->name, "%s", task->args.items[0]);
+  snprintf(child->name, sizeof child->name, "%s", task->process.args.items[0]);
   for (int i = 0; i < PIPES; i++) {
     child->pipes[i].child = child;
     child->pipes[i].fd = -1;
@@ -278,7 +279,8 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   child->verdict = REPLY_CANCELED;
   error_set(&child->message, ERROR_STOPPED, "%s: canceled", child->name);
   if (child->stage == CHILD_ACCEPTED) {
-    if (child->task->input > 0) child->owner->sys->close(child->owner->sys, child->task->input);
+    if (child->task->process.input > 0)
+      child->owner->sys->close(child->owner->sys, child->task->process.input);
     child_discard(child);
   } else if (child->stage == CHILD_ENDING) {
     child_finish(child); /* replies */

@@ -38,8 +38,8 @@ static void start_clear(const struct sys *sys, struct start *start) {
 static bool start_input(struct child *child, struct start *start, struct error *e) {
   const struct sys *sys = child->owner->sys;
   const struct buffer *body = &child->task->body;
-  if (child->task->input > 0) {
-    start->in = child->task->input;
+  if (child->task->process.input > 0) {
+    start->in = child->task->process.input;
     return true;
   }
   start->in = sys->memory_file(sys, "skillrt-stdin");
@@ -82,8 +82,8 @@ static bool start_life(struct child *child, struct start *start, struct error *e
 }
 
 static const char *start_path(const struct task *task) {
-  for (size_t i = 0; i < task->env.count; i++)
-    if (strncmp(task->env.items[i], "PATH=", 5) == 0) return task->env.items[i] + 5;
+  for (size_t i = 0; i < task->process.env.count; i++)
+    if (strncmp(task->process.env.items[i], "PATH=", 5) == 0) return task->process.env.items[i] + 5;
   return NULL;
 }
 
@@ -92,12 +92,13 @@ static bool start_explain(const struct child *child, int failed, struct error *e
   const struct sys *sys = child->owner->sys;
   const struct task *task = child->task;
   struct sys_stat found;
-  int at = task->cwd ? sys->stat(sys, task->cwd, &found) : 0;
-  if (at < 0) return error_system(e, -at, "%s: its working folder %s", child->name, task->cwd);
-  if (task->cwd && found.kind != SYS_DIRECTORY && found.kind != SYS_LINK)
+  int at = task->process.cwd ? sys->stat(sys, task->process.cwd, &found) : 0;
+  if (at < 0)
+    return error_system(e, -at, "%s: its working folder %s", child->name, task->process.cwd);
+  if (task->process.cwd && found.kind != SYS_DIRECTORY && found.kind != SYS_LINK)
     return error_set(e, ERROR_INVALID, "%s: its working folder %s is not a folder", child->name,
-                     task->cwd);
-  bool searched = !strchr(task->args.items[0], '/');
+                     task->process.cwd);
+  bool searched = !strchr(task->process.args.items[0], '/');
   if (failed == ENOENT && searched && start_path(task))
     return error_set(e, ERROR_MISSING,
                      "%s: command not found in PATH; install it or name it by its full path",
@@ -129,9 +130,9 @@ static bool start_program(struct child *child, const struct start *start, struct
   const struct sys *sys = child->owner->sys;
   const struct task *task = child->task;
   const struct sys_spawn wish = {
-      .argv = (const char *const *)task->args.items,
-      .env = (const char *const *)(task->env.items ? task->env.items : none),
-      .cwd = task->cwd,
+      .argv = (const char *const *)task->process.args.items,
+      .env = (const char *const *)(task->process.env.items ? task->process.env.items : none),
+      .cwd = task->process.cwd,
       .in = start->in,
       .out = start->ends[PIPE_OUT][1],
       .err = start->ends[PIPE_ERR][1],
@@ -251,7 +252,7 @@ static bool says_something(const char *bytes, size_t size, const char *noise) {
 
 static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   struct child *child = pipe->child;
-  const char *noise = child->exchange ? child->task->noise : NULL;
+  const char *noise = child->exchange ? child->task->process.noise : NULL;
   if (!noise || says_something(bytes, size, noise)) child->last_at = uv_now(child->owner->loop);
   if (!child->exchange) return; /* canceled: read only so that it can end in peace */
   if (child->task->streams) {

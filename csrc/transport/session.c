@@ -35,7 +35,7 @@ static bool check_task(const struct task *task, struct error *e) {
   if (!task->target || !*task->target || strlen(task->target) > SESSION_NAME_MAX)
     return error_set(e, ERROR_INVALID, "session task: a name of 1 to %d bytes is needed",
                      (int)SESSION_NAME_MAX);
-  if (task->args.count == 0 && !task->url)
+  if (task->session.args.count == 0 && !task->session.url)
     return error_set(e, ERROR_INVALID, "session %s: argv is empty; name a program", task->target);
   return true;
 }
@@ -45,7 +45,7 @@ static bool session_send(struct transport *base, struct exchange *exchange, cons
   struct session *s = (struct session *)base;
   if (!check_task(task, e)) return false;
   struct program *p = find_program(s, task->target);
-  if (task->epoch && (p ? p->epoch != task->epoch : !task->begins))
+  if (task->session.epoch && (p ? p->epoch != task->session.epoch : !task->session.begins))
     return error_set(e, ERROR_STOPPED, "session %s: its program has ended", task->target);
   if (p) return program_ask(p, exchange, task, e);
   return (p = program_start(s, task, e)) && program_feed(p, task, e) &&

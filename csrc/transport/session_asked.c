@@ -75,7 +75,8 @@ bool asked_is(const struct program *p, const char *id) {
 }
 
 void asked_begin(struct program *p, const struct task *task) {
-  if (!task->follows && *find(p, task->reply_id)) asked_over(p, task->reply_id, true);
+  if (!task->session.follows && *find(p, task->session.reply_id))
+    asked_over(p, task->session.reply_id, true);
 }
 
 /* A message that has not left is not answered: nobody would say it any more. */

@@ -57,11 +57,12 @@ struct program {
   struct program *next, **link; /* in the owner's list until it is gone */
   enum program_state state;
   const struct way *way;
-  struct url *url;          /* of that way; else NULL */
-  const char *origin;       /* url: the id of the call whose stream says what is taken now */
-  struct asked *asked;      /* any order */
-  struct task task;         /* of the process; what others are like */
-  struct exchange exchange; /* with the process transport */
+  struct url *url;     /* of that way; else NULL */
+  const char *origin;  /* url: the id of the call whose stream says what is taken now */
+  struct asked *asked; /* any order */
+  struct task task;    /* what the session is: its first message's */
+  struct task process; /* pipe: its program, an exchange of the process transport */
+  struct exchange exchange;
   bool framed;
   int64_t epoch;
   struct waiting *first; /* oldest first */

@@ -11,7 +11,7 @@
 #include "transport/session_frame.h"
 
 bool opening_go_on(struct program *p, struct error *e) {
-  const struct strings *list = &p->task.opening, *ids = &p->task.opening_ids;
+  const struct strings *list = &p->task.session.opening, *ids = &p->task.session.opening_ids;
   bool asks = false;
   p->opens_with = NULL;
   while (!asks && p->opened < list->count) {
@@ -38,14 +38,15 @@ bool opening_takes(const struct program *p, const struct message *m) {
 bool question_keep(struct program *p, const struct message *m) {
   struct error e;
   size_t before = p->questions.length;
-  if (!p->task.takes_questions || p->feeding > 0 || m->form != MESSAGE_QUESTION) return false;
+  if (!p->task.session.takes_questions || p->feeding > 0 || m->form != MESSAGE_QUESTION)
+    return false;
   if (!frame_write(&p->questions, m->text, p->framed, &e)) p->questions.length = before;
   return true;
 }
 
 bool question_takes(const struct waiting *w) {
   bool leaves = !w->program->url || w->posted; /* else nobody would say its message any more */
-  return leaves && w->task && w->task->takes_questions;
+  return leaves && w->task && w->task->session.takes_questions;
 }
 
 struct waiting **question_taker(struct program *p) {

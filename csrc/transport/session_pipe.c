@@ -8,6 +8,8 @@
 
 #include "transport/session_inside.h"
 
+enum { ERRORS_KEPT = 64 << 10 };
+
 static void on_output(struct exchange *exchange, struct span bytes) {
   struct program *p = exchange->owner;
   struct error e;
@@ -84,21 +86,33 @@ static void on_started(struct exchange *exchange, int64_t pid, const char *start
   if (starter && starter->started) starter->started(starter, pid, start);
 }
 
+static bool fill_process(struct program *p, const struct session_task *from, struct error *e) {
+  struct task *task = &p->process;
+  task->kind = TASK_PROCESS;
+  task->streams = true;
+  task->total_ms = INT64_MAX / 4;
+  task->max_extra = ERRORS_KEPT;
+  return task_set(task, &task->process.cwd, from->cwd, e) &&
+         strings_copy(&task->process.args, task->sys, &from->args, e) &&
+         strings_copy(&task->process.env, task->sys, &from->env, e);
+}
+
 static bool pipe_open(struct program *p, const struct task *task, struct error *e) {
-  (void)task;
   struct session *s = p->owner;
   int ends[2];
+  if (!fill_process(p, &task->session, e)) return false;
   int failed = s->sys->pipe(s->sys, ends);
   if (failed < 0) return error_system(e, -failed, "%s: a pipe for its input", p->task.target);
   p->in_fd = ends[1];
-  p->task.input = ends[0];
+  p->process.process.input = ends[0];
   failed = uv_poll_init(s->loop, &p->writable, p->in_fd); /* makes it non-blocking */
   if (failed == 0) p->handles++;
   p->writable.data = p;
   p->exchange =
       (struct exchange){.done = on_end, .progress = on_output, .started = on_started, .owner = p};
   if (failed < 0) error_system(e, -failed, "%s: a pipe for its input", p->task.target);
-  if (failed == 0 && s->processes->ops->send(s->processes, &p->exchange, &p->task, e)) return true;
+  if (failed == 0 && s->processes->ops->send(s->processes, &p->exchange, &p->process, e))
+    return true;
   s->sys->close(s->sys, ends[0]);
   if (failed == 0) input_close(p);
   if (failed < 0) s->sys->close(s->sys, ends[1]);

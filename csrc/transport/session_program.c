@@ -15,13 +15,7 @@
 #include "transport/session_inside.h"
 #include "transport/session_frame.h"
 
-enum {
-  QUESTIONS_KEPT = 1 << 20,
-  MAX_MESSAGE = 16 << 20,
-  MAX_OUT = 64 << 20,
-  ERRORS_KEPT = 64 << 10,
-  ERRORS_TOLD = 4096
-};
+enum { QUESTIONS_KEPT = 1 << 20, MAX_MESSAGE = 16 << 20, MAX_OUT = 64 << 20, ERRORS_TOLD = 4096 };
 
 /* ---- answers ---- */
 
@@ -66,7 +60,7 @@ void program_release(struct program *p) {
   buffer_clear(&p->held);
   buffer_clear(&p->questions);
   task_clear(&p->task);
-  buffer_clear(&p->task.body);
+  task_clear(&p->process);
   sys_free(s->sys, p, sizeof *p);
   session_release(s);
 }
@@ -99,7 +93,7 @@ static void give_up(struct program *p, struct waiting **at, enum reply_status st
   struct error e;
   bool out_of_step = !(*at)->reply_id || !(is_fed || (p->url && p->is_open));
   const char *last =
-      p->state == PROGRAM_RUNS && is_fed && !out_of_step ? (*at)->task->withdraw : NULL;
+      p->state == PROGRAM_RUNS && is_fed && !out_of_step ? (*at)->task->session.withdraw : NULL;
   if (last && frame_write(&p->out, (struct span){last, strlen(last)}, p->framed, &e))
     p->way->write(p);
   snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
@@ -208,30 +202,19 @@ void program_over(struct program *p, const struct reply *end) {
   session_release(s);
 }
 
-static bool copy_list(struct task *to, struct strings *list, const struct strings *from,
-                      struct error *e) {
-  for (size_t i = 0; i < from->count; i++)
-    if (!strings_add(list, to->sys, from->items[i], strlen(from->items[i]), e)) return false;
-  return true;
-}
-
-static bool program_fill(struct program *p, const struct task *task, struct error *e) {
-  task_init(&p->task, p->owner->sys);
-  p->task.kind = TASK_PROCESS;
-  p->task.streams = true;
-  p->task.total_ms = INT64_MAX / 4;
-  p->task.max_extra = ERRORS_KEPT;
-  p->task.takes_questions = task->takes_questions;
-  return task_set(&p->task, &p->task.target, task->target, e) &&
-         task_set(&p->task, &p->task.url, task->url, e) &&
-         task_set(&p->task, &p->task.ca_file, task->ca_file, e) &&
-         task_set(&p->task, &p->task.keeps, task->keeps, e) &&
-         copy_list(&p->task, &p->task.opening_ids, &task->opening_ids, e) &&
-         copy_list(&p->task, &p->task.opening, &task->opening, e) &&
-         task_set(&p->task, &p->task.cwd, task->cwd, e) &&
-         copy_list(&p->task, &p->task.fed_ids, &task->fed_ids, e) &&
-         copy_list(&p->task, &p->task.args, &task->args, e) &&
-         copy_list(&p->task, &p->task.env, &task->env, e);
+static bool program_fill(struct program *p, const struct task *from, struct error *e) {
+  const struct session_task *s = &from->session;
+  struct task *own = &p->task;
+  task_init(own, p->owner->sys);
+  own->kind = TASK_SESSION;
+  own->session.takes_questions = s->takes_questions;
+  return task_set(own, &own->target, from->target, e) &&
+         task_set(own, &own->session.url, s->url, e) &&
+         task_set(own, &own->session.ca_file, s->ca_file, e) &&
+         task_set(own, &own->session.keeps, s->keeps, e) &&
+         strings_copy(&own->session.opening_ids, own->sys, &s->opening_ids, e) &&
+         strings_copy(&own->session.opening, own->sys, &s->opening, e) &&
+         strings_copy(&own->session.fed_ids, own->sys, &s->fed_ids, e);
 }
 
 struct program *program_start(struct session *s, const struct task *task, struct error *e) {
@@ -241,11 +224,12 @@ struct program *program_start(struct session *s, const struct task *task, struct
     return NULL;
   }
   p->owner = s;
+  task_init(&p->process, s->sys);
   p->in_fd = -1;
-  p->epoch = task->epoch;
-  p->repeats = task->fed.count > 0;
-  p->way = task->url ? &url_way : &pipe_way;
-  p->framed = task->framed || task->url;
+  p->epoch = task->session.epoch;
+  p->repeats = task->session.fed.count > 0;
+  p->way = task->session.url ? &url_way : &pipe_way;
+  p->framed = task->session.framed || task->session.url;
   buffer_init(&p->in, s->sys, task->max_body ? task->max_body : MAX_MESSAGE);
   buffer_init(&p->out, s->sys, MAX_OUT);
   buffer_init(&p->fed, s->sys, MAX_OUT);

@@ -38,29 +38,22 @@ static bool add_header(struct task *task, const char *name, const char *value, s
   char line[8192];
   int size = snprintf(line, sizeof line, "%s: %.*s", name, (int)length, value);
   if (size >= (int)sizeof line) return error_set(e, ERROR_LIMIT, "%s: too long", name);
-  return strings_add(&task->headers, task->sys, line, (size_t)size, e);
+  return strings_add(&task->http.headers, task->sys, line, (size_t)size, e);
 }
 
 static bool add_text(struct task *task, const char *name, const char *value, struct error *e) {
   return add_header(task, name, value, strlen(value), e);
 }
 
-static bool add_lines(struct task *task, const struct strings *lines, struct error *e) {
-  bool ok = true;
-  for (size_t i = 0; ok && i < lines->count; i++)
-    ok = strings_add(&task->headers, task->sys, lines->items[i], strlen(lines->items[i]), e);
-  return ok;
-}
-
 static bool fill_headers(const struct stream *s, struct task *task, struct error *e) {
   const struct program *p = s->program;
-  bool posts = !task->method;
-  return add_lines(task, &p->task.headers, e) &&
+  bool posts = !task->http.method;
+  return strings_copy(&task->http.headers, task->sys, &p->task.session.headers, e) &&
          (!posts || add_text(task, "Content-Type", "application/json", e)) &&
          add_text(task, "Accept",
                   posts ? "application/json, text/event-stream" : "text/event-stream", e) &&
-         (!p->url->session || add_text(task, p->task.keeps, p->url->session, e)) &&
-         add_lines(task, &p->url->lasting, e) &&
+         (!p->url->session || add_text(task, p->task.session.keeps, p->url->session, e)) &&
+         strings_copy(&task->http.headers, task->sys, &p->url->lasting, e) &&
          (s->event_id.length == 0 ||
           add_header(task, "Last-Event-ID", s->event_id.data, s->event_id.length, e));
 }
@@ -78,10 +71,10 @@ static bool request(struct stream *s, const char *method, struct error *e) {
   s->began = uv_now(p->owner->loop);
   s->exchange =
       (struct exchange){.done = on_done, .progress = on_event, .head = on_head, .owner = s};
-  return task_set(task, &task->target, p->task.url, e) &&
-         task_set(task, &task->method, method, e) &&
-         task_set(task, &task->ca_file, p->task.ca_file, e) && fill_headers(s, task, e) &&
-         p->url->http->ops->send(p->url->http, &s->exchange, task, e);
+  return task_set(task, &task->target, p->task.session.url, e) &&
+         task_set(task, &task->http.method, method, e) &&
+         task_set(task, &task->http.ca_file, p->task.session.ca_file, e) &&
+         fill_headers(s, task, e) && p->url->http->ops->send(p->url->http, &s->exchange, task, e);
 }
 
 static void on_closed(uv_handle_t *handle) {
@@ -164,8 +157,8 @@ static void on_head(struct exchange *exchange, int code, struct span lines) {
   struct stream *s = exchange->owner;
   struct program *p = s->program;
   bool fine = code >= 200 && code <= 299;
-  if (s->kind == STREAM_CALL && fine && !p->is_open && p->task.keeps)
-    url_session(p, stream_header(lines, p->task.keeps));
+  if (s->kind == STREAM_CALL && fine && !p->is_open && p->task.session.keeps)
+    url_session(p, stream_header(lines, p->task.session.keeps));
   if (s->kind == STREAM_LISTEN && fine && is_stream(lines)) {
     p->url->hears = true;
     url_listening(p);
@@ -238,7 +231,7 @@ static bool goes_on(struct stream *s, const struct reply *reply) {
 static void call_done(struct stream *s, const struct reply *reply) {
   struct program *p = s->program;
   bool fine = reply->status == REPLY_OK && reply->code >= 200 && reply->code <= 299;
-  bool was_taken_up = s->task.method != NULL;
+  bool was_taken_up = s->task.http.method != NULL;
   if (fine && p->is_open) p->url->accepted = true;
   if (fine && !is_stream(reply->extra)) take(s, reply->body);
   if (s->closed) return;

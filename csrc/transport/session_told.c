@@ -44,8 +44,8 @@ static uint64_t deadline_of(const struct program *p, const struct task *task) {
 
 bool program_feed(struct program *p, const struct task *task, struct error *e) {
   struct waiting as = {.deadline = deadline_of(p, task)};
-  for (size_t i = 0; i < task->fed.count; i++) {
-    const char *message = task->fed.items[i], *id = p->task.fed_ids.items[i];
+  for (size_t i = 0; i < task->session.fed.count; i++) {
+    const char *message = task->session.fed.items[i], *id = p->task.session.fed_ids.items[i];
     as.reply_id = *id ? id : NULL;
     as.fed_at = i + 1;
     if (!say(p, p->is_open ? &p->out : &p->fed, (struct span){message, strlen(message)}, &as, e)) {
@@ -81,15 +81,15 @@ bool program_ask(struct program *p, struct exchange *exchange, const struct task
                  struct error *e) {
   struct waiting as = {.exchange = exchange,
                        .task = task,
-                       .reply_id = task->reply_id,
+                       .reply_id = task->session.reply_id,
                        .deadline = deadline_of(p, task)};
-  struct waiting *fed = find_fed(p, task->fed_at);
+  struct waiting *fed = find_fed(p, task->session.fed_at);
   if (p->url && !url_headers(p, task, e)) return false;
   asked_begin(p, task);
   if (fed) {
     fed->exchange = exchange;
     fed->task = task;
-    fed->reply_id = task->reply_id;
+    fed->reply_id = task->session.reply_id;
     fed->deadline = as.deadline;
     exchange->handle = p;
     program_arm(p);

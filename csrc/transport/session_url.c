@@ -16,11 +16,9 @@ enum { SESSION_ID_MAX = 1024, RETIRE_MS = 2500 };
 /* ---- its headers ---- */
 
 bool url_headers(struct program *p, const struct task *task, struct error *e) {
-  const struct strings *given = &task->headers;
-  struct strings *ours = &p->task.headers;
+  struct strings *ours = &p->task.session.headers;
   strings_clear(ours, p->task.sys);
-  for (size_t i = 0; i < given->count; i++)
-    if (!strings_add(ours, p->task.sys, given->items[i], strlen(given->items[i]), e)) return false;
+  if (!strings_copy(ours, p->task.sys, &task->session.headers, e)) return false;
   if (p->url && p->url->unheard && stream_send(p, STREAM_LISTEN, (struct span){0}, NULL, e))
     p->url->unheard = false;
   return true;
@@ -29,10 +27,7 @@ bool url_headers(struct program *p, const struct task *task, struct error *e) {
 bool url_lasting(struct program *p, const struct strings *headers, struct error *e) {
   const struct sys *sys = p->owner->sys;
   strings_clear(&p->url->lasting, sys);
-  for (size_t i = 0; i < headers->count; i++)
-    if (!strings_add(&p->url->lasting, sys, headers->items[i], strlen(headers->items[i]), e))
-      return false;
-  return true;
+  return strings_copy(&p->url->lasting, sys, headers, e);
 }
 
 /* What is none is not sent along. */
@@ -79,7 +74,7 @@ static bool say_next(struct program *p) {
   if (!w || !p->is_open || p->state != PROGRAM_RUNS) return false;
   struct span message = buffer_span(&w->task->body);
   w->posted = true;
-  enum stream_kind kind = w->task->follows ? STREAM_NOTE : STREAM_CALL;
+  enum stream_kind kind = w->task->session.follows ? STREAM_NOTE : STREAM_CALL;
   if (stream_send(p, kind, message, w->reply_id, &e)) return true;
   w->posted = false;
   refused(at, &e);

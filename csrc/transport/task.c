@@ -17,26 +17,48 @@ static void text_free(const struct sys *sys, char **field) {
   *field = NULL;
 }
 
+static void clear_http(const struct sys *sys, struct http_task *http) {
+  text_free(sys, &http->method);
+  text_free(sys, &http->ca_file);
+  text_free(sys, &http->addresses);
+  text_free(sys, &http->reply_id);
+  strings_clear(&http->headers, sys);
+  strings_clear(&http->joins, sys);
+}
+
+static void clear_process(const struct sys *sys, struct process_task *process) {
+  strings_clear(&process->args, sys);
+  strings_clear(&process->env, sys);
+  text_free(sys, &process->cwd);
+  text_free(sys, &process->noise);
+}
+
+static void clear_session(const struct sys *sys, struct session_task *session) {
+  strings_clear(&session->args, sys);
+  strings_clear(&session->env, sys);
+  text_free(sys, &session->cwd);
+  text_free(sys, &session->url);
+  text_free(sys, &session->ca_file);
+  text_free(sys, &session->keeps);
+  strings_clear(&session->opening, sys);
+  strings_clear(&session->opening_ids, sys);
+  strings_clear(&session->fed, sys);
+  strings_clear(&session->fed_ids, sys);
+  strings_clear(&session->headers, sys);
+  text_free(sys, &session->reply_id);
+  text_free(sys, &session->withdraw);
+}
+
 void task_clear(struct task *t) {
   text_free(t->sys, &t->target);
-  text_free(t->sys, &t->key);
-  text_free(t->sys, &t->reply_id);
-  text_free(t->sys, &t->url);
-  text_free(t->sys, &t->withdraw);
-  text_free(t->sys, &t->keeps);
-  text_free(t->sys, &t->method);
-  text_free(t->sys, &t->cwd);
-  text_free(t->sys, &t->noise);
-  text_free(t->sys, &t->ca_file);
-  text_free(t->sys, &t->addresses);
-  strings_clear(&t->args, t->sys);
-  strings_clear(&t->headers, t->sys);
-  strings_clear(&t->joins, t->sys);
-  strings_clear(&t->opening, t->sys);
-  strings_clear(&t->opening_ids, t->sys);
-  strings_clear(&t->fed, t->sys);
-  strings_clear(&t->fed_ids, t->sys);
-  strings_clear(&t->env, t->sys);
+  if (t->kind == TASK_HTTP)
+    clear_http(t->sys, &t->http);
+  else if (t->kind == TASK_PROCESS)
+    clear_process(t->sys, &t->process);
+  else if (t->kind == TASK_SESSION)
+    clear_session(t->sys, &t->session);
+  else if (t->kind == TASK_HOST)
+    text_free(t->sys, &t->host.key);
   buffer_clear(&t->body);
   *t = (struct task){.sys = t->sys, .body = t->body};
 }
@@ -91,6 +113,13 @@ bool strings_add(struct strings *s, const struct sys *sys, const char *text, siz
   }
   s->items[s->count++] = copy;
   s->items[s->count] = NULL;
+  return true;
+}
+
+bool strings_copy(struct strings *s, const struct sys *sys, const struct strings *from,
+                  struct error *error) {
+  for (size_t i = 0; i < from->count; i++)
+    if (!strings_add(s, sys, from->items[i], strlen(from->items[i]), error)) return false;
   return true;
 }
 

@@ -72,7 +72,8 @@ static bool timer_send(struct transport *transport, struct exchange *exchange,
   a->start_ns = t->sys->mono_ns(t->sys);
   exchange->handle = a;
   uv_update_time(t->loop); /* it may be as old as the last poll: we would ring too early */
-  uv_timer_start(&a->uv, alarm_rang, task->delay_ms > 0 ? (uint64_t)task->delay_ms : 0, 0);
+  uv_timer_start(&a->uv, alarm_rang, task->timer.delay_ms > 0 ? (uint64_t)task->timer.delay_ms : 0,
+                 0);
   return true;
 }
 

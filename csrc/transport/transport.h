@@ -32,60 +32,85 @@ struct strings {
   size_t count;
 };
 
+struct process_task {
+  struct strings args; /* argv */
+  struct strings env;  /* "NAME=value", all of them */
+  char *cwd;           /* NULL = the caller's */
+  char *noise;         /* a line of output with this text breaks no silence */
+  int input;           /* a descriptor instead of the task's body, taken over; 0: none */
+};
+
+struct http_task {
+  char *method;           /* NULL = POST */
+  char *ca_file;          /* trust this CA bundle; NULL = the system's */
+  char *addresses;        /* which may be connected to (http_address.h); NULL = all */
+  char *reply_id;         /* an event stream is over with the event that has it */
+  struct strings headers; /* "Name: value" */
+  struct strings joins;   /* fields of events whose texts are joined (sse_join.h) */
+  int64_t connect_ms;     /* until connected (default 10 s) */
+  size_t max_redirects;   /* 0 = redirects are errors */
+};
+
+struct session_task {
+  /* Of its program, or, where `url` says where messages are posted instead, of its server. */
+  struct strings args, env; /* as of a process */
+  char *cwd;
+  bool framed;                /* messages have a Content-Length; else each is a line */
+  char *url, *ca_file;        /* as of http */
+  char *keeps;                /* a header of the opening's reply that goes along from then on */
+  struct strings opening;     /* what it is told before all else */
+  struct strings opening_ids; /* the keys of these messages as `reply_id`: one that is answered is
+                                 so before the next is said; "": it is not */
+  struct strings fed;         /* what a program that is started is told behind the opening */
+  struct strings fed_ids; /* the ids of these messages as `reply_id`; "": the next message is the
+                             answer */
+  /* Of this message. */
+  struct strings headers; /* url: "Name: value" */
+  char *reply_id;         /* the key of the answer (struct message); NULL: the next message is it */
+  char *withdraw;         /* said where the exchange is given up */
+  bool follows;           /* it answers what the program asked meanwhile */
+  bool takes_questions;   /* what the program asks meanwhile is an answer, too */
+  bool begins;            /* the program is started where it does not run; `epoch` 0: always */
+  int64_t epoch;          /* the program it is for, by its number; 0: any */
+  size_t fed_at;          /* it is this one of those that were fed; 0: none */
+};
+
 /* Everything a transport needs. Owned by the engine; strings and body belong to the task
  * and live until task_clear. Times in milliseconds, 0 = the transport's default. */
 struct task {
-  enum task_kind kind;
+  enum task_kind kind; /* set before all else: it says which part below is filled */
   const struct sys *sys;
-  char *target;           /* http: URL; session, host: its name; process: NULL */
-  char *key;              /* host: of idempotency, the same for all attempts */
-  char *reply_id;         /* session: the key of the answer (struct message); NULL: the next message
-                             is it. http: an event stream is over with the event that has it */
-  bool follows;           /* session: the message answers what the program asked meanwhile */
-  struct strings opening; /* session: what a program that begins is told before all else */
-  struct strings opening_ids; /* session: the keys of these messages as `reply_id`: one that is
-                                 answered is so before the next is said; "": it is not */
-  char *url;            /* session: where messages are posted instead of to a program (args) */
-  char *keeps;          /* session: a header of the opening's reply that goes along from then on */
-  char *withdraw;       /* session: said where the exchange is given up */
-  bool takes_questions; /* session: what the program asks meanwhile is an answer, too */
-  bool framed;          /* session: messages have a Content-Length; else each is a line */
-  int64_t epoch;        /* session: the program it is for, by its number; 0: any */
-  bool begins;          /* session: that program is started where it does not run; 0: always */
-  struct strings fed;   /* session: what a program that is started is told first */
-  struct strings fed_ids; /* session: the ids of these messages as `reply_id`; "": the next message
-                             is the answer */
-  size_t fed_at;          /* session: the message is this one of those that were fed; 0: none */
-  bool streams;           /* process: output is handed on and not kept, of errors the end; http: so
-                             are the events of a stream */
-  int input;              /* process: a descriptor instead of `body`, taken over; 0: none */
-  char *method;           /* http: NULL = POST */
-  struct strings args;    /* process, session: argv */
-  struct strings headers; /* http, session: "Name: value" */
-  struct strings joins;   /* http: fields of events whose texts are joined (sse_join.h) */
-  bool unwatched;         /* http, process: nobody is told of what comes before it is all there */
-  struct strings env;     /* process, session: "NAME=value", all of them */
-  char *cwd;              /* process, session: NULL = the caller's */
-  char *noise;            /* process: a line of output with this text breaks no silence */
-  char *ca_file;          /* http, session: trust this CA bundle; NULL = the system's */
-  char *addresses;        /* http: which may be connected to (http_address.h); NULL = all */
-  struct buffer body;     /* http: request body; process: standard input; session: message;
-                             host: its input, JSON */
-  int64_t delay_ms;       /* timer: how long */
-  int64_t connect_ms;     /* http: until connected (default 10 s) */
-  int64_t idle_ms;        /* longest silence (default http: 60 s, process: none) */
-  int64_t total_ms;       /* from sending to the last byte (default 600 s; host: none) */
-  size_t max_body;        /* reply body / stdout, bytes (default 16 MiB) */
-  size_t max_extra;       /* reply headers / stderr, bytes (default 256 KiB) */
-  size_t max_redirects;   /* http: 0 = redirects are errors */
+  char *target;       /* http: URL; session, host: its name */
+  struct buffer body; /* http: request body; process: standard input; session: message;
+                         host: its input, JSON */
+  int64_t idle_ms;    /* longest silence (default http: 60 s, process: none) */
+  int64_t total_ms;   /* from sending to the last byte (default 600 s; host: none) */
+  size_t max_body;    /* reply body / stdout, bytes (default 16 MiB) */
+  size_t max_extra;   /* reply headers / stderr, bytes (default 256 KiB) */
+  bool streams;       /* process: output is handed on and not kept, of errors the end; http: so
+                         are the events of a stream */
+  bool unwatched;     /* http, process: nobody is told of what comes before it is all there */
+  union {
+    struct process_task process;
+    struct http_task http;
+    struct session_task session;
+    struct {
+      char *key; /* of idempotency, the same for all attempts */
+    } host;
+    struct {
+      int64_t delay_ms; /* how long */
+    } timer;
+  };
 };
 
 void task_init(struct task *, const struct sys *);
-void task_clear(struct task *);
+void task_clear(struct task *); /* it is of no kind again */
 /* Copies; false with ERROR_MEMORY. */
 bool task_set(struct task *, char **field, const char *text, struct error *);
 bool strings_add(struct strings *, const struct sys *, const char *text, size_t length,
                  struct error *);
+/* Adds all that are in another list. */
+bool strings_copy(struct strings *, const struct sys *, const struct strings *from, struct error *);
 void strings_clear(struct strings *, const struct sys *);
 
 enum reply_status {

@@ -208,7 +208,8 @@ static void waits(void) {
     setup_verbose(1, 0);
     h.policy.wait_ms = 250;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.policy.choices == 1 && h.timer.in_flight == 1 && h.timer.first->task->delay_ms == 251);
+    CHECK(h.policy.choices == 1 && h.timer.in_flight == 1 &&
+          h.timer.first->task->timer.delay_ms == 251);
     pass(249);
     CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.choices == 1);
     pass(1);
@@ -230,7 +231,7 @@ static void waits(void) {
     }
     unsigned choices = h.policy.choices;
     while (h.timer.in_flight > 0 && h.policy.choices == choices) { /* it may ring early */
-      pass(h.timer.first->task->delay_ms);
+      pass(h.timer.first->task->timer.delay_ms);
       fake_transport_reply(&h.timer, NULL, REPLY_OK, NULL);
       CHECK(fake_host_turn(&h) == ENGINE_WAITING);
     }
@@ -242,10 +243,10 @@ static void waits(void) {
     h.policy.wait_ms = 60000;
     h.policy.in_memory = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.timer.first->task->delay_ms == 60001);
+    CHECK(h.timer.first->task->timer.delay_ms == 60001);
     h.policy.wait_ms = 10;
     CHECK(send("a") && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.timer.in_flight == 1 && h.timer.first->task->delay_ms == 11);
+    CHECK(h.timer.in_flight == 1 && h.timer.first->task->timer.delay_ms == 11);
     size_t sent = h.timer.sent;
     h.policy.wait_ms = 100;
     CHECK(send("b") && fake_host_turn(&h) == ENGINE_WAITING);
@@ -269,7 +270,7 @@ static void waits(void) {
     setup_verbose(1, 0);
     h.policy.wait_ms = INT64_MAX;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.timer.first->task->delay_ms > INT64_C(1) << 40);
+    CHECK(h.timer.first->task->timer.delay_ms > INT64_C(1) << 40);
     teardown();
   }
   TEST("a run whose timer cannot be had does not sleep for ever: it stops and says so") {

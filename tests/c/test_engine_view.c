@@ -113,7 +113,7 @@ int main(void) {
     save_takes = 1000;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);
-    CHECK(h.timer.first->task->delay_ms > 40 && h.timer.first->task->delay_ms <= 51);
+    CHECK(h.timer.first->task->timer.delay_ms > 40 && h.timer.first->task->timer.delay_ms <= 51);
     pass(10);
     one_step(); /* no second timer */
     CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);

@@ -8,9 +8,9 @@ static void test_requests(void) {
   TEST("a task's body is posted with its headers and nothing of libcurl's own (R63, R193)") {
     BENCH(b);
     struct error e;
-    add(&b.task.headers, "Content-Type: application/json");
-    add(&b.task.headers, "Idempotency-Key: k-1");
-    add(&b.task.headers, "X-Empty:");
+    add(&b.task.http.headers, "Content-Type: application/json");
+    add(&b.task.http.headers, "Idempotency-Key: k-1");
+    add(&b.task.http.headers, "X-Empty:");
     CHECK(buffer_string(&b.task.body, "{\"a\":1}", &e));
     bench_get(&b, "/head");
     CHECK(b.got.reply.status == REPLY_OK && b.got.reply.code == 200);
@@ -125,7 +125,7 @@ static void test_bad_requests(void) {
                                               ": empty",      "X Y: z",     "X: \x01"};
     for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++) {
       BENCH(b);
-      add(&b.task.headers, bad_headers[i]);
+      add(&b.task.http.headers, bad_headers[i]);
       check_reply(&b, "/say/x", REPLY_REFUSED, "header 1 is not \"Name: value\" in one line");
       CHECK(http_server_counts(b.server).connections == 0);
       bench_close(&b);
@@ -218,8 +218,8 @@ static void test_redirects(void) {
   TEST("within the same origin 307 and 308 repeat the request, headers and all") {
     BENCH(b);
     struct error e;
-    b.task.max_redirects = 2;
-    add(&b.task.headers, "Authorization: Bearer s3cret");
+    b.task.http.max_redirects = 2;
+    add(&b.task.http.headers, "Authorization: Bearer s3cret");
     CHECK(buffer_string(&b.task.body, "prompt", &e));
     bench_get(&b, "/redirect?to=/echo&code=308");
     CHECK_STR(b.got.body, "prompt");
@@ -231,7 +231,7 @@ static void test_redirects(void) {
   TEST("303 becomes a GET without the body, 302 of a POST is refused") {
     BENCH(b);
     struct error e;
-    b.task.max_redirects = 2;
+    b.task.http.max_redirects = 2;
     CHECK(buffer_string(&b.task.body, "prompt", &e));
     bench_get(&b, "/redirect?to=/head&code=303");
     CHECK(strncmp(b.got.body, "GET /head", 9) == 0 && !strstr(b.got.body, "Content-Length"));
@@ -243,8 +243,8 @@ static void test_redirects(void) {
     BENCH(b);
     struct http_server *other = http_server_start(NULL, NULL, 0);
     char path[256];
-    b.task.max_redirects = 5;
-    add(&b.task.headers, "Authorization: Bearer s3cret");
+    b.task.http.max_redirects = 5;
+    add(&b.task.http.headers, "Authorization: Bearer s3cret");
     snprintf(path, sizeof path, "/redirect?to=http://127.0.0.1:%d/echo", http_server_port(other));
     bench_get(&b, path);
     CHECK(b.got.reply.status == REPLY_REFUSED);
@@ -261,7 +261,7 @@ static void test_redirects(void) {
   }
   TEST("redirects in a circle end") {
     BENCH(b);
-    b.task.max_redirects = 3;
+    b.task.http.max_redirects = 3;
     check_reply(&b, "/loop", REPLY_REFUSED, "redirect 307 to /loop refused: too many redirects");
     CHECK(http_server_counts(b.server).requests == 4);
     bench_close(&b);

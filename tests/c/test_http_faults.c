@@ -182,7 +182,7 @@ static void test_connect(void) {
     BENCH(b);
     int port, queue[4], listener = full_listener(&port, queue);
     snprintf(b.place, sizeof b.place, "127.0.0.1:%d", port);
-    b.task.connect_ms = 150;
+    b.task.http.connect_ms = 150;
     b.task.idle_ms = 50; /* counts only once connected */
     check_reply(&b, "/", REPLY_TIMEOUT, "not connected after 150 ms");
     CHECK(!b.got.reply.sent);

@@ -16,10 +16,10 @@ static void secure_words(struct task *task, const char *folder, const char *cons
   struct error e;
   task_init(task, sys_real());
   task->kind = TASK_PROCESS;
-  add(&task->env, "PATH=/usr/local/bin:/usr/bin:/bin");
-  if (!task_set(task, &task->cwd, folder, &e)) abort();
+  add(&task->process.env, "PATH=/usr/local/bin:/usr/bin:/bin");
+  if (!task_set(task, &task->process.cwd, folder, &e)) abort();
   for (; *words; words++)
-    add(&task->args, *words);
+    add(&task->process.args, *words);
 }
 
 static void secure_file(struct secure *s, const char *name, const char *text) {
@@ -94,7 +94,7 @@ static void get(struct bench *b, const char *host, int port, const char *path, c
   struct error e;
   snprintf(b->url, sizeof b->url, "https://%s:%d%s", host, port, path);
   CHECK(task_set(&b->task, &b->task.target, b->url, &e));
-  CHECK(task_set(&b->task, &b->task.ca_file, ca, &e));
+  CHECK(task_set(&b->task, &b->task.http.ca_file, ca, &e));
   bench_run(b);
 }
 
@@ -132,7 +132,7 @@ static void test_wire(struct bench *b, struct secure *s) {
     CHECK_STR(b->got.body, "secret");
   }
   TEST("a redirect from https down to http is refused") {
-    b->task.max_redirects = 5;
+    b->task.http.max_redirects = 5;
     get(b, "127.0.0.1", s->port, "/down", scratch_path(&s->folder, "cert"));
     CHECK(b->got.reply.status == REPLY_REFUSED);
     CHECK(strstr(b->got.reply.message, "to another origin"));
@@ -150,7 +150,7 @@ int main(void) {
   if (!load()) return 1;
   bench_open(&b);
   struct error e;
-  if (!task_set(&b.task, &b.task.method, "GET", &e)) abort();
+  if (!task_set(&b.task, &b.task.http.method, "GET", &e)) abort();
   if (secure_make(&s, &b)) {
     secure_serve(&s, &b);
     test_trust(&b, &s);

@@ -222,7 +222,7 @@ static void send_timer(struct exchange *exchange, int64_t delay_ms) {
   struct task task;
   task_init(&task, &world.sys);
   task.kind = TASK_TIMER;
-  task.delay_ms = delay_ms;
+  task.timer.delay_ms = delay_ms;
   *exchange = (struct exchange){.done = done};
   struct transport *t = transports_get(loop_transports(loop), TASK_TIMER, NULL, &error);
   CHECK(t->ops->send(t, exchange, &task, &error));
@@ -374,17 +374,18 @@ static void tasks(void) {
     CHECK(task_set(&task, &task.target, "b", &error) && strcmp(task.target, "b") == 0);
     CHECK(task_set(&task, &task.target, NULL, &error) && !task.target);
     for (int i = 0; i < 1000; i++)
-      CHECK(strings_add(&task.headers, &world.sys, "a: bcd", 4, &error));
-    CHECK(task.headers.count == 1000 && !task.headers.items[1000]);
-    CHECK_STR(task.headers.items[999], "a: b");
-    CHECK(!strings_add(&task.args, &world.sys, "a\0b", 3, &error) && error.code == ERROR_INVALID);
+      CHECK(strings_add(&task.process.args, &world.sys, "a: bcd", 4, &error));
+    CHECK(task.process.args.count == 1000 && !task.process.args.items[1000]);
+    CHECK_STR(task.process.args.items[999], "a: b");
+    CHECK(!strings_add(&task.process.args, &world.sys, "a\0b", 3, &error) &&
+          error.code == ERROR_INVALID);
     CHECK(buffer_string(&task.body, "body", &error));
     bool ok = true;
     while (ok)
-      ok = strings_add(&task.env, &world.sys, "A=1", 3, &error);
-    CHECK(error.code == ERROR_LIMIT && task.env.count == 65536);
+      ok = strings_add(&task.process.env, &world.sys, "A=1", 3, &error);
+    CHECK(error.code == ERROR_LIMIT && task.process.env.count == 65536);
     task_clear(&task);
-    CHECK(world.live == 0 && task.headers.count == 0);
+    CHECK(world.live == 0 && task.process.args.count == 0);
     task_clear(&task);
   }
   TEST("a string that finds no memory leaves the task as it was") {
@@ -396,12 +397,12 @@ static void tasks(void) {
       world.fail_at = world.allocations + 1;
       CHECK(!task_set(&task, &task.target, "b", &error) && error.code == ERROR_MEMORY);
       world.fail_at = world.allocations + 2;
-      bool added = strings_add(&task.args, &world.sys, "x", 1, &error);
-      CHECK(task.args.count <= (size_t)i + 1 && (added || error.code == ERROR_MEMORY));
-      if (!added) CHECK(strings_add(&task.args, &world.sys, "x", 1, &error));
+      bool added = strings_add(&task.process.args, &world.sys, "x", 1, &error);
+      CHECK(task.process.args.count <= (size_t)i + 1 && (added || error.code == ERROR_MEMORY));
+      if (!added) CHECK(strings_add(&task.process.args, &world.sys, "x", 1, &error));
     }
     CHECK_STR(task.target, "a");
-    CHECK(task.args.count == 20);
+    CHECK(task.process.args.count == 20);
     task_clear(&task);
     CHECK(world.live == 0);
   }

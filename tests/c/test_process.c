@@ -52,7 +52,7 @@ static void test_surroundings(void) {
   TEST("the environment is exactly the task's (F13)") {
     BENCH(b);
     setenv("SKILLRT_SECRET", "1", 1);
-    add(&b.task.env, "GREETING=hello");
+    add(&b.task.process.env, "GREETING=hello");
     bench_argv(&b, "env", NULL, NULL);
     bench_run(&b);
     CHECK_STR(b.got.body, "PATH=/usr/local/bin:/usr/bin:/bin\nGREETING=hello\n");
@@ -61,7 +61,7 @@ static void test_surroundings(void) {
   TEST("the program runs in the task's working folder") {
     BENCH(b);
     struct error e;
-    CHECK(task_set(&b.task, &b.task.cwd, "/usr", &e));
+    CHECK(task_set(&b.task, &b.task.process.cwd, "/usr", &e));
     bench_argv(&b, "pwd", NULL, NULL);
     bench_run(&b);
     CHECK_STR(b.got.body, "/usr\n");
@@ -102,8 +102,8 @@ static void test_surroundings(void) {
 static void check_refused(const char *program, const char *cwd, bool path, const char *message) {
   BENCH(b);
   struct error e;
-  if (!path) strings_clear(&b.task.env, sys_real());
-  if (cwd) CHECK(task_set(&b.task, &b.task.cwd, cwd, &e));
+  if (!path) strings_clear(&b.task.process.env, sys_real());
+  if (cwd) CHECK(task_set(&b.task, &b.task.process.cwd, cwd, &e));
   bench_argv(&b, program, NULL, NULL);
   bench_run(&b);
   CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent); /* and stays so */
@@ -208,7 +208,7 @@ static void test_limits(void) {
     struct error e;
     b.task.idle_ms = 600;
     b.task.total_ms = PATIENCE_MS;
-    CHECK(task_set(&b.task, &b.task.noise, "again", &e));
+    CHECK(task_set(&b.task, &b.task.process.noise, "again", &e));
     bench_sh(&b, "for i in 1 2 3 4 5 6; do echo again; echo $i; sleep 0.11; done;"
                  "while :; do echo once again; sleep 0.05; done");
     bench_run(&b);
@@ -230,8 +230,8 @@ static void test_many(void) {
       char number[16];
       snprintf(number, sizeof number, "%d", i);
       task_init(&tasks[i], sys_real());
-      add(&tasks[i].args, "/bin/echo");
-      add(&tasks[i].args, number);
+      add(&tasks[i].process.args, "/bin/echo");
+      add(&tasks[i].process.args, number);
       capture_init(&got[i], b.transport);
       CHECK(b.transport->ops->send(b.transport, &got[i].exchange, &tasks[i], &e));
     }

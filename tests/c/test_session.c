@@ -100,8 +100,8 @@ static void test_ends(void) {
     tasks[0].kind = TASK_SESSION;
     struct error e;
     CHECK(task_set(&tasks[0], &tasks[0].target, "two", &e));
-    add(&tasks[0].args, "no-such-program");
-    add(&tasks[0].env, "PATH=/bin");
+    add(&tasks[0].session.args, "no-such-program");
+    add(&tasks[0].session.env, "PATH=/bin");
     CHECK(transport->ops->send(transport, &got[0].exchange, &tasks[0], &e));
     capture_wait(&got[0], &loop);
     CHECK(got[0].reply.status == REPLY_REFUSED);

@@ -89,17 +89,17 @@ static bool tell(int i, const char *id, const char *message) {
   struct error e = {0};
   struct task *task = &tasks[i];
   task->kind = TASK_SESSION;
-  task->takes_questions = true;
+  task->session.takes_questions = true;
   task->total_ms = 5000;
-  CHECK(task_set(task, &task->target, "far", &e) && task_set(task, &task->url, url, &e) &&
-        task_set(task, &task->reply_id, id, &e) &&
-        task_set(task, &task->keeps, "Mcp-Session-Id", &e));
-  add(&task->opening, initialize);
-  add(&task->opening, initialized);
-  add(&task->opening_ids, "\"open\"");
-  add(&task->opening_ids, "");
-  task->follows = message == answer;
-  add(&task->headers, "X-Ours: 1");
+  CHECK(task_set(task, &task->target, "far", &e) && task_set(task, &task->session.url, url, &e) &&
+        task_set(task, &task->session.reply_id, id, &e) &&
+        task_set(task, &task->session.keeps, "Mcp-Session-Id", &e));
+  add(&task->session.opening, initialize);
+  add(&task->session.opening, initialized);
+  add(&task->session.opening_ids, "\"open\"");
+  add(&task->session.opening_ids, "");
+  task->session.follows = message == answer;
+  add(&task->session.headers, "X-Ours: 1");
   CHECK(buffer_string(&task->body, message, &e));
   bool sent = session->ops->send(session, &got[i].exchange, task, &e);
   CHECK(sent || *e.text);
@@ -176,15 +176,15 @@ static void test_talk(void) {
     script_talk("json 405 no");
     script("tools_call", "json 404 gone");
     setup();
-    tasks[0].epoch = 1;
-    tasks[0].begins = true;
+    tasks[0].session.epoch = 1;
+    tasks[0].session.begins = true;
     CHECK(tell(0, "1", call));
     capture_wait(&got[0], &b.loop);
     CHECK(got[0].reply.status == REPLY_GONE && !got[0].reply.sent);
-    tasks[1].epoch = 1;
+    tasks[1].session.epoch = 1;
     CHECK(!tell(1, "1", call));
-    tasks[2].epoch = 2;
-    tasks[2].begins = true;
+    tasks[2].session.epoch = 2;
+    tasks[2].session.begins = true;
     script("tools_call", "json 200 {\"id\":2,\"result\":{}}");
     CHECK(tell(2, "2", "{\"id\":2,\"method\":\"tools/call\"}"));
     capture_wait(&got[2], &b.loop);

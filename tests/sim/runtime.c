@@ -201,35 +201,42 @@ static struct program *program_of(struct runtime *r, const struct task *task) {
   for (size_t i = 0; i < PROGRAMS; i++) {
     struct program *p = &r->programs[i];
     if (p->epoch && strcmp(p->name, task->target) == 0)
-      return !task->epoch || task->epoch == p->epoch ? p : NULL;
+      return !task->session.epoch || task->session.epoch == p->epoch ? p : NULL;
     if (!p->epoch) unused = p;
   }
-  if (task->epoch && !task->begins) return NULL;
+  if (task->session.epoch && !task->session.begins) return NULL;
   assert(unused && "too many sessions");
   snprintf(unused->name, sizeof unused->name, "%s", task->target);
-  unused->epoch = task->epoch ? task->epoch : 1;
+  unused->epoch = task->session.epoch ? task->session.epoch : 1;
   return unused;
 }
 
 /* What a task calls itself, and the key that goes along. */
 static void names_of(const struct task *task, char label[LABEL_MAX], char key[LABEL_MAX]) {
-  const char *text = task->args.count > 1 ? task->args.items[1] : task->target;
-  if (task->reply_id) { /* a JSON text */
-    snprintf(label, LABEL_MAX, "%.*s", (int)strcspn(task->reply_id + 1, "\""), task->reply_id + 1);
-    snprintf(key, LABEL_MAX, "%s", task->key ? task->key : "");
+  static const struct strings none;
+  const char *id = task->kind == TASK_SESSION ? task->session.reply_id
+                   : task->kind == TASK_HTTP  ? task->http.reply_id
+                                              : NULL;
+  const struct strings *args = task->kind == TASK_PROCESS   ? &task->process.args
+                               : task->kind == TASK_SESSION ? &task->session.args
+                                                            : &none;
+  const char *text = args->count > 1 ? args->items[1] : task->target;
+  key[0] = 0;
+  if (id) { /* a JSON text */
+    snprintf(label, LABEL_MAX, "%.*s", (int)strcspn(id + 1, "\""), id + 1);
     return;
   }
   const char *slash = task->kind == TASK_HTTP && text ? strrchr(text, '/') : NULL;
   snprintf(label, LABEL_MAX, "%s", slash ? slash + 1 : text ? text : "");
-  key[0] = 0;
-  const struct strings *lists[] = {&task->headers, &task->env};
-  for (int l = 0; l < 2; l++)
-    for (size_t i = 0; i < lists[l]->count; i++) {
-      const char *line = lists[l]->items[i], *at = strpbrk(line, ":=");
-      if (at &&
-          (strncasecmp(line, "idempotency-key", 15) == 0 || strncmp(line, "SKILLRT_KEY", 11) == 0))
-        snprintf(key, LABEL_MAX, "%s", at + 1 + strspn(at + 1, " "));
-    }
+  const struct strings *list = task->kind == TASK_HTTP      ? &task->http.headers
+                               : task->kind == TASK_PROCESS ? &task->process.env
+                                                            : &none;
+  for (size_t i = 0; i < list->count; i++) {
+    const char *line = list->items[i], *at = strpbrk(line, ":=");
+    if (at &&
+        (strncasecmp(line, "idempotency-key", 15) == 0 || strncmp(line, "SKILLRT_KEY", 11) == 0))
+      snprintf(key, LABEL_MAX, "%s", at + 1 + strspn(at + 1, " "));
+  }
 }
 
 static bool sim_send(struct transport *t, struct exchange *exchange, const struct task *task,
@@ -241,7 +248,8 @@ static bool sim_send(struct transport *t, struct exchange *exchange, const struc
     return error_set(error, ERROR_STOPPED, "session %s: its program has ended", task->target);
   exchange->handle = r;
   if (task->kind == TASK_TIMER) {
-    later(r, task->delay_ms * MS, (struct event){.exchange = exchange, .happens = time_passed});
+    later(r, task->timer.delay_ms * MS,
+          (struct event){.exchange = exchange, .happens = time_passed});
     return true;
   }
   struct event event = {.exchange = exchange,

@@ -105,11 +105,13 @@ static bool fake_request(void *self, uint64_t number, struct task *task, struct 
   forget_lists(p);
   if (fails(p, "request", out, error)) return false;
   if (p->verbose) fake_log_add(p->log, "request(%llu)", (unsigned long long)number);
-  assert(!task->target && task->args.count == 0 && task->delay_ms == 0 && "not an empty task");
+  assert(!task->target && task->kind == TASK_PROCESS && task->process.args.count == 0 &&
+         "not an empty task");
   task->kind = p->kind;
   snprintf(target, sizeof target, "%llu", (unsigned long long)number);
   for (int i = 0; p->argv && p->argv[i]; i++)
-    if (!strings_add(&task->args, task->sys, p->argv[i], strlen(p->argv[i]), error)) return false;
+    if (!strings_add(&task->process.args, task->sys, p->argv[i], strlen(p->argv[i]), error))
+      return false;
   return task_set(task, &task->target, target, error) &&
          (p->in_memory || record(out, error, "i", number));
 }

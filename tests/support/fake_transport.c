@@ -10,7 +10,7 @@
 static const char *target_of(const struct task *task) {
   static char delay[32];
   if (task->target) return task->target;
-  snprintf(delay, sizeof delay, "%lldms", (long long)task->delay_ms);
+  snprintf(delay, sizeof delay, "%lldms", (long long)task->timer.delay_ms);
   return delay;
 }
 

@@ -63,7 +63,7 @@ static inline void bench_path(struct bench *b, const char *path) {
 
 static inline void bench_method(struct bench *b, const char *method) {
   struct error e;
-  if (!task_set(&b->task, &b->task.method, method, &e)) abort();
+  if (!task_set(&b->task, &b->task.http.method, method, &e)) abort();
 }
 
 static inline void bench_send(struct bench *b) {

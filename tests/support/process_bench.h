@@ -24,15 +24,15 @@ static inline void bench_open(struct bench *b) {
   if (!process_open(&b->world.sys, &b->loop, &b->transport, &e)) abort();
   task_init(&b->task, sys_real());
   b->task.kind = TASK_PROCESS;
-  add(&b->task.env, "PATH=/usr/local/bin:/usr/bin:/bin");
+  add(&b->task.process.env, "PATH=/usr/local/bin:/usr/bin:/bin");
   capture_init(&b->got, b->transport);
 }
 
 static inline void bench_argv(struct bench *b, const char *program, const char *first,
                               const char *second) {
-  add(&b->task.args, program);
-  if (first) add(&b->task.args, first);
-  if (second) add(&b->task.args, second);
+  add(&b->task.process.args, program);
+  if (first) add(&b->task.process.args, first);
+  if (second) add(&b->task.process.args, second);
 }
 
 static inline bool bench_send(struct bench *b) {

@@ -90,31 +90,32 @@ static bool tell(int i, const char *mode, const char *id, const char *message) {
   capture_init(&got[i], transport);
   got[i].exchange.started = note_started;
   task->kind = TASK_SESSION;
-  task->framed = strcmp(mode, "framed") == 0;
-  CHECK(task_set(task, &task->target, "one", &e) && task_set(task, &task->reply_id, id, &e));
+  task->session.framed = strcmp(mode, "framed") == 0;
+  CHECK(task_set(task, &task->target, "one", &e) &&
+        task_set(task, &task->session.reply_id, id, &e));
   const char *lua = getenv("LUA");
-  add(&task->args, lua ? lua : "lua5.4");
-  add(&task->args, "tests/support/session_program.lua");
-  add(&task->args, task->framed ? "framed" : "lines");
-  add(&task->args, told());
-  if (strcmp(mode, "stubborn") == 0) add(&task->args, "stubborn");
-  add(&task->env, "PATH=/usr/local/bin:/usr/bin:/bin");
+  add(&task->session.args, lua ? lua : "lua5.4");
+  add(&task->session.args, "tests/support/session_program.lua");
+  add(&task->session.args, task->session.framed ? "framed" : "lines");
+  add(&task->session.args, told());
+  if (strcmp(mode, "stubborn") == 0) add(&task->session.args, "stubborn");
+  add(&task->session.env, "PATH=/usr/local/bin:/usr/bin:/bin");
   CHECK(buffer_string(&task->body, message, &e));
   for (int n = 0; n < 3 && opening[n]; n++) {
-    add(&task->opening, opening[n]);
-    add(&task->opening_ids, strstr(opening[n], "\"id\":0") ? "0" : "");
+    add(&task->session.opening, opening[n]);
+    add(&task->session.opening_ids, strstr(opening[n], "\"id\":0") ? "0" : "");
   }
-  task->takes_questions = opening[0] != NULL;
+  task->session.takes_questions = opening[0] != NULL;
   task->total_ms = patience;
-  task->follows = id && !strstr(message, "\"method\""); /* as an answer is read */
-  task->epoch = number;
-  task->begins = to_begin;
-  task->fed_at = fed_at;
+  task->session.follows = id && !strstr(message, "\"method\""); /* as an answer is read */
+  task->session.epoch = number;
+  task->session.begins = to_begin;
+  task->session.fed_at = fed_at;
   for (int n = 0; feed && n < 2; n++) {
-    add(&task->fed, feed[n]);
-    add(&task->fed_ids, feed_ids[n]);
+    add(&task->session.fed, feed[n]);
+    add(&task->session.fed_ids, feed_ids[n]);
   }
-  CHECK(task_set(task, &task->withdraw, withdraw, &e));
+  CHECK(task_set(task, &task->session.withdraw, withdraw, &e));
   bool sent = transport->ops->send(transport, &got[i].exchange, task, &e);
   if (!sent) printf("# %s\n", e.text);
   return sent;
