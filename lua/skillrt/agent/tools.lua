@@ -8,7 +8,6 @@ local loop_of = require("skillrt.tool.loop")
 local names = require("skillrt.base.names")
 local presence_of = require("skillrt.tool.presence")
 local registry_of = require("skillrt.tool.registry")
-local sets = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.tool_sets")[key] end })
 local tables = require("skillrt.base.tables")
 local tool = require("skillrt.tool")
 
@@ -127,7 +126,8 @@ function M.loop(agent, ctx, task)
   add_own(agent, ctx, task, registry)
   task.performer = agent
   local is_phased = task.phased and task.phased.set and not (task.bare and task.tools)
-  local list = agent.tools or is_phased and sets.union(task.phased.skill) or not is_phased and task.tools or nil
+  local of_phases = is_phased and require("skillrt.skill.tool_sets").union(task.phased.skill)
+  local list = agent.tools or of_phases or not is_phased and task.tools or nil
   local renew
   if task.mcp then
     local of = list

@@ -12,7 +12,6 @@ local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local plain = require("skillrt.base.plain")
 local state = require("skillrt.skill.state")
-local moves = setmetatable({}, { __index = function(_, key) return require("skillrt.run.moves")[key] end })
 local types = require("skillrt.skill.types")
 
 local M = {}
@@ -258,7 +257,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
     end
   end
   if run.skill.machine and not entry.partial then
-    local failure = moves.done(run, step, definition, entry, claims)
+    local failure = require("skillrt.run.moves").done(run, step, definition, entry, claims)
     if failure then
       return failure
     end
@@ -284,7 +283,7 @@ end
 local function taken_apart(skill, definition, kept)
   local claims, owned, problem
   if skill.machine then
-    kept, claims = moves.apart(kept)
+    kept, claims = require("skillrt.run.moves").apart(kept)
   end
   if skill.kept then
     kept, owned, problem = require("skillrt.run.phased").done(skill, definition, kept)
