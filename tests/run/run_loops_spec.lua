@@ -123,3 +123,28 @@ describe("a sub-run that lost a race", function()
     end
   end)
 end)
+
+describe("a round that began what it does not wait for", function()
+  after_each(R.clean)
+
+  it("ends when that has ended: its places are forgotten with it (F40)", function()
+    local dir = R.folder() .. "/run"
+    local result = R.run({ name = "left", actions = { { id = "a", run = function(_, ctx)
+      return { out = ctx.loop("", function(text, round)
+        ctx.spawn(function()
+          return ctx.await { kind = "command", argv = { "sh", "-c", "sleep 0.05" } }
+        end)
+        ctx.sleep(0.001)
+        return text .. round, round == 2
+      end) }
+    end } } }, { work_dir = dir })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    local open = 0
+    for _, entry in ipairs(R.records(dir)) do
+      local kind = entry.t == "call" and entry.kind == "command" and 1 or entry.t == "result" and entry.c:find "%.1%.1$" and -1
+      open = open + (kind or 0)
+      assert.is_true(entry.t ~= "round" or open == 0, "a round is over, and a call of it is under way")
+    end
+    assert.equal("12", result.state.out)
+  end)
+end)

@@ -1,115 +1,768 @@
--- model.lua: what a run may do, written by itself as plain rules over its records: read it as the specification.
+-- model.lua: what a run may do, as plain rules over the records of its journal: read it as the specification.
 --
--- It knows nothing of lua/skillrt. `check` walks the records of a journal in their order, keeps of each step and
--- call the state that they are in, and says where a record is not allowed from there; then it holds
--- what was recorded against what the witness saw being sent.
---
---   step   none -> open -> done | failed | skipped           `open`: its first record (start, or a done alone)
---   call   none -> sent -> finished                          a wait (sleep, question, event) goes the same way
---          sent -> unknown -> sent | finished                a question about it; a person decides
---          sent -> due -> sent                               an attempt failed, the next one comes later
+-- It knows nothing of lua/skillrt. `check` walks the records in their order: first every rule about a record of this
+-- type is asked, with the run as it was before the record; then the record changes the run. Behind the last record
+-- the journal is held against the witness, which saw from outside what was sent.
+-- Called by sim.lua, in the audit behind a run.
 
 local M = {}
 
-local WAITS <const> = { sleep = true, ask = true, wait = true }
+-- ---- the run ----
 
--- What each record needs and makes; `run` is the model's own: steps by number, each with its calls by place.
-local RULES = {}
+-- Kinds of calls that leave the run: they may change the world, and limits count them.
+local ACTS <const> = { http = true, command = true, session = true, host = true, ["local"] = true }
 
-local function step_of(run, entry, complain)
-  local step = run.steps[entry.step]
-  if not step then
-    step = { state = "none", calls = {} }
-    run.steps[entry.step] = step
-  end
-  if step.state == "failed" and entry.t == "start" then -- it is resumed, with all its results but those it may repeat
-    for _, place in ipairs(entry.from or {}) do
-      local call = step.calls[place]
-      if call then
-        call.state = "due"
-      end
-    end
-    step.state = "none"
-  elseif step.state == "done" or step.state == "failed" or step.state == "skipped" then
-    complain(entry, ("step %d is %s already"):format(entry.step, step.state))
-  end
-  return step
+-- Which record may follow a call's state, and the state that it leads to.
+local CALL <const> = {
+  none = { call = "sent", result = "finished", tool = "used", doubt = "unknown" }, -- behind a cut of the journal
+  sent = { call = "sent", attempt = "paced", doubt = "unknown", result = "finished" },
+  asked = { result = "finished" }, -- a person, a time, an event or a sub-run
+  used = { tool = "used", result = "finished" }, -- a tool
+  paced = { call = "sent", result = "finished" }, -- until its next attempt
+  unknown = { answer = "allowed", result = "finished" }, -- nobody knows whether it was executed
+  allowed = { call = "sent", result = "finished", tool = "used" }, -- may be sent again
+  finished = {},
+}
+
+-- Which record may follow a step's state, and the state that it leads to. A failed step is resumed by its number.
+local STEP <const> = {
+  none = { start = "open" },
+  open = { done = "done", fail = "failed", skip = "skipped" },
+  failed = { start = "open" },
+  skipped = { start = "open" },
+  done = { start = "open" }, -- where its results are kept (`resumable`)
+}
+
+-- Failures that may pass by themselves.
+local PASSING <const> = { transient = true, rate_limit = true, timeout = true, invalid_output = true }
+
+-- Milliseconds by which two looks at a clock may differ.
+local TICK_MS <const> = 5
+local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
+
+---@class sim.Scope  the run, or a sub-run
+---@field sub string          "" of the run itself
+---@field limits table        of its skill
+---@field spent table         by name of a limit: "calls", "usage.tokens"
+---@field spent_by table      the same by action
+---@field errors integer      failed steps that count
+---@field open integer        steps that are open
+---@field over table          by id: "done", "failed", "skipped": what became of an action or phase
+---@field runs table          by id: how often it completed
+---@field barred table        by id: the place of a call for which the loop may not choose it again
+---@field decided table       by id: somebody said `skip` or `fail` about a call
+---@field alike table         by id: { sign, n }: how often it failed in the same way, one time after the other
+---@field undo table[]        steps that can be undone, the newest last
+
+local function new_scope(sub, limits)
+  return { sub = sub, limits = limits, spent = {}, spent_by = {}, errors = 0, open = 0, over = {}, runs = {},
+    barred = {}, decided = {}, alike = {}, undo = {}, state = {} }
 end
 
-local function call_of(step, entry)
-  local call = step.calls[entry.c]
+-- What a skill says about its limits, by the names that `--add` takes: "calls", "a1.calls", "usage.tokens".
+local function limits_of(skill)
+  local limits = {}
+  local function add(prefix, list)
+    for name, most in pairs(list or {}) do
+      for what, amount in pairs(type(most) == "table" and most or {}) do
+        limits[prefix .. name .. "." .. what] = amount
+      end
+      limits[prefix .. name] = type(most) == "number" and most or nil
+    end
+  end
+  add("", skill.limits)
+  for _, one in ipairs(skill.actions or {}) do
+    add(one.id .. ".", one.limits)
+  end
+  return limits
+end
+
+-- The same of a sub-run's skill, which the generator says in its version: "calls=5 a1.calls=2".
+local function limits_in(version)
+  local limits = {}
+  for name, most in version:gmatch "([%w.]+)=(%d+)" do
+    limits[name] = tonumber(most)
+  end
+  return limits
+end
+
+-- How much of a limit there is, with what was added.
+local function most_of(run, scope, name)
+  local full = scope.sub == "" and name or ("sub/%s/%s"):format(scope.sub, name)
+  local most = scope.limits[name]
+  return most and most + (run.added[full] or 0), full
+end
+
+local function call_at(step, place)
+  local call = step.calls[place]
   if not call then
-    call = { state = "none" }
-    step.calls[entry.c] = call
+    call = { state = "none", place = place, step = step }
+    step.calls[place] = call
   end
   return call
 end
 
-function RULES.start(run, entry, complain)
-  local step = step_of(run, entry, complain)
-  if step.state ~= "none" then
-    complain(entry, "this step has begun already")
-  end
-  step.state, step.name = "open", entry.action or entry.phase
+local function is_below(place, above)
+  return place == above or place:sub(1, #above + 1) == above .. "."
 end
 
-function RULES.call(run, entry, complain)
-  local step = step_of(run, entry, complain)
-  local call = call_of(step, entry)
-  if call.state == "finished" then
-    complain(entry, "its result is recorded: nothing may be sent for it again")
-  elseif call.state == "sent" and call.acts and not entry.idem then
-    complain(entry, "it may have acted, is not idempotent, and nobody decided")
-  end
-  call.state, call.kind, call.idem, call.label = "sent", entry.kind, entry.idem, entry.label
-  call.acts = entry.kind == "http" or entry.kind == "command" or entry.kind == "session"
+-- A call that may have changed the world, so that sending it again may do it twice.
+local function may_have_acted(call)
+  return call.acts and not call.idem and not call.unsent
 end
 
-function RULES.attempt(run, entry, complain)
-  local call = call_of(step_of(run, entry, complain), entry)
-  if call.state ~= "sent" then
-    complain(entry, "no attempt of it was under way, it is " .. call.state)
-  end
-  call.state = "due"
-end
-
-function RULES.result(run, entry, complain)
-  local call = call_of(step_of(run, entry, complain), entry)
-  if call.state == "finished" then
-    complain(entry, "it has a result already")
-  end
-  local is_given_up = (call.idem or not call.acts) and entry.failed and entry.failed.class == "canceled"
-  call.state = is_given_up and "due" or "finished" -- nobody waited for it: a step that is resumed may
-end
-
-function RULES.doubt(run, entry, complain)
-  local call = call_of(step_of(run, entry, complain), entry)
-  if call.state ~= "sent" then
-    complain(entry, "its outcome cannot be unknown, it is " .. call.state)
-  end
-  call.state = "unknown"
-end
-
-function RULES.answer(run, entry, complain)
-  if not entry.c then
-    return
-  end
-  for _, one in ipairs { entry, table.unpack(entry.also or {}) } do -- one answer for all calls of an interruption
-    local call = call_of(step_of(run, one, complain), one)
-    call.state = entry.value == "retry" and "due" or call.state
-  end
-end
-
-function RULES.fail(run, entry, complain)
-  local step = step_of(run, entry, complain)
-  if entry.retry then -- another attempt: the call that it blames may be asked again
-    local blamed = entry.blame and step.calls[entry.blame]
-    if blamed then
-      blamed.state = "due"
+-- The first place at or below one where something may have acted; of a sub-run's call all that it called counts.
+local function acted_below(run, step, above)
+  for place, call in pairs(step.calls) do
+    if not above or is_below(place, above) then
+      if may_have_acted(call) and call.state ~= "none" then
+        return place
+      end
+      local scope = call.sub and run.scopes[call.sub]
+      for _, inner in pairs(scope and run.steps or {}) do
+        if inner.scope == scope and acted_below(run, inner) then
+          return place
+        end
+      end
     end
-  else
-    step.state = "failed"
   end
+  return step.forgotten_acted and (not above or is_below(step.forgotten_acted, above)) and step.forgotten_acted or nil
+end
+
+-- What a call uses up counts for its action, its scope, and all above.
+local function spend(step, name, amount)
+  while step do
+    local scope, by = step.scope, step.scope.spent_by
+    scope.spent[name] = (scope.spent[name] or 0) + amount
+    by[step.id] = by[step.id] or {}
+    by[step.id][name] = (by[step.id][name] or 0) + amount
+    step = scope.parent
+  end
+end
+
+-- Each limit that a call of this step needs room in: its scope, name, how much is used up.
+local function each_limit(step, name)
+  local list = {}
+  while step do
+    local scope = step.scope
+    local by = scope.spent_by[step.id] or {}
+    list[#list + 1] = { scope = scope, name = name, spent = scope.spent[name] or 0 }
+    list[#list + 1] = { scope = scope, name = step.id .. "." .. name, spent = by[name] or 0 }
+    step = scope.parent
+  end
+  return list
+end
+
+-- How long the run has been open at this moment: pauses do not count, nor what somebody set the clock by.
+local function open_ms(run, at)
+  return run.active + at - run.moved - run.opened_at
+end
+
+-- Numbers differ in failures of the same kind.
+local function sign_of(entry)
+  return (("%s: %s"):format(entry.class, entry.message):gsub("%d+", "#"):sub(1, 200))
+end
+
+-- ---- the rules ----
+
+local RULES = {}
+
+-- A rule about records of these types: fn(run, entry, it) gives what is wrong; `it`: the scope, step and call that the
+-- record is about.
+local function rule(types, fn)
+  for type in types:gmatch "%a+" do
+    RULES[type] = RULES[type] or {}
+    table.insert(RULES[type], fn)
+  end
+end
+
+-- Nothing is recorded between the end of a run and its resume.
+rule("start call attempt result doubt done fail skip undoable rounds round abort loop checkpoint note event",
+  function(run)
+    if run.stopped then
+      return "the run has stopped"
+    end
+  end)
+
+-- A step goes its way: none, open, then done, failed or skipped.
+rule("start done fail skip", function(_, entry, it)
+  local step = it.step
+  if not step or entry.retry or entry.over == "script" then
+    return step and step.state ~= "open" and "its step is " .. step.state or nil
+  elseif not STEP[step.state][entry.t] then
+    return "its step is " .. step.state
+  end
+end)
+
+-- What belongs to a step is recorded while the step is open.
+rule("call attempt result doubt tool round used note stage late checkpoint", function(_, _, it)
+  if it.step and it.step.state ~= "open" then
+    return "its step is " .. it.step.state
+  end
+end)
+
+-- A call goes its way, by the table above; a result stands, whatever asks for the call again.
+rule("call attempt result doubt tool", function(_, entry, it)
+  if not CALL[it.call.state][entry.t] then
+    return "its call is " .. it.call.state
+  end
+end)
+
+-- A call that was sent and may have acted is not sent again before somebody decided, unless it is idempotent.
+rule("call", function(_, entry, it)
+  if it.call.state == "sent" and it.call.acts and not entry.idem then
+    return "it may have acted, is not idempotent, and nobody decided"
+  end
+end)
+
+-- What was sent before a crash is taken up by another process alone: in the one that sent it, an attempt ends first.
+rule("call", function(run, _, it)
+  if it.call.state == "sent" and it.call.process == run.process then
+    return "it is under way"
+  end
+end)
+
+-- The outcome of a call is unknown only where it acts and is not idempotent.
+rule("doubt", function(run, _, it)
+  if it.call.state == "none" then
+    return not run.doubtful and "it was not sent" or nil
+  elseif not it.call.acts or it.call.idem then
+    return "it may be sent again without a question"
+  end
+end)
+
+-- An answer decides about calls whose outcome is unknown.
+rule("answer", function(run, entry)
+  for _, one in ipairs(entry.c and { entry, table.unpack(entry.also or {}) } or {}) do
+    local step = run.steps[one.step]
+    local state = step and call_at(step, one.c).state
+    if state ~= "unknown" then
+      return ("call %s of step %s is %s"):format(one.c, one.step, state)
+    end
+  end
+end)
+
+-- A call has the same key in all its attempts, made of the run, its step and its place.
+rule("call", function(run, entry, it)
+  local before = it.call.key
+  local plain = entry.key and ("%s-%d-%s-"):format(run.name, entry.step, entry.c)
+  if entry.key and entry.key:sub(1, #plain) ~= plain then
+    return "its key is " .. entry.key
+  elseif before and entry.key ~= before and it.call.state ~= "allowed" then
+    return ("its key is %s, and was %s"):format(entry.key, before)
+  end
+end)
+
+-- A further attempt of a call begins when it is due, and not earlier.
+rule("call", function(run, entry, it)
+  local call = it.call
+  if call.state == "paced" and run.process == call.process and entry.at - run.moved < call.due_at - TICK_MS then
+    return "its next attempt is not due yet"
+  end
+end)
+
+-- A further attempt of a step begins when it is due, and not earlier.
+rule("call result done fail", function(run, entry, it)
+  local step = it.step
+  if step and step.due_at and step.due_process == run.process and entry.at - run.moved < step.due_at - TICK_MS then
+    return "its next attempt is not due yet"
+  end
+end)
+
+-- A step or a call is tried again as often as its limit says.
+rule("fail", function(run, entry, it)
+  if entry.retry and it.step.retries >= (run.skill.limits.max_retries or MAX_RETRIES) and it.scope.sub == "" then
+    return "max_retries is used up"
+  end
+end)
+
+-- A failure that may pass is tried again, unless max_retries is used up, or what it blames may have acted or has
+-- attempts of its own.
+rule("fail", function(run, entry, it)
+  local step, most = it.step, run.skill.limits.max_retries or MAX_RETRIES
+  local blamed = entry.blame and step.calls[entry.blame]
+  local may = PASSING[entry.class] and not entry.traceback and it.scope.sub == "" and step.retries < most
+  if may and not entry.retry and not entry.circuit and not (blamed and blamed.own)
+    and not (entry.blame and acted_below(run, step, entry.blame)) then
+    return "it may pass, and is not tried again"
+  end
+end)
+
+-- Where a failed attempt is followed by another one, the call that it blames is harmless.
+rule("fail", function(run, entry, it)
+  local place = entry.retry and entry.blame and acted_below(run, it.step, entry.blame)
+  if place then
+    return ("call %s may have acted"):format(place)
+  end
+end)
+
+-- Where somebody else than a person goes on with a failed step, its calls that may have acted keep their results.
+rule("start", function(run, entry, it)
+  if it.scope.retrying == it.id then
+    return nil
+  end
+  for _, place in ipairs(entry.from or {}) do
+    if acted_below(run, it.step, place) then
+      return ("call %s may have acted, and its result is forgotten"):format(place)
+    end
+  end
+end)
+
+-- The loop does not choose a failed action again of which a call may have acted: a person may, or its author.
+rule("start", function(run, _, it)
+  local scope = it.scope
+  if scope.barred[it.id] and scope.retrying ~= it.id and not (run.actions[it.id] or {}).repeatable then
+    return ("it failed, and its call %s may have acted"):format(scope.barred[it.id])
+  end
+end)
+
+-- What somebody decided about a call whose outcome is unknown holds for its action in this run.
+rule("start", function(_, entry, it)
+  local scope = it.scope
+  if entry.action and scope.decided[it.id] and scope.retrying ~= it.id then
+    return ("%s was decided about it"):format(scope.decided[it.id])
+  end
+end)
+
+-- An action begins as long as it has not completed as often as it may.
+rule("start", function(run, entry, it)
+  local action = entry.action and it.scope.sub == "" and run.actions[it.id]
+  if action and not entry.undo and (it.scope.runs[it.id] or 0) >= action.max_runs then
+    return ("it has completed %d times"):format(it.scope.runs[it.id])
+  end
+end)
+
+-- An action begins while its condition holds.
+rule("start", function(run, entry, it)
+  local action = entry.action and it.scope.sub == "" and run.actions[it.id]
+  local needs = action and action.x and action.x.needs
+  if needs and not entry.undo and (it.scope.state[needs] or 0) == 0 then
+    return ("it needs %s"):format(needs)
+  end
+end)
+
+-- No more steps are open at once than max_parallel says.
+rule("start", function(run, _, it)
+  local most = it.scope.sub == "" and run.skill.limits.max_parallel or MAX_PARALLEL
+  if it.scope.open >= most then
+    return ("%d steps are open"):format(it.scope.open)
+  end
+end)
+
+-- No call is sent that has no room in the limits of its action, its scope, and all above.
+rule("call", function(run, entry, it)
+  for _, one in ipairs(ACTS[entry.kind] and not entry.pure and each_limit(it.step, "calls") or {}) do
+    local most, full = most_of(run, one.scope, one.name)
+    if most and one.spent >= most then
+      return ("%s: %d of %d are used up"):format(full, one.spent, most)
+    end
+  end
+end)
+
+-- What calls may use was reserved before they were sent, so that no more is used than there is.
+rule("used", function(run, entry, it)
+  for name, amount in pairs(entry.used) do
+    for _, one in ipairs(each_limit(it.step, "usage." .. name)) do
+      local most, full = most_of(run, one.scope, one.name)
+      if most and one.spent + amount > most then
+        return ("%s: %d and %d of %d"):format(full, one.spent, amount, most)
+      end
+    end
+  end
+end)
+
+-- Splits the name of a limit into its scope, its action and what is counted.
+local function named(run, full)
+  local sub, name = full:match "^sub/(.-)/(.+)$"
+  local scope = run.scopes[sub or ""]
+  name = name or full
+  for _, known in ipairs { "calls", "usage.tokens", "max_errors", "same_failures", "run_timeout", "step_timeout",
+    "max_iterations" } do
+    if name == known then
+      return scope, nil, known
+    elseif name:sub(-#known - 1) == "." .. known then
+      return scope, name:sub(1, -#known - 2), known
+    end
+  end
+end
+
+-- How much one call may use of a counted thing at most, as the generator's calls say it.
+local MOST_ASKED <const> = { calls = 1, ["usage.tokens"] = 3 }
+
+-- A run ends at a limit of calls or usage when the next call has no room, and not before.
+rule("stop", function(run, entry)
+  local scope, id, what = named(run, entry.limit or "")
+  local asked = MOST_ASKED[what]
+  if scope and asked and (entry.reason == "call_limit" or entry.reason == "usage_limit") then
+    local spent = (id and (scope.spent_by[id] or {}) or scope.spent)[what] or 0
+    local most = most_of(run, scope, id and id .. "." .. what or what)
+    if not most or spent + asked <= most then
+      return ("%s: only %d of %s are used up"):format(entry.limit, spent, most)
+    end
+  end
+end)
+
+-- A run ends at its time, and not before; nothing begins behind it.
+rule("start call stop", function(run, entry, it)
+  local most = most_of(run, run.scopes[""], "run_timeout")
+  local is_end = entry.t == "stop" and entry.reason == "run_timeout"
+  local spent = most and open_ms(run, entry.at) - most * 1000 or 0
+  if is_end and spent < -TICK_MS then
+    return ("run_timeout is over in %d ms"):format(-spent)
+  elseif entry.t ~= "stop" and most and spent > TICK_MS and not it.is_late then
+    return ("run_timeout is over since %d ms"):format(spent)
+  end
+end)
+
+-- A run fails of too many errors when there are so many, or where an action failed whose `on_error` says so.
+rule("stop", function(run, entry, it)
+  local scope = it.scope
+  local most = most_of(run, scope, "max_errors") or MAX_ERRORS
+  if entry.reason == "error_limit" and scope.errors < most and not scope.fatal then
+    return ("only %d steps have failed of %d"):format(scope.errors, most)
+  end
+end)
+
+-- Nothing is chosen when so many steps have failed.
+rule("start", function(run, entry, it)
+  local most = most_of(run, it.scope, "max_errors") or MAX_ERRORS
+  if it.scope.errors >= most and not entry.undo and it.scope.retrying ~= it.id and it.scope.open == 0
+    and not it.scope.loop_over then
+    return ("%d steps have failed"):format(it.scope.errors)
+  end
+end)
+
+-- An action that fails again and again in the same way pauses the run, as soon as it did so often, and not before.
+rule("fail", function(run, entry, it)
+  local most = it.scope.sub == "" and most_of(run, it.scope, "same_failures")
+  local known = it.scope.alike[it.id]
+  local n = (known and known.sign == sign_of(entry) and known.n or 0) + 1
+  if most and n >= most and not entry.circuit and not entry.traceback then
+    return ("it failed %d times in the same way"):format(n)
+  elseif entry.circuit and (not most or n < most) then
+    return ("it failed only %d times in the same way"):format(n)
+  end
+end)
+
+-- A sleep, and the time-out of a question or of an event, ends when its time has come, and not earlier. It counts on
+-- a clock that nobody sets; another process goes by the time that is recorded, and waits no longer than the whole.
+rule("result", function(run, entry, it)
+  local call = it.call
+  local by_time = call.due and (call.kind == "sleep" and not entry.failed or entry.unanswered
+    or entry.failed and entry.failed.class == "timeout")
+  local is_here = call.process == run.process
+  local passed = entry.at - run.moved - (is_here and call.at - call.moved or run.opened_at)
+  if by_time and entry.at < call.due - TICK_MS and passed < call.due - call.at - TICK_MS then
+    return ("it ends %d ms before its time"):format(call.due - entry.at)
+  end
+end)
+
+-- A question is closed by one of its options, or by its default where nobody answered.
+rule("result", function(_, entry, it)
+  local question = it.call.question
+  local options = question and question.options
+  if not options or entry.value == nil or entry.unanswered then
+    return nil
+  end
+  for _, one in ipairs(options) do
+    if (type(one) == "table" and one.id or one) == entry.value then
+      return nil
+    end
+  end
+  return ("%s is none of its options"):format(entry.value)
+end)
+
+-- A question has a number that no other one has.
+rule("call ask", function(run, entry)
+  if entry.q and entry.q <= run.last_q then
+    return ("question %d was asked before"):format(entry.q)
+  end
+end)
+
+-- One question is asked about a call whose outcome is unknown, and none about another.
+rule("ask", function(run, entry)
+  for _, one in ipairs(entry.c and { entry, table.unpack(entry.also or {}) } or {}) do
+    local call = call_at(run.steps[one.step], one.c)
+    if call.state ~= "unknown" then
+      return ("call %s is %s"):format(one.c, call.state)
+    elseif call.q and run.questions[call.q] then
+      return ("question %d is about call %s"):format(call.q, one.c)
+    end
+  end
+end)
+
+-- An answer is to a question that is open.
+rule("answer result", function(run, entry)
+  if entry.q and not run.questions[entry.q] then
+    return ("question %d is not open"):format(entry.q)
+  end
+end)
+
+-- An approval is of exactly what was shown.
+rule("result", function(_, entry, it)
+  local question = it.call.question
+  if question and question.approval and entry.value == "approve" and entry.approval ~= question.approval then
+    return "what is approved is not what was asked about"
+  end
+end)
+
+-- What arrives is taken once, by its id.
+rule("event answer result", function(run, entry)
+  if entry.arrival and run.arrivals[entry.arrival] and not entry.took then
+    return ("%s has arrived before"):format(entry.arrival)
+  end
+end)
+
+-- A wait takes an event that came, the oldest one; of those that wait for it, the first.
+rule("result", function(run, entry, it)
+  if not entry.took then
+    return nil
+  elseif #(run.events[entry.event] or {}) == 0 then
+    return ("no event %s has come"):format(entry.event)
+  end
+  for w, call in pairs(run.waits) do
+    if call.event == entry.event and w < it.call.w then
+      return ("wait %d was there before"):format(w)
+    end
+  end
+end)
+
+-- A step ends when no call of it is under way.
+rule("done", function(_, _, it)
+  for place, call in pairs(it.step.calls) do
+    if call.state == "sent" and call.acts and not call.idem or call.state == "unknown" then
+      return ("call %s is %s"):format(place, call.state)
+    end
+  end
+end)
+
+-- A loop goes round by round, and once it is over there is none.
+rule("round", function(_, entry, it)
+  local before = it.step.rounds[entry.c]
+  if before and before.last or entry.n ~= (before and before.n or 0) + 1 then
+    return ("round %d follows round %s"):format(entry.n, before and before.n)
+  end
+end)
+
+-- Phases go one behind the other, those that stand in parallel at once: none begins before all before it are over.
+rule("start", function(run, entry, it)
+  local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
+  local together = true
+  for i = at and at - 1 or 0, 1, -1 do
+    local before, after = run.skill.phases[i], run.skill.phases[i + 1]
+    together = together and before.parallel and after.parallel
+    if not together and not it.scope.over[before.id] then
+      return ("phase %s is not over"):format(before.id)
+    end
+  end
+end)
+
+-- A phase runs once in a round: what is over is not begun again unless it failed.
+rule("start", function(_, entry, it)
+  local how = entry.phase and it.scope.over[entry.phase]
+  if how == "done" or how == "skipped" then
+    return ("phase %s is %s"):format(entry.phase, how)
+  end
+end)
+
+-- A phase whose condition does not hold is left out, and no other one.
+rule("skip", function(run, entry, it)
+  local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
+  if at and #(run.skill.phases[at].when or {}) == 0 then
+    return ("phase %s has no condition"):format(entry.phase)
+  end
+end)
+
+-- Phases go round as often as max_rounds says.
+rule("rounds", function(run, entry)
+  for _, one in ipairs(run.skill.rounds or {}) do
+    if entry.n > one.max_rounds then
+      return ("round %d of %d"):format(entry.n, one.max_rounds)
+    end
+  end
+end)
+
+-- When a run is aborted, what it did is undone: the newest first, each once, and nothing else begins.
+rule("start", function(_, entry, it)
+  local newest = it.scope.undo[#it.scope.undo]
+  if entry.undo and not it.scope.aborting then
+    return "the run is not being aborted"
+  elseif it.scope.aborting and not (newest and entry.undo == newest.step) then
+    return ("step %s is to be undone next"):format(newest and newest.step)
+  end
+end)
+
+-- A run is aborted when all that can be undone is undone.
+rule("stop", function(_, entry, it)
+  local newest = it.scope.undo[#it.scope.undo]
+  if entry.status == "aborted" and newest then
+    return ("step %d is not undone"):format(newest.step)
+  end
+end)
+
+-- A run that is over has no open step.
+rule("stop", function(_, entry, it)
+  if entry.status ~= "paused" and it.scope.open > 0 then
+    return ("%d steps are open"):format(it.scope.open)
+  end
+end)
+
+-- A run has completed when all its phases are over.
+rule("stop", function(run, entry, it)
+  for _, phase in ipairs(entry.status == "completed" and it.scope.sub == "" and run.skill.phases or {}) do
+    if not it.scope.over[phase.id] then
+      return ("phase %s is not over"):format(phase.id)
+    end
+  end
+end)
+
+-- ---- what a record changes ----
+
+local APPLY = {}
+
+function APPLY.run(run, entry)
+  local sub = entry.sub or ""
+  local scope = new_scope(sub, sub == "" and limits_of(run.skill) or limits_in(entry.version))
+  scope.parent = entry.step and run.steps[entry.step]
+  run.scopes[sub] = scope
+  if sub == "" then
+    run.name, run.opened_at = entry.run, entry.at
+  end
+end
+
+function APPLY.resume(run, entry)
+  run.active = run.active + math.max(0, run.last_at - run.moved - run.opened_at)
+  run.opened_at, run.moved, run.process, run.stopped = entry.at, 0, run.process + 1, nil
+  run.doubtful = run.doubtful or entry.doubtful
+  for name, amount in pairs(entry.add or {}) do
+    run.added[name] = (run.added[name] or 0) + amount
+  end
+  for _, scope in pairs(run.scopes) do
+    scope.alike = {}
+  end
+end
+
+function APPLY.clock(run, entry)
+  run.moved = run.moved + entry.moved
+end
+
+function APPLY.stop(run, entry, it)
+  if it.scope.sub == "" then
+    run.stopped = entry
+  end
+end
+
+function APPLY.start(_, entry, it)
+  local step, scope = it.step, it.scope
+  step.state, step.id, step.scope, step.undoes = "open", it.id, scope, entry.undo
+  step.retries, step.due_at = 0, nil
+  for _, from in ipairs(entry.from or {}) do
+    for place, call in pairs(step.calls) do
+      call.state = is_below(place, from) and "allowed" or call.state
+    end
+  end
+  scope.open = scope.open + 1
+  scope.over[it.id] = nil
+  scope.retrying = scope.retrying ~= it.id and scope.retrying or nil
+end
+
+function APPLY.call(run, entry, it)
+  local call = it.call
+  call.state = ACTS[entry.kind] and "sent" or "asked"
+  call.kind, call.idem, call.key, call.sub = entry.kind, entry.idem, entry.key, entry.sub
+  call.at, call.acts, call.unsent = entry.at, ACTS[entry.kind] and not entry.pure, nil
+  call.process, call.moved, call.due, call.question, call.event, call.w, call.q = run.process, run.moved, entry.due,
+    entry.question, entry.event, entry.w, entry.q
+  it.step.due_at = nil
+  if call.acts then
+    spend(it.step, "calls", 1)
+  end
+  if entry.q then
+    run.questions[entry.q], run.last_q = call, entry.q
+  elseif entry.w then
+    run.waits[entry.w] = call
+  end
+end
+
+function APPLY.used(_, entry, it)
+  for name, amount in pairs(entry.used) do
+    spend(it.step, "usage." .. name, amount)
+  end
+end
+
+function APPLY.attempt(run, entry, it)
+  it.call.state, it.call.process, it.call.moved = "paced", run.process, run.moved
+  it.call.due_at = entry.at - run.moved + entry.retry
+end
+
+function APPLY.doubt(_, _, it)
+  it.call.state, it.call.q = "unknown", nil
+end
+
+function APPLY.ask(run, entry)
+  run.last_q, run.questions[entry.q] = entry.q, entry
+  for _, one in ipairs(entry.c and { entry, table.unpack(entry.also or {}) } or {}) do
+    call_at(run.steps[one.step], one.c).q = entry.q
+  end
+end
+
+function APPLY.answer(run, entry)
+  run.questions[entry.q] = nil
+  if entry.arrival then
+    run.arrivals[entry.arrival] = true
+  end
+  for _, one in ipairs(entry.c and entry.value == "retry" and { entry, table.unpack(entry.also or {}) } or {}) do
+    call_at(run.steps[one.step], one.c).state = "allowed"
+  end
+end
+
+function APPLY.event(run, entry)
+  run.events[entry.name] = run.events[entry.name] or {}
+  table.insert(run.events[entry.name], entry)
+  if entry.arrival then
+    run.arrivals[entry.arrival] = true
+  end
+end
+
+-- Calls below a place are forgotten, as what they made is in its result.
+local function forget_below(step, above)
+  for place, call in pairs(step.calls) do
+    if place ~= above and is_below(place, above) then
+      step.forgotten_acted = may_have_acted(call) and place or step.forgotten_acted
+      step.calls[place] = nil
+    end
+  end
+end
+
+function APPLY.result(run, entry, it)
+  local call = it.call
+  local is_given_up = (call.idem or not call.acts) and entry.failed and entry.failed.class == "canceled"
+  if call.state == "used" then
+    forget_below(it.step, entry.c)
+  end
+  call.state = is_given_up and "allowed" or "finished" -- nobody waited for it: a step that is resumed may
+  call.unsent, call.own = entry.unsent, entry.own
+  if entry.q then
+    run.questions[entry.q] = nil
+  end
+  if call.w then
+    run.waits[call.w] = nil
+  end
+  if entry.took then
+    table.remove(run.events[entry.event], 1)
+  elseif entry.arrival then
+    run.arrivals[entry.arrival] = true
+  end
+  it.scope.decided[it.step.id] = entry.decided or it.scope.decided[it.step.id]
+end
+
+function APPLY.tool(_, _, it)
+  it.call.state = "used"
+end
+
+function APPLY.round(_, entry, it)
+  it.step.rounds[entry.c] = entry
+  forget_below(it.step, entry.c)
 end
 
 -- The branch that a place lies in, and its position there.
@@ -118,71 +771,252 @@ local function position_of(place)
   return branch, tonumber(position)
 end
 
--- Results from these places on are forgotten: of calls that may be sent again.
-function RULES.drop(run, entry, complain)
-  local step = step_of(run, entry, complain)
+-- Results from these places on are forgotten, as the script asks for something else.
+function APPLY.drop(_, entry, it)
   for _, from in ipairs(entry.from or {}) do
     local branch, first = position_of(from)
-    for place, call in pairs(step.calls) do
+    for place in pairs(it.step.calls) do
       local rest = first and tostring(place):sub(1, #branch) == branch and tostring(place):sub(#branch + 1):match "^%d+"
       if rest and tonumber(rest) >= first then
-        if call.acts and not call.idem then
-          complain(entry, ("call %s may have acted, and is forgotten"):format(place))
-        end
-        step.calls[place] = nil
+        it.step.calls[place] = nil
       end
     end
   end
 end
 
-function RULES.done(run, entry, complain)
-  local step = step_of(run, entry, complain)
-  for place, call in pairs(step.calls) do
-    if call.state == "sent" and not WAITS[call.kind] and call.kind ~= "run" and not call.idem then
-      complain(entry, ("it ends while call %s is under way"):format(place))
+local function close(run, it, how)
+  local scope, id = it.scope, it.step.id
+  it.step.state = how
+  scope.open = scope.open - 1
+  scope.over[id] = how
+  for i = #scope.undo, 1, -1 do
+    if scope.undo[i].step == it.step.undoes then
+      table.remove(scope.undo, i)
     end
   end
-  step.state = "done"
-end
-
-function RULES.skip(run, entry, complain)
-  if entry.step then
-    step_of(run, entry, complain).state = "skipped"
+  if how ~= "done" and not it.step.undoes and run.skill.mode ~= "machine" then
+    scope.barred[id] = acted_below(run, it.step)
   end
 end
 
--- What was sent stands in the journal: the intent is durable before a call is sent.
-local function sent_is_recorded(list, sent, wrong)
+function APPLY.done(run, entry, it)
+  local scope, id = it.scope, it.step.id
+  close(run, it, "done")
+  scope.runs[id] = (scope.runs[id] or 0) + (entry.partial and 0 or 1)
+  scope.barred[id], scope.alike[id] = nil, nil
+  for key, value in pairs(entry.set or {}) do
+    scope.state[key] = value
+  end
+end
+
+function APPLY.fail(run, entry, it)
+  local step, scope = it.step, it.scope
+  local known = scope.alike[step.id]
+  scope.alike[step.id] = { sign = sign_of(entry), n = (known and known.sign == sign_of(entry) and known.n or 0) + 1 }
+  if entry.retry then
+    step.retries = step.retries + 1
+    step.due_at, step.due_process = entry.at - run.moved + entry.retry, run.process
+    for place, call in pairs(step.calls) do
+      call.state = entry.blame and is_below(place, entry.blame) and "allowed" or call.state
+    end
+  elseif entry.over == "script" then
+    step.retries = 0
+  else
+    close(run, it, "failed")
+    scope.errors = scope.errors + (entry.free and 0 or 1)
+    scope.over[step.id] = not entry.again and "failed" or nil
+    scope.fatal = entry.over == "fail" and step.id or scope.fatal
+  end
+end
+
+function APPLY.skip(run, entry, it)
+  if entry.step then
+    close(run, it, "skipped")
+  else
+    it.scope.over[entry.phase] = "skipped"
+  end
+end
+
+-- A person has a failed step performed again: what held it back does no longer.
+function APPLY.retry(_, entry, it)
+  local scope, id = it.scope, entry.action or entry.phase
+  scope.errors = math.max(0, scope.errors - (entry.stands and 0 or 1))
+  scope.retrying, scope.barred[id], scope.decided[id], scope.aborting, scope.over[id] = id, nil, nil, nil, nil
+  scope.fatal = scope.fatal ~= id and scope.fatal or nil
+end
+
+function APPLY.rounds(_, entry, it)
+  for _, id in ipairs(entry.phases or {}) do
+    it.scope.over[id] = it.scope.over[id] == "failed" and "failed" or nil
+  end
+end
+
+function APPLY.loop(_, _, it)
+  it.scope.loop_over = true
+end
+
+function APPLY.undoable(_, entry, it)
+  table.insert(it.scope.undo, { step = entry.step, id = entry.id })
+end
+
+function APPLY.abort(_, _, it)
+  it.scope.aborting = true
+end
+
+-- ---- the witness ----
+
+local function sent_by_label(sent)
+  local by = {}
+  for _, one in ipairs(sent) do
+    by[one.label] = by[one.label] or {}
+    table.insert(by[one.label], one)
+  end
+  return by
+end
+
+-- Each sending has its record: the intent is durable before a call is sent.
+local function each_has_its_record(list, sent, wrong)
   local recorded = {}
   for _, entry in ipairs(list) do
-    if entry.t == "call" and (entry.label or entry.to) then
-      recorded[entry.label or entry.to] = true
+    local label = entry.t == "call" and (entry.label or entry.to)
+    if label then
+      recorded[label] = (recorded[label] or 0) + 1
     end
   end
+  for label, times in pairs(sent_by_label(sent)) do
+    if #times > (recorded[label] or 0) then
+      wrong(("%s was sent %d times, and the journal knows of %d"):format(label, #times, recorded[label] or 0))
+    end
+  end
+end
+
+-- A recorded answer was given, and was given to this call.
+local function each_answer_was_given(list, sent, wrong)
+  local by, label_at = sent_by_label(sent), {}
+  for _, entry in ipairs(list) do
+    local place = ("%s/%s"):format(entry.step, entry.c)
+    local body = entry.t == "result" and entry.reply and entry.reply.body
+    local said = type(body) == "string" and body:match "^did (%S+)$"
+    label_at[place] = entry.t == "call" and (entry.label or entry.to) or label_at[place]
+    if said then
+      local given
+      for _, one in ipairs(by[said] or {}) do
+        given = given or one.acted
+      end
+      if not given or said ~= label_at[place] then
+        wrong(("%s is recorded as the answer of %s, which %s"):format(body, label_at[place],
+          given and "is another call" or "was not given"))
+      end
+    end
+  end
+end
+
+-- What is recorded as not executed was not: as many sendings acted as have another end.
+local function unsent_is_not_executed(list, sent, wrong)
+  local may_have, label_at = {}, {}
+  for _, entry in ipairs(list) do
+    local place = ("%s/%s"):format(entry.step, entry.c)
+    local label = entry.t == "call" and (entry.label or entry.to) or label_at[place]
+    label_at[place] = entry.t == "call" and label or nil
+    if label and (entry.t == "call" or entry.t == "result" and entry.unsent) then
+      may_have[label] = (may_have[label] or 0) + (entry.t == "call" and 1 or -1)
+    end
+  end
+  for label, times in pairs(sent_by_label(sent)) do
+    local acted = 0
+    for _, one in ipairs(times) do
+      acted = acted + (one.acted and 1 or 0)
+    end
+    if acted > (may_have[label] or 0) then
+      wrong(("%s acted %d times, and is recorded as not executed"):format(label, acted))
+    end
+  end
+end
+
+-- A combinator has no more calls under way at once than its max_parallel says: "a-2.i1" is a call of one with two.
+local function at_once(sent, wrong)
+  local groups = {}
   for _, one in ipairs(sent) do
-    if not recorded[one.label] then
-      wrong(("%s was sent, and the journal does not know of it"):format(one.label))
+    for before, most, rest in one.label:gmatch "()%-(%d)()" do
+      local inner = one.label:sub(rest):find(":", 1, true) -- what a sub-run calls is no call of the combinator
+      local name = ("%s-%s"):format(one.label:sub(1, before - 1):gsub("^idem", ""):gsub("^once", ""), most)
+      if not inner then
+        groups[name] = groups[name] or { most = tonumber(most) }
+        table.insert(groups[name], one)
+      end
     end
   end
+  for name, list in pairs(groups) do
+    for _, one in ipairs(list) do
+      local count = 0
+      for _, other in ipairs(list) do
+        count = count + (other.began <= one.began and one.began < other.ended and 1 or 0)
+      end
+      if count > list.most then
+        wrong(("%s: %d calls are under way at once"):format(name, count))
+      end
+    end
+  end
+end
+
+-- An exchange takes no longer than step_timeout.
+local function in_time(sent, skill, wrong)
+  local most = skill.limits.step_timeout
+  for _, one in ipairs(most and sent or {}) do
+    if one.ms > most * 1000 + TICK_MS and not one.label:find(":", 1, true) then
+      wrong(("%s took %d ms, and step_timeout is %d seconds"):format(one.label, one.ms, most))
+    end
+  end
+end
+
+-- ---- all of it ----
+
+local OF_CALL <const> = { call = true, attempt = true, result = true, doubt = true, tool = true }
+
+-- The scope, step and call that a record is about.
+local function about(run, entry)
+  local step = entry.step and run.steps[entry.step]
+  if entry.t == "start" then
+    step = step or { state = "none", calls = {}, rounds = {}, retries = 0 }
+    run.steps[entry.step] = step
+  end
+  local is_of_scope = entry.t == "start" or not (step and step.scope)
+  local scope = is_of_scope and run.scopes[entry.sub or ""] or step and step.scope
+  return { step = step, scope = scope, id = entry.action or entry.phase or step and step.id,
+    call = OF_CALL[entry.t] and call_at(step, entry.c) or nil }
 end
 
 ---@param list table[]  the records of a journal, in their order
----@param sent table[]  what the witness saw: { label, key, acted, episode }
+---@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms }
 ---@param skill skillrt.Skill
 ---@param wrong fun(message: string)
 function M.check(list, sent, skill, wrong)
-  local run, last_at = { steps = {} }, 0
-  local function complain(entry, why)
-    wrong(("record %s of step %s, call %s: %s"):format(entry.t, entry.step, entry.c, why))
+  local run = { skill = skill, scopes = {}, steps = {}, added = {}, questions = {}, last_q = 0, arrivals = {},
+    events = {}, waits = {}, process = 1, moved = 0, active = 0, last_at = 0, actions = {}, phase_at = {} }
+  for i, phase in ipairs(skill.phases or {}) do
+    run.phase_at[phase.id] = i
   end
-  for _, entry in ipairs(list) do
-    local rule = RULES[entry.t]
-    if rule and entry.step then
-      rule(run, entry, complain)
+  for _, action in ipairs(skill.actions or {}) do
+    run.actions[action.id] = action
+  end
+  for number, entry in ipairs(list) do
+    local it = about(run, entry)
+    for _, one in ipairs(RULES[entry.t] or {}) do
+      local why = one(run, entry, it)
+      if why then
+        wrong(("record %d, %s of step %s, call %s: %s"):format(number, entry.t, entry.step, entry.c, why))
+      end
     end
+    if APPLY[entry.t] then
+      APPLY[entry.t](run, entry, it)
+    end
+    run.last_at = entry.at or run.last_at
   end
-  sent_is_recorded(list, sent, wrong)
-  return run, last_at, skill
+  each_has_its_record(list, sent, wrong)
+  each_answer_was_given(list, sent, wrong)
+  unsent_is_not_executed(list, sent, wrong)
+  at_once(sent, wrong)
+  in_time(sent, skill, wrong)
 end
 
 return M

@@ -176,6 +176,7 @@ static void reply_arrives(struct runtime *r, struct event *event) {
                         .retry_after_ms = -1,
                         .elapsed_ms = 1,
                         .body = {body, strlen(body)}};
+  if (event->fate == FATE_REFUSES || event->fate == FATE_LOST) reply.body = (struct span){"", 0};
   if (event->fate == FATE_RUBBISH) reply.body = (struct span){rubbish, sizeof rubbish - 1};
   if (event->fate == FATE_SILENT) {
     reply.status = REPLY_TIMEOUT;
@@ -188,6 +189,7 @@ static void reply_arrives(struct runtime *r, struct event *event) {
   else
     program_replies(event, &reply);
   world_note("reply to %s: %d %d", event->label, (int)reply.status, reply.code);
+  world_over(event->label);
   done(event->exchange, &reply);
   if (event->program && event->program->epoch == event->epoch &&
       (event->fate == FATE_LOST || event->fate == FATE_REFUSES))
@@ -284,6 +286,7 @@ static void sim_cancel(struct transport *t, struct exchange *exchange, bool at_o
       world_note("canceled %s", r->events[i].label[0] ? r->events[i].label : "a timer");
       bool ignores = r->events[i].kind == TASK_PROCESS && r->events[i].label[0] && !at_once &&
                      world_draw_for(3, "ignores TERM %s", r->events[i].label) == 0;
+      world_over(r->events[i].label);
       r->events[i] = r->events[--r->count];
       if (ignores) {
         r->ending++;

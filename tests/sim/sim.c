@@ -72,7 +72,9 @@ static int l_leaves_out(lua_State *S) {
 /* performed(label): a function of the script acts */
 static int l_performed(lua_State *S) {
   const char *label = luaL_checkstring(S, 1);
-  if (world_sent(label, "", strncmp(label, "idem", 4) == 0) != FATE_ANSWERS)
+  enum fate fate = world_sent(label, "", strncmp(label, "idem", 4) == 0);
+  world_over(label);
+  if (fate != FATE_ANSWERS)
     return luaL_error(S, "it cannot be done");
   lua_pushfstring(S, "did %s", label);
   return 1;
@@ -127,15 +129,23 @@ static int l_sent(lua_State *S) {
   lua_createtable(S, (int)world->sent_count, 0);
   for (size_t i = 0; i < world->sent_count; i++) {
     const struct sent *one = &world->sent[i];
-    lua_createtable(S, 0, 5);
+    lua_createtable(S, 0, 8);
     lua_pushstring(S, one->label);
     lua_setfield(S, -2, "label");
     lua_pushstring(S, one->key);
     lua_setfield(S, -2, "key");
     lua_pushboolean(S, one->fate != FATE_REFUSES);
     lua_setfield(S, -2, "acted");
+    lua_pushboolean(S, one->idempotent);
+    lua_setfield(S, -2, "idempotent");
     lua_pushinteger(S, one->episode);
     lua_setfield(S, -2, "episode");
+    lua_pushinteger(S, (lua_Integer)one->began);
+    lua_setfield(S, -2, "began");
+    lua_pushinteger(S, (lua_Integer)one->ended);
+    lua_setfield(S, -2, "ended");
+    lua_pushinteger(S, (one->ended_ns - one->began_ns) / 1000000);
+    lua_setfield(S, -2, "ms");
     lua_rawseti(S, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -206,6 +216,7 @@ static bool in_process(const char *name, bool resume) {
   runtime_forget();
   int how = setjmp(world_death);
   if (how == 0) call_lua(name, resume);
+  world_all_over();
   for (int fd = 3; fd < 64; fd++) /* the kernel closes what a process leaves open */
     ram_disk_sys(world->disk)->close(ram_disk_sys(world->disk), fd);
   return how != DIES_KILLED;

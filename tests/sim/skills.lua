@@ -260,7 +260,7 @@ function MAKERS.map(below, depth, path, d)
       items[i] = "i" .. i
     end
     local texts, message, class = ctx.map(items, function(item)
-      return node(ctx, name .. "." .. item)
+      return node(ctx, ("%s-%d.%s"):format(name, at_once, item)) -- the model reads how many may be called at once
     end, { max_parallel = at_once, key = keyed and function(item) return "of-" .. item end or nil })
     return texts and table.concat(texts, ",") or heard(nil, message, class, raises)
   end
@@ -307,9 +307,10 @@ end
 function MAKERS.run(below, depth, path, d)
   local inner = M.actions({ seed = d.seed, rough = d.rough, sub = true }, path .. "/", depth + 1, 1 + below(2))
   local calls = d.rough and below(4) == 0 and 2 + below(6) or nil
+  local version = "1.0.0" .. (calls and " calls=" .. calls or "") .. inner.limits -- the model reads them there
   return function(ctx, name)
     local result, message, class = ctx.run(skillrt.skill {
-      name = "inner", state = inner.state, actions = inner.make(name .. ":"), tools = M.TOOLS,
+      name = "inner", version = version, state = inner.state, actions = inner.make(name .. ":"), tools = M.TOOLS,
       limits = calls and { calls = calls } or nil,
     }, {})
     return result and ("inner %s"):format(result.status) or heard(nil, message, class, true)
@@ -390,7 +391,7 @@ end
 ---@param depth integer
 ---@param count integer
 function M.actions(d, path, depth, count)
-  local drawn, state = {}, {}
+  local drawn, state, limits = {}, {}, ""
   for i = 1, count do
     local id = "a" .. i
     local below = chance(d.seed, path .. id)
@@ -402,13 +403,14 @@ function M.actions(d, path, depth, count)
       on_error = d.rough and below(6) == 0 and ({ "skip", "continue", "fail" })[below(3) + 1] or nil,
     }
     state["n" .. i] = 0
+    limits = limits .. (drawn[i].calls and (" %s.calls=%d"):format(id, drawn[i].calls) or "")
   end
   local function make(prefix)
     local list = {}
     for i, one in ipairs(drawn) do
       local n, after = "n" .. i, one.after and not drawn[i - 1].out and "n" .. i - 1 or nil
       local action = {
-        id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error,
+        id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error, x = { needs = after },
         when = condition(chance(d.seed, path .. one.id .. "?"),
           ("%s < %d"):format(n, one.runs) .. (after and (" && %s > 0"):format(after) or ""),
           function(now) return now[n] < one.runs and (not after or now[after] > 0) end),
@@ -437,7 +439,7 @@ function M.actions(d, path, depth, count)
     end
     return list
   end
-  return { state = state, make = make }
+  return { state = state, make = make, limits = limits }
 end
 
 -- Phases, one behind the other or at once; each gives its text as its output. A round of them has names of its own.
@@ -476,7 +478,7 @@ local function each(d)
   return items, {
     id = "every", priority = 50, when = "items.length > 0", each = { items = "items", max_parallel = at_once },
     run = function(_, ctx, item)
-      return { said = body(ctx, "every." .. item) }
+      return { said = body(ctx, ("every-%d.%s"):format(at_once, item)) }
     end,
   }
 end

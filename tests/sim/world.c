@@ -152,11 +152,32 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
       world_wrong("%s was sent with the key of %s: %s", label, world->sent[i].label, key);
   struct sent *one = &world->sent[world->sent_count++];
   *one = (struct sent){
-      .fate = fate, .idempotent = idempotent, .allowed = allowed, .episode = world->episode};
+      .fate = fate,
+      .idempotent = idempotent,
+      .allowed = allowed,
+      .episode = world->episode,
+      .began = ++world->order,
+      .began_ns = world->now_ns};
   snprintf(one->label, sizeof one->label, "%s", label);
   snprintf(one->key, sizeof one->key, "%s", key);
   world_note("sent %s (%s) fate %d", label, key, (int)fate);
   return fate;
+}
+
+static void end(struct sent *one) {
+  if (one->ended) return;
+  one->ended = ++world->order;
+  one->ended_ns = world->now_ns;
+}
+
+void world_over(const char *label) {
+  for (size_t i = world->sent_count; i-- > 0;)
+    if (strcmp(world->sent[i].label, label) == 0) return end(&world->sent[i]);
+}
+
+void world_all_over(void) {
+  for (size_t i = 0; i < world->sent_count; i++)
+    end(&world->sent[i]);
 }
 
 /* ---- the disk, with harm ---- */

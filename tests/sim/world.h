@@ -40,6 +40,8 @@ struct sent {
   enum fate fate;
   bool idempotent, allowed;
   unsigned episode;
+  uint64_t began, ended; /* the order of what happened to calls; ended 0: it is under way */
+  int64_t began_ns, ended_ns;
 };
 
 /* What is to go wrong in one episode; 0: nothing. Calls are those of struct sys that reach the
@@ -74,6 +76,7 @@ struct world {
   unsigned episode;
   struct sent sent[SENT_MAX];
   size_t sent_count;
+  uint64_t order; /* of what happens to calls */
   char allowances[64][LABEL_MAX];
   size_t allowance_count;
   uint64_t trace; /* a digest of all that happened, for "the same seed, the same run" */
@@ -111,6 +114,10 @@ void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_allow(const char *label);
 /* A call is sent: the witness writes it down and says what becomes of it. */
 enum fate world_sent(const char *label, const char *key, bool idempotent);
+/* The newest call of this label is over: answered, given up, or its process is gone. */
+void world_over(const char *label);
+/* All that is under way is over, as the process that waits for it has ended. */
+void world_all_over(void);
 const struct sys *world_sys(void);
 /* Where the process of a run goes when it is killed (DIES_KILLED), or cannot go on (DIES_STUCK). */
 enum { DIES_KILLED = 1, DIES_STUCK = 2 };

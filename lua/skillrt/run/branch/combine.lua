@@ -348,6 +348,15 @@ function M.spawn(execution, branch, fn, ...)
   return handle
 end
 
+-- What a round began and did not wait for is ended, as its places are forgotten with it.
+local function end_round(execution, scope)
+  scope.over = true
+  execution:stop_under(scope)
+  if scope.open > 0 then
+    wait_for(execution, scope)
+  end
+end
+
 ---Rounds: each value is kept, what was awaited for it is forgotten; a replay begins at the newest.
 ---@param value any
 ---@param fn fun(value: any, round: integer): any, boolean?
@@ -356,7 +365,7 @@ end
 ---@return string? class
 function M.loop(execution, branch, value, fn)
   local place, number = execution:place(branch), 0
-  local prefix, position = branch.prefix, branch.position
+  local prefix, position, above = branch.prefix, branch.position, branch.scope
   local newest = round.newest(execution, branch, place)
   if newest then
     number, value = newest.n, newest.value
@@ -366,13 +375,16 @@ function M.loop(execution, branch, value, fn)
   end
   local _ <close> = setmetatable({}, {
     __close = function()
-      branch.prefix, branch.position = prefix, position
+      branch.prefix, branch.position, branch.scope = prefix, position, above
     end,
   })
   while true do
     number = number + 1
-    branch.prefix, branch.position = ("%s.%d."):format(place, number), 0
+    local scope = execution:scope(branch, place)
+    branch.prefix, branch.position, branch.scope = ("%s.%d."):format(place, number), 0, scope
     local following, last, class = fn(value, number)
+    branch.scope = above
+    end_round(execution, scope)
     if following == nil and type(last) == "string" then
       return nil, last, class
     end
