@@ -74,8 +74,7 @@ static int l_performed(lua_State *S) {
   const char *label = luaL_checkstring(S, 1);
   enum fate fate = world_sent(label, "", strncmp(label, "idem", 4) == 0);
   world_over(label);
-  if (fate != FATE_ANSWERS)
-    return luaL_error(S, "it cannot be done");
+  if (fate != FATE_ANSWERS) return luaL_error(S, "it cannot be done");
   lua_pushfstring(S, "did %s", label);
   return 1;
 }

@@ -151,13 +151,12 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
     if (key[0] && strcmp(world->sent[i].key, key) == 0 && strcmp(world->sent[i].label, label) != 0)
       world_wrong("%s was sent with the key of %s: %s", label, world->sent[i].label, key);
   struct sent *one = &world->sent[world->sent_count++];
-  *one = (struct sent){
-      .fate = fate,
-      .idempotent = idempotent,
-      .allowed = allowed,
-      .episode = world->episode,
-      .began = ++world->order,
-      .began_ns = world->now_ns};
+  *one = (struct sent){.fate = fate,
+                       .idempotent = idempotent,
+                       .allowed = allowed,
+                       .episode = world->episode,
+                       .began = ++world->order,
+                       .began_ns = world->now_ns};
   snprintf(one->label, sizeof one->label, "%s", label);
   snprintf(one->key, sizeof one->key, "%s", key);
   world_note("sent %s (%s) fate %d", label, key, (int)fate);
