@@ -68,12 +68,12 @@ describe("a model with tools", function()
   it("that fail: the log says which one and why, and of no call that it was \"kept\"", function()
     local _, dir = run({ bad = { description = "b", run = function() return nil, "text not found" end },
       good = { description = "g", run = function() return "fine" end } }, { asks { { "bad", {} }, { "good", {} } }, says() })
-    local folder <close> = kit.folder()
-    local log = kit.run(folder, { "log", dir }).out
+    local here <close> = kit.folder()
+    local log = kit.run(here, { "log", dir }).out
     assert.truthy(log:find("Tool bad: failed: text not found (call 2.1.1)", 1, true), log)
     assert.truthy(log:find("Tool good: 4 bytes (call 2.2.1)", 1, true), log)
     assert.is_nil(log:find("kept, ", 1, true))
-    local page = kit.run(folder, { "report", dir, "--html", "-" }).out
+    local page = kit.run(here, { "report", dir, "--html", "-" }).out
     assert.truthy(page:find("text not found", 1, true))
     assert.is_nil(page:find("kept, ", 1, true))
   end)

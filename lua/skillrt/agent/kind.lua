@@ -20,8 +20,8 @@ local tables = require("skillrt.base.tables")
 ---@field stub "model"|"prompt"|"own"|nil  what answers in its place in `skillrt test`: a model, or an agent that is
 ---  asked once, whatever the test says; its own program or server; nil: it performs the step, unless it has a stub
 ---@field models "claude"|"claude-"|nil    which models of agents' files it takes: all, those named in full, others
----@field SPANS any[][]             how reports know its calls: a part of the address or the program's name, the provider,
----  the operation, of a model its wire
+---@field SPANS any[][]             how reports know its calls: a part of the address or the program's name, provider,
+---  operation, of a model its wire
 ---@field words (fun(kind: skillrt.Agent, reply: table, row: any[]): string?)|nil  what a reply says, for people
 ---@field max_repairs integer       how often it is asked to write its answer again
 ---@field request (fun(agent: table, task: skillrt.Task, text: string, talk: skillrt.Prompts): table|nil, string?)|nil

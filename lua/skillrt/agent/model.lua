@@ -71,7 +71,8 @@ function M.words(_, reply, row)
   local said = row[4].read(reply)
   local list = said and { said.text ~= "" and said.text or nil }
   for _, call in ipairs(said and said.calls or {}) do
-    list[#list + 1] = ("%s %s"):format(call.name, call.input and assert(json.encode(call.input, { sorted = true })) or "")
+    local input = call.input and json.encode(call.input, { sorted = true })
+    list[#list + 1] = ("%s %s"):format(call.name, input or "")
   end
   return list and table.concat(list, "\n") or nil
 end
