@@ -31,6 +31,21 @@ static void test_answers(const char *mode) {
   teardown();
 }
 
+static void test_names(void) {
+  TEST("each session has a program of its own") {
+    setup();
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
+    session_name = "two";
+    ask(1, "lines", "2", "{\"id\":2,\"do\":\"echo\"}");
+    CHECK_STR(got[1].body, "{\"id\":2,\"count\":1,\"length\":20}");
+    session_name = "one";
+    ask(0, "lines", "3", "{\"id\":3,\"do\":\"echo\"}");
+    CHECK_STR(got[0].body, "{\"id\":3,\"count\":2,\"length\":20}");
+    CHECK(starts == 2);
+    teardown();
+  }
+}
+
 static void test_order(void) {
   TEST("without ids the next message is the answer, to the oldest question") {
     setup();
@@ -200,6 +215,7 @@ int main(void) {
   TEST("answers find their questions, in frames; what else is said is an event") {
     test_answers("framed");
   }
+  test_names();
   test_order();
   test_ends();
   test_run_over();

@@ -81,7 +81,9 @@ static const char *opening[3]; /* of the calls that follow */
 static const char *withdraw;
 static int64_t patience;
 
-/* The i-th call: a message to the session "one". */
+static const char *session_name = "one";
+
+/* The i-th call: a message to the session. */
 static bool tell(int i, const char *mode, const char *id, const char *message) {
   struct error e = {0};
   struct task *task = &tasks[i];
@@ -91,7 +93,7 @@ static bool tell(int i, const char *mode, const char *id, const char *message) {
   got[i].exchange.started = note_started;
   task->kind = TASK_SESSION;
   task->session.framed = strcmp(mode, "framed") == 0;
-  CHECK(task_set(task, &task->target, "one", &e) &&
+  CHECK(task_set(task, &task->target, session_name, &e) &&
         task_set(task, &task->session.reply_id, id, &e));
   const char *lua = getenv("LUA");
   add(&task->session.args, lua ? lua : "lua5.4");
