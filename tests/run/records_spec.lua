@@ -187,7 +187,25 @@ describe("error-report.md", function()
     assert.truthy(suggested.for_class("call_limit", "call_limit", "en", "w")[2]:find("--add", 1, true))
   end)
 
-  it("goes when the run was tried again and ended well, and a file of the skill's own stays", function()
+  it("and the record leave the skill's own files of their names alone", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[return require "skillrt".skill { name = "s", records = "en", mode = "sequential", limits = { max_retries = 0 },
+      phases = { { id = "a", output = "execution-record.md", run = function() return "mine" end },
+        { id = "b", output = "error-report.md", run = function() return "mine, too" end },
+        { id = "c", run = function()
+          local file = io.open("ok")
+          if not file then return nil, "no luck" end
+          file:close()
+        end } } }]])
+    for i, words in ipairs { { "s.lua", "--work-dir", "w", "--quiet" }, { "retry", "w", "--quiet" } } do
+      assert.equal(2 - i, kit.run(folder, words).code)
+      assert.equal("mine", folder.read "w/execution-record.md")
+      assert.equal("mine, too", folder.read "w/error-report.md")
+      folder.file("ok", "")
+    end
+  end)
+
+  it("goes when the run was tried again and ended well", function()
     local folder <close> = kit.folder()
     run(folder, "en", 'local file = io.open("ok") if not file then return nil, "not yet" end file:close()')
     assert.truthy(folder.read "w/error-report.md")

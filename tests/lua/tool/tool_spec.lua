@@ -1,6 +1,7 @@
 -- tool_spec.lua: what a skill may say of its tools, and what is wrong with what it says.
 require "tests.support.json_shim"
 local skillrt = require "skillrt"
+local roots = require "skillrt.tool.roots"
 local tool = require "skillrt.tool"
 
 local function problem(tools, more)
@@ -22,6 +23,15 @@ describe("tools of a skill", function()
       assert.equal("object", one.input.type, name)
       assert.is_true(#one.description > 10, name)
       assert.equal("built in", one.source)
+    end
+  end)
+
+  it("may do in a path what the innermost of several folders allows", function()
+    local outer, inner = { path = "/a", write = true }, { path = "/a/in" }
+    for _, list in ipairs { { outer, inner }, { inner, outer } } do
+      assert.equal(inner, roots.place(list, "/a/in/x").root)
+      assert.is_nil(roots.place(list, "/a/in/x", true))
+      assert.equal("out/x", roots.place(list, "/a/out/x", true).name)
     end
   end)
 
