@@ -282,7 +282,7 @@ static void test_events(void) {
   }
   TEST("events whose lines end by CRLF come, too, where pieces of texts are joined") {
     BENCH(b);
-    add(&b.task.joins, "text");
+    add(&b.task.http.joins, "text");
     bench_get(&b, "/sse?count=3&cr=1");
     CHECK(b.got.reply.status == REPLY_OK);
     CHECK_STR(b.got.progress, "event 001|event 002|event 003");
