@@ -1,16 +1,19 @@
 -- path_spec.lua: the path of one step of a command agent through the modules: how many of them a reader of it meets, and
 -- how often it comes back to one that it had left. Fewer are better; docs/architecture.md tells the path.
 local R = require "tests.support.runs"
-local policy_of = require "skillrt.run.turn"
+local plain = require "skillrt.report.plain"
+local turn_of = require "skillrt.run.turn"
+local watchers = require "skillrt.run.watchers"
 
 -- At most so many; both only go down.
-local ENTERED <const>, RETURNS <const> = 60, 212
+local ENTERED <const>, RETURNS <const> = 60, 190
 
 local QUESTIONS <const> = { "load", "choose", "request", "accept", "durable", "event", "save", "progress" }
 
 -- What is called while `count.on` is counted, in all coroutines; the core clears the hook of its own with each question.
 local function trace(count)
-  local create, new = coroutine.create, policy_of.new
+  local create, new, watchers_of = coroutine.create, turn_of.new, watchers.of
+  watchers.of = dofile(package.searchpath("skillrt.run.watchers", package.path)).of -- without those of tests
   local function hook()
     local info = count.on and debug.getinfo(2, "S")
     local name = info and info.what == "Lua" and info.source:match "lua/(skillrt/.*)%.lua$"
@@ -26,7 +29,7 @@ local function trace(count)
     debug.sethook(thread, hook, "c")
     return thread
   end)
-  function policy_of.new(...)
+  function turn_of.new(...)
     local policy = new(...)
     for _, name in ipairs(QUESTIONS) do
       local method = policy[name]
@@ -39,7 +42,7 @@ local function trace(count)
   end
   return setmetatable({}, { __close = function()
     rawset(coroutine, "create", create)
-    policy_of.new = new
+    turn_of.new, watchers.of = new, watchers_of
     debug.sethook()
   end })
 end
@@ -51,16 +54,17 @@ describe("one step of a command", function()
     local best
     for _ = 1, 5 do -- on a busy machine the engine asks more often, as less comes at once
       local count = { seen = {}, entered = 0, returns = 0 }
-      local watcher = { flush = function() end, observe = function(record)
+      local own, lines = { observe = function(record)
         if record.t == "start" then
           count.on = record.step == 2 -- those before it have loaded what is loaded once
         end
-      end }
+      end }, plain.new {}
+      lines.flush = lines.forget
       do
         local _ <close> = trace(count)
         local tell = { kind = "command", argv = { "printf", '{"status":"completed"}' } }
         assert(R.run({ agents = { tell = tell }, actions = { { id = "a", agent = "tell" }, { id = "b", agent = "tell" },
-          { id = "c", agent = "tell" } } }, { watcher = watcher }))
+          { id = "c", agent = "tell" } } }, { watcher = { own, lines } }))
       end
       best = best and best.returns <= count.returns and best or count
     end

@@ -162,7 +162,7 @@ end
 ---@return string[] places
 function M.without_result(step)
   local list = {}
-  for place in pairs(step.since and step.blamed or list) do
+  for place in pairs(step.blamed) do
     local known = step.known[place]
     list[#list + 1] = known and not known.decided and place or nil
   end
@@ -175,7 +175,8 @@ end
 ---@param known table
 ---@return boolean
 function M.may_differ(step, known)
-  return step.loose or not M.acted(known) or step.definition and step.definition.repeatable
+  local definition = step.live.definition
+  return step.state == "loose" or not M.acted(known) or definition and definition.repeatable
 end
 
 ---What is forgotten where a changed script asks for something else, as a line.

@@ -178,7 +178,7 @@ end
 
 -- What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
 local function bounds_for(step)
-  local limits = step.home.run.limits
+  local limits = step.live.home.run.limits
   return limits.by_id[step.id] or limits.of_run
 end
 
@@ -187,7 +187,7 @@ end
 ---@param call skillrt.Call|nil  of a sub-run: the one that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, call)
-  local around = call and call.step.home.run.limits
+  local around = call and call.step.live.home.run.limits
   local self = setmetatable({ run = run, books = run.books, by_name = {}, at_step = {}, at_choice = {}, at_failure = {},
     times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, bounds_lua = false, varies = false,
     holding = false, allowed = false, ends_first = false, prefix = "" }, Limits)

@@ -23,7 +23,7 @@ local wall_ms = core.wall_ms
 ---@param step skillrt.Step
 ---@return "invalid_output"|"permanent"
 function M.unusable(step)
-  return step.execution and "invalid_output" or "permanent"
+  return step.live.execution and "invalid_output" or "permanent"
 end
 
 -- Names of fields that were found good before: scripts update the same few again and again.
@@ -158,7 +158,7 @@ end
 
 -- The context an agent or function set, or what is wrong with a name in it (F13).
 local function judge_context(step, given)
-  local context = step.context and next(step.context) ~= nil and step.context or given
+  local context = step.live.context and next(step.live.context) ~= nil and step.live.context or given
   if not context or next(context) == nil then
     return nil
   end
@@ -230,7 +230,7 @@ local NOTHING <const> = {} -- a step that said nothing besides; never written to
 ---@return table|nil failure
 local function add_words(run, step, definition, words, entry, context)
   local problem
-  if step.context or context then
+  if step.live.context or context then
     entry.context, problem = judge_context(step, context)
     if problem then
       return { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
@@ -250,7 +250,7 @@ end
 -- What a step's record says besides updates: what it said, and what its skill or its definition asks for.
 ---@return table|nil failure
 local function add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
-  if words or context or step.context or definition.output then -- as every phase has
+  if words or context or step.live.context or definition.output then -- as every phase has
     local failure = add_words(run, step, definition, words or NOTHING, entry, context)
     if failure then
       return failure

@@ -83,9 +83,7 @@ function M.decide(turn)
     if choice ~= "ask" then
       remove(calls.doubts, call)
       reply_of.decide(calls, call, choice)
-      if call.step.execution then
-        call.step.home:go_on(call.step)
-      end
+      call.execution:go_on()
     end
   end
 end
@@ -157,13 +155,13 @@ end
 -- A person decided about a call in doubt.
 local function decided(turn, one, at, value)
   local calls, step = turn.calls, turn.books.steps[at.step]
-  local call = step and step.execution and step.execution.calls[at.c]
+  local call = step and step.live.execution and step.live.execution.calls[at.c]
   if step then
     soft_deadline.answered(calls, step, one.at)
   end
   if call and remove(calls.doubts, call) then
     reply_of.decide(calls, call, value)
-    step.home:go_on(step)
+    call.execution:go_on()
   end
 end
 
@@ -255,10 +253,10 @@ function M.take(turn, answer)
     return nil, why
   end
   local step, calls = one.step and turn.books.steps[one.step], turn.calls
-  local call = step and step.execution and step.execution.calls[one.c]
+  local call = step and step.live.execution and step.live.execution.calls[one.c]
   if call and call.kind == "ask" then
     call.ways.answered(calls, call, answer)
-    step.home:go_on(step)
+    call.execution:go_on()
     return true
   elseif one.t == "call" then
     return nil, ("question %d cannot be answered now: its step is not under way"):format(one.q)

@@ -117,7 +117,7 @@ end
 -- A step that waits for its code to be fixed.
 local function slipped(books, id)
   for _, step in pairs(books.steps) do
-    if step.since and not step.sub and (not id or step.id == id) then
+    if step.since > 0 and not step.sub and (not id or step.id == id) then
       return step
     end
   end
@@ -248,9 +248,8 @@ local function check_pins(turn)
   local changed = M.changed_files(turn.books.pins, turn.session.pins)
   if #changed == 0 then
     return
-  elseif turn.books.status == "paused" and turn.books.reason == "script_error" then -- it waits for just that
-    turn.run.fixed = true
-  elseif not turn.session.accept_changes then
+  elseif not turn.session.accept_changes
+    and not (turn.books.status == "paused" and turn.books.reason == "script_error") then -- it waits for just that
     refuse(
       "changed",
       "%s: changed since the run began: %s; go on with them by --accept-changes",

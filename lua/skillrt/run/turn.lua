@@ -62,9 +62,7 @@ local NEXT <const> = {
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field verdict table|false  { status, reason, message }: what the run comes to
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
----@field accepting integer|false  the number whose `accept` has begun and not ended
----@field written integer     ... how much was written then
----@field begun table<integer, integer>  the same of those that were interrupted, by number
+---@field begun table<integer, integer>  by number whose `accept` has begun and not ended: how much was written then
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Turn = {}
 
@@ -74,7 +72,7 @@ local Turn = {}
 ---@return skillrt.Turn
 function M.new(run, session, options)
   local self = single.of(Turn, { run = run, session = session, books = run.books, out = {}, blobs = {},
-    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false })
+    begun = {}, news = true, verdict = false, subs = false })
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
@@ -257,11 +255,9 @@ local function rang(self, what)
     soft_deadline.rang(self)
   elseif what.place then
     self.calls:rang(what)
-    if what.execution then
-      what.step.home:go_on(what.step)
-    end
+    what.execution:go_on()
   else
-    what.home:rang(what)
+    what.live.home:rang(what)
   end
 end
 
@@ -426,29 +422,26 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Turn:accept(number, reply)
-  local under_way, count = self.numbers.under_way, #self.out
-  if self.accepting then
-    self.begun[self.accepting] = self.written
-  end
-  local what, before = under_way[number], self.begun[number]
-  if not what or before and before ~= count then -- what is open in the books is taken up on resume
+  local under_way, count, begun = self.numbers.under_way, #self.out, self.begun
+  local what = under_way[number]
+  if not what or begun[number] and begun[number] ~= count then -- what is open in the books is taken up on resume
     under_way[number] = nil
     return "over"
   end
-  self.accepting, self.written = number, count
+  begun[number] = count
   if what.place then
     self.calls:replied(what, reply)
     under_way[number] = nil
-    if what.execution and self.run.phase ~= "stopping" then
-      what.step.home:go_on(what.step)
+    if self.run.phase ~= "stopping" then
+      what.execution:go_on()
     end
   else
     if not reply then -- else it was canceled before it began
-      what.home:perform(what)
+      what.live.home:perform(what)
     end
     under_way[number] = nil
   end
-  self.accepting = false
+  begun[number] = nil
   return "over"
 end
 

@@ -299,7 +299,7 @@ local function passes(self, turn)
     local call = first.call
     turn.calls:answered(call, first.reply)
     if call.execution and not call.execution.ended then
-      call.step.home:go_on(call.step)
+      call.execution:go_on()
     end
   end
   return true

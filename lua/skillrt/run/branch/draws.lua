@@ -11,19 +11,13 @@ local M = {}
 ---What is said to who uses the ctx of a step that does not run.
 M.OTHERS = "ctx: its step is over, or does not run now: a function uses the ctx that it was given"
 
----A step begins anew: what it draws is given back from the first value on.
----@param step skillrt.Step
-function M.begin(step)
-  step.cursors, step.fresh, step.read, step.chances, step.lines = nil, nil, nil, nil, nil
-end
-
 -- Where a step is now: the place of the last call of the branch that runs; and that branch. What another step
 -- draws or says by it could not be given back.
 local function place_of(step)
   if drawn.step ~= step then
     error(M.OTHERS, 4)
   end
-  local execution = step.execution
+  local execution = step.live.execution
   local branch = execution and execution.now
   if branch then
     return branch.prefix .. branch.position, branch
@@ -34,18 +28,18 @@ M.place_of = place_of
 
 -- The recorded value that a step draws now, by its kind; else where a fresh one is to be kept.
 local function next_known(step, kind, place)
-  local at = place .. kind
-  local cursors = step.cursors or {}
-  step.cursors = cursors
+  local at, live = place .. kind, step.live
+  local cursors = live.cursors or {}
+  live.cursors = cursors
   local cursor = (cursors[at] or 0) + 1
   cursors[at] = cursor
   local known = step.values[at]
   return known and known[cursor], at
 end
 
-local function add(step, field, at, value)
-  local all = step[field] or {}
-  step[field] = all
+local function add(live, field, at, value)
+  local all = live[field] or {}
+  live[field] = all
   local list = all[at] or {}
   all[at] = list
   list[#list + 1] = value
@@ -65,7 +59,7 @@ function M.drawn(step, kind, make)
   local value, at = next_known(step, kind, place)
   if value == nil then
     value = make()
-    add(step, "fresh", at, value)
+    add(step.live, "fresh", at, value)
   end
   return value
 end
@@ -78,8 +72,9 @@ function drawn.chances(step)
   if branch and branch.in_once then
     prefix = prefix .. branch.position .. "once"
   end
-  step.chances = step.chances or {}
-  return step.chances, prefix
+  local live = step.live
+  live.chances = live.chances or {}
+  return live.chances, prefix
 end
 
 ---A line is said once, whoever runs again.
@@ -87,9 +82,9 @@ end
 ---@param step skillrt.Step
 ---@param entry table  a record; without a type it is a note
 function M.say(journal, step, entry)
-  local place = place_of(step)
-  local lines = step.lines or {}
-  step.lines = lines
+  local place, live = place_of(step), step.live
+  local lines = live.lines or {}
+  live.lines = lines
   lines[place] = (lines[place] or 0) + 1
   if lines[place] > (step.notes[place] or 0) then
     entry.t, entry.step, entry.c = entry.t or "note", step.number, place ~= "0" and place or nil
@@ -127,7 +122,7 @@ function M.read(journal, step, make)
   local known, at = next_known(step, "r", place)
   if not known then
     local text, message, code = make()
-    add(step, "read", at, { text = text, message = message and record.printable(message), code = code })
+    add(step.live, "read", at, { text = text, message = message and record.printable(message), code = code })
     return text, message, code
   elseif known.sha256 then
     local text, message, code = journal.source.read_blob(known.sha256)
@@ -140,17 +135,16 @@ function M.read(journal, step, make)
 end
 
 local function keep_read(journal, step)
-  for at, list in pairs(step.read) do
-    if journal.keeps_nothing then
-      local values = step:own("values")
-      values[at] = table.move(list, 1, #list, #(values[at] or {}) + 1, values[at] or {})
-    else
-      for i, held in ipairs(list) do
-        list[i] = stored(journal, held)
-      end
-      step.fresh = step.fresh or {}
-      step.fresh[at] = list
+  local live = step.live
+  if journal.keeps_nothing then
+    return step:keep_values(live.read)
+  end
+  live.fresh = live.fresh or {}
+  for at, list in pairs(live.read) do
+    for i, held in ipairs(list) do
+      list[i] = stored(journal, held)
     end
+    live.fresh[at] = list
   end
 end
 
@@ -160,14 +154,15 @@ end
 ---@param entry table
 ---@return table entry
 function M.with_fresh(journal, step, entry)
-  if step.read then
+  local live = step.live
+  if live.read then
     if entry.t ~= "done" and (entry.t ~= "fail" or entry.retry) then
       keep_read(journal, step)
     end
-    step.read = nil
+    live.read = nil
   end
-  if step.fresh then
-    entry.rec, step.fresh = step.fresh, nil
+  if live.fresh then
+    entry.rec, live.fresh = live.fresh, nil
   end
   return entry
 end

@@ -187,6 +187,13 @@ function Execution:advance()
   self.running, drawn.step = false, drawing
 end
 
+---Goes on with the step after one of its calls was over.
+function Execution:go_on()
+  if not self.ended then
+    self.step.live.home:go_on(self.step)
+  end
+end
+
 ---What a call waited for is there: its branch goes on with the values, if there still is one.
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
@@ -304,7 +311,7 @@ end
 ---one whose changes were accepted.
 ---@return boolean
 function Execution:is_exact()
-  return self.step.attempt == 1 and not self.step.loose
+  return self.step.state == "first"
 end
 
 -- Delivers the recorded results in the journal's order. A place without one is that of a loop, whose newest round
@@ -360,7 +367,7 @@ function Execution:is_used_up()
       end
     end
   end
-  local place = not step.loose and left_alone(self)
+  local place = step.state ~= "loose" and left_alone(self)
   if place then
     self:diverge(place, step.calls[place].to or "a call", "nothing")
   end

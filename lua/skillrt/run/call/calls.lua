@@ -118,7 +118,7 @@ function Calls:declare(execution, branch, request)
     kind = request.kind,
     ways = require("skillrt.run.call.kind." .. request.kind),
     to = Call.target_of(request),
-    digest = Call.digest_of(request, step.home.run),
+    digest = Call.digest_of(request, step.live.home.run),
     idem = request.idempotent == true,
     order = self.order,
   })
@@ -161,9 +161,7 @@ end
 function Calls:emit(call, entry)
   local step = call.step
   entry.step, entry.c = step.number, call.place
-  if step.fresh or step.read then
-    draws.with_fresh(self.journal, step, entry)
-  end
+  draws.with_fresh(self.journal, step, entry)
   local ok, message = self.journal:emit(entry)
   if not ok and entry.t == "result" then -- too large as JSON, say: that is what it came to, and it is not sent again
     entry.reply, entry.value = nil, nil

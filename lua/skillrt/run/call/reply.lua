@@ -125,7 +125,7 @@ local function next_attempt(calls, call, failure)
   if not settings or (failure.executed ~= "no" and not may_act_again) then
     return nil
   end
-  local skill = call.step.home.run.skill
+  local skill = call.step.live.home.run.skill
   local most = settings.max or skill.limits.max_retries
   local own = setmetatable({ max_retries = failure.is_usage and math.max(most, USAGE_WAITS) or most }, {
     __index = function(_, name)

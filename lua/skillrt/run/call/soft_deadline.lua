@@ -33,7 +33,7 @@ end
 ---@param calls skillrt.Calls
 ---@param step skillrt.Step
 function M.watch(calls, step)
-  local seconds = step.home.run.skill.timeouts.step
+  local seconds = step.live.home.run.skill.timeouts.step
   if not calls.watching and seconds > 0 and not step.late then
     put(calls, late_at(calls.run.books, step, seconds), seconds)
   end
@@ -41,7 +41,7 @@ end
 
 -- Whether a step may become late as it stands.
 local function may_be_late(step)
-  return not step.late and next(step.calls) ~= nil and step.home.run.skill.timeouts.step > 0 and not asks(step)
+  return not step.late and next(step.calls) ~= nil and step.live.home.run.skill.timeouts.step > 0 and not asks(step)
 end
 
 ---Nothing is under way: what only people can go on with is not watched.
@@ -72,7 +72,7 @@ function M.rang(turn)
   for _, number in ipairs(numbers) do
     local step = books.steps[number]
     if may_be_late(step) then
-      local seconds = step.home.run.skill.timeouts.step
+      local seconds = step.live.home.run.skill.timeouts.step
       local at = late_at(books, step, seconds)
       if at <= now then
         assert(turn:emit({ t = "late", step = number, seconds = seconds }))

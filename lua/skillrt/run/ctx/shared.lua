@@ -23,7 +23,8 @@ function M.of(step)
   local context = {}
   ---Gives a value of the shared context; nil where nobody set it (F14).
   function context.get(key)
-    local value = step.context and step.context[key]
+    local own = step.live.context
+    local value = own and own[key]
     if value == nil then
       value = step.root.context[key]
     end
@@ -41,7 +42,7 @@ function M.of(step)
     if not id then
       error("context.set: the key " .. problem, 2)
     end
-    local branch = step.execution and step.execution:current()
+    local branch = step.live.execution and step.live.execution:current()
     M.restore(step, branch and branch.prefix or "", { [key] = value == nil and json.null or value })
   end
   return context
@@ -52,10 +53,11 @@ end
 ---@param prefix string  of the places in that branch
 ---@param values table<string, any>
 function M.restore(step, prefix, values)
-  step.context, step.context_log = step.context or {}, step.context_log or {}
+  local live = step.live
+  live.context, live.context_log = live.context or {}, live.context_log or {}
   for key, value in pairs(values) do
-    step.context[key] = value
-    table.insert(step.context_log, { prefix = prefix, key = key, value = value })
+    live.context[key] = value
+    table.insert(live.context_log, { prefix = prefix, key = key, value = value })
   end
 end
 
@@ -63,7 +65,7 @@ end
 ---@param step skillrt.Step
 ---@return integer
 function M.count(step)
-  return step.context_log and #step.context_log or 0
+  return step.live.context_log and #step.live.context_log or 0
 end
 
 ---What a step has set since then; nil: nothing.
@@ -71,7 +73,7 @@ end
 ---@param count integer  by M.count
 ---@return table<string, any>|nil
 function M.since(step, count)
-  local log, values = step.context_log or {}, nil
+  local log, values = step.live.context_log or {}, nil
   for i = count + 1, #log do
     values = values or {}
     values[log[i].key] = log[i].value
@@ -85,7 +87,7 @@ end
 ---@return table<string, any>|nil
 function M.below(step, place)
   local prefix, rest, values = place .. ".", {}, nil
-  for _, one in ipairs(step.context_log or {}) do
+  for _, one in ipairs(step.live.context_log or {}) do
     if one.prefix:sub(1, #prefix) == prefix then
       values = values or {}
       values[one.key] = one.value
@@ -97,7 +99,7 @@ function M.below(step, place)
     for key, value in pairs(values) do
       rest[#rest + 1] = { prefix = prefix, key = key, value = value }
     end
-    step.context_log = rest
+    step.live.context_log = rest
   end
   return values
 end

@@ -2,7 +2,6 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")
-local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
 
@@ -35,12 +34,7 @@ return {
 
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
-    step:own("calls")[record.c] = record
-    step.retry_at = nil
-    if step.cut then
-      local prefix = places.prefix_of(record.c)
-      step.cut[prefix] = step.cut[prefix] or math.tointeger(record.c:match("%d+$")) or true
-    end
+    step:called(record)
     if record.epoch then
       arrived.talked(whole, step, record)
     end

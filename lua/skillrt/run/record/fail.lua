@@ -9,18 +9,6 @@ local spent = require("skillrt.run.books.spent")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
--- The step goes on with another attempt, which keeps all results but that of the call that is blamed.
-local function retry(books, step, record)
-  books.retries = (books.retries or 0) + 1
-  step.attempt = record.attempt + 1
-  step.retry_at = record.at + record.retry
-  if record.blame then
-    step:drop({ record.blame })
-  elseif next(step.known) == nil then
-    step:forget()
-  end
-end
-
 local function text_of(record)
   return tostring(record.message or record.class or "failed without saying why")
 end
@@ -58,12 +46,12 @@ return {
 
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
-    table.insert(step:own("failures"), record)
     same_failures.count(books, step.id, record)
     if record.retry then
-      retry(books, step, record)
-    elseif record.over == "script" then -- it stays open until its code is fixed, with all that it has got
-      step.since, step.attempt, step.retry_at = record.attempt, record.attempt + 1, nil
+      books.retries = (books.retries or 0) + 1
+    end
+    if record.retry or record.over == "script" then
+      step:failed(record)
     else
       repeats.hold(books, step, record)
       steps.close(books, step, record)

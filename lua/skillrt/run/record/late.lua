@@ -8,7 +8,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    whole.steps[record.step].late = true
+    whole.steps[record.step]:pass_deadline()
   end,
 
   line = function(lines, record, step)

@@ -17,9 +17,6 @@ return {
     local step = whole.steps[record.step]
     if step then
       step:said(record)
-      if record.failed then
-        step:own("blamed")[record.c or "0"] = true
-      end
     end
   end,
 

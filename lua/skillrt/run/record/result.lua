@@ -93,17 +93,7 @@ return {
     local step, place = whole.steps[record.step], record.c
     local call = step.calls[place]
     local known = known_of(call, record, seq)
-    if call then
-      step.calls[place] = nil
-    end
-    step:own("known")[place] = known
-    local order = step:own("order")
-    order[#order + 1] = place
-    local use = step.tools[place]
-    if use then
-      step.tools[place] = nil
-      known.acted = step:forget_below(place, use.after) or known.acted
-    end
+    step:answered(place, known)
     if record.decided then
       repeats.decide(books, step, record)
     end

@@ -7,7 +7,7 @@ local function cut(books, record)
   books.cuts = record.cuts or books.cuts
   if record.doubtful then
     for _, step in pairs(books.steps) do
-      step.cut = { ["."] = true } -- and by prefix where branches have first called since
+      step:cut_off()
     end
     books.doubtful = true -- what is chosen next may have been among it
   end

@@ -12,7 +12,6 @@ return {
     local step = whole.steps[record.step]
     if step then
       step:said(record)
-      step.stage = record.stage
     end
   end,
 

@@ -246,7 +246,7 @@ function M.over(steps, step, definition, perform, by_agent)
       stage(self, "executing")
       outcome, failure = worked(self, perform, by_agent, ...)
     end
-    local main = step.execution and step.execution.main
+    local main = step.live.execution and step.live.execution.main
     if failure and main then
       failure.seen = { last = main.last, failed = main.failed } -- not what cleaning up calls
     end

@@ -12,12 +12,34 @@ local spent = require("skillrt.run.books.spent")
 
 local M = {}
 
+-- What a step may ask for where calls of it are recorded; `become` alone changes that.
+--
+--   from             when                                                             to
+--   first            an attempt failed, and another one follows; or it failed for     further
+--                      good, and is resumed
+--   first, further   its code failed: it stays open until a person has fixed that     broken
+--   any              its script was changed, or what is asked anew changes the rest   loose
+--
+-- first: for just that, in that order. further, broken: for something else where nothing may have acted. loose: for
+-- anything, in any order; it keeps the answer to what it asks for as before.
+---@alias skillrt.StepState "first"|"further"|"broken"|"loose"
+
+---@type table<skillrt.StepState, table<skillrt.StepState, true>>
+local NEXT <const> = {
+  first = { further = true, broken = true, loose = true },
+  further = { broken = true, loose = true },
+  broken = { loose = true },
+  loose = {},
+}
+
 ---@class skillrt.Step
+---@field state skillrt.StepState
 ---@field number integer
 ---@field id string             of the action or phase
 ---@field kind "action"|"phase"
 ---@field sub string|nil        the sub-run that it belongs to
 ---@field attempt integer       from 1
+---@field since integer         attempts that were over when it was resumed: `max_retries` counts from there
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field after integer|nil     how many steps were over when it started
@@ -33,6 +55,30 @@ local M = {}
 ---@field notes table<string, integer>  by place: lines that were said there
 ---@field rounds table<string, table>   by place: the newest round of a loop: { n, seq | value, from }
 ---@field generations table<string, integer>  by place: answered results that were dropped
+---@field tools table<string, table>    by place: the use of a tool that is not over: { digest, name, after }
+---@field talks table<string, integer>  by session: the number of the program that it talked with last
+---@field blamed table<string, true>    places at which whoever asked had no result
+---@field acted_in string|nil   the place of a loop in whose rounds that are over something may have acted
+---@field cut table|nil         the end of the journal was cut off while it was under way: by prefix of a branch, its first
+---       call since
+---@field stage string|nil      of the execution protocol: preparing, executing, validating
+---@field late true|nil         it took longer than its skill's soft deadline
+---@field ms integer|nil        it was open before the run was opened last
+---@field people_ms integer|nil it waited for people
+---@field live skillrt.Live     what lives of it in this process
+
+---@class skillrt.Live  what lives of a step: of it nothing is recorded; each attempt and each replay begins with a new one
+---@field home skillrt.Steps    who performs it
+---@field definition skillrt.Action|nil
+---@field thread thread|false|nil  its function
+---@field execution skillrt.Execution|nil  from its first wait on
+---@field context table<string, any>|nil   what it set in the shared context (run/ctx/shared.lua)
+---@field context_log table[]|nil          ... in which branch
+---@field cursors table<string, integer>|nil  by place: how many values were drawn there (run/branch/draws.lua)
+---@field lines table<string, integer>|nil    ... and lines said
+---@field chances table|nil     the generators of its random numbers
+---@field fresh table|nil       what it drew, of which no record says anything yet
+---@field read table|nil        ... and read
 
 -- Most steps never fill their lists: they share this one until they do.
 local EMPTY = setmetatable({}, {
@@ -45,11 +91,18 @@ M.EMPTY = EMPTY
 -- The runtime's field that names the newest step of a kind.
 local FIELD <const> = { action = "current_action", phase = "current_phase" }
 
-local Step = { attempt = 1 }
+local Step = { attempt = 1, since = 0, state = "first", live = EMPTY }
 for field in ("failures calls known order values notes rounds tools generations talks blamed"):gmatch("%a+") do
   Step[field] = EMPTY
 end
 Step.__index = Step
+
+---Its next state, by the table above: it never comes back to one.
+---@param step skillrt.Step
+---@param state skillrt.StepState
+function Step.become(step, state)
+  step.state = NEXT[step.state][state] and state or step.state
+end
 
 ---A list of a step's that may be written to.
 ---@param step skillrt.Step
@@ -111,15 +164,20 @@ local function take_said(books, step, said)
   end
 end
 
--- A step goes on that had failed, with all that it had got but what is asked for anew.
-local function resume(books, step, from)
+-- A step goes on that had failed, with all that it had got but what is asked for anew. Where it is performed again by a
+-- person, or as the run is, that is what had no result, too: what is made of the answers is another call then.
+local function resume(books, step, from, is_again)
   local held = books.held[step.id]
   for _, field in ipairs(repeats.HELD) do
     step[field] = held[field]
   end
   step.attempt, step.since = held.attempt + 1, held.attempt
   books.held[step.id] = nil
+  step:become("further")
   step:drop(from)
+  if is_again then
+    step:drop_unanswered()
+  end
 end
 
 ---A step begins.
@@ -139,7 +197,8 @@ function M.begin(books, step, said, whole)
     books.status = "executing"
     state:set("status", "running")
   end
-  if books.retrying == id then
+  local is_again = books.retrying == id
+  if is_again then
     books.retrying, books.stands = nil, nil
   end
   if books.answer ~= nil or books.answers then
@@ -153,7 +212,7 @@ function M.begin(books, step, said, whole)
   step.root, step.after = state:begin(step.n, FIELD[step.kind], id), books.finished
   M.add(books, setmetatable(step, Step))
   if said.from then
-    resume(books, step, said.from)
+    resume(books, step, said.from, is_again)
   end
   if said.tool_set then
     phased.start(books, step, said)
@@ -179,11 +238,72 @@ function M.close(books, step, record)
   books.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
 end
 
----A line was said at a place of a step, once for good.
+---A line was said at a place of a step, once for good; or that it came to a stage, or that what was asked for there had
+---no result.
 ---@param record table
 function Step:said(record)
   local place, notes = record.c or "0", self:own("notes")
   notes[place] = (notes[place] or 0) + 1
+  self.stage = record.stage or self.stage
+  if record.failed then
+    self:own("blamed")[place] = true
+  end
+end
+
+---It takes longer than its skill's soft deadline.
+function Step:pass_deadline()
+  self.late = true
+end
+
+---The end of the journal was cut off: what it calls next may have been sent already.
+function Step:cut_off()
+  self.cut = { ["."] = true } -- and by prefix where branches have first called since
+end
+
+---An attempt failed, and the step is not over: another one comes, or a person fixes its code.
+---@param record table  `fail`
+function Step:failed(record)
+  table.insert(self:own("failures"), record)
+  self.attempt, self.retry_at = record.attempt + 1, record.retry and record.at + record.retry
+  if record.retry then
+    self:become("further")
+    if record.blame then
+      self:drop({ record.blame })
+    elseif next(self.known) == nil then
+      self:forget()
+    end
+  else
+    self.since = record.attempt
+    self:become("broken")
+    self:drop_unanswered()
+  end
+end
+
+---A call is about to be sent.
+---@param record table  `call`
+function Step:called(record)
+  local cut, place = self.cut, record.c
+  self:own("calls")[place], self.retry_at = record, nil
+  if cut then
+    local prefix = places.prefix_of(place)
+    cut[prefix] = cut[prefix] or math.tointeger(place:match("%d+$")) or true
+  end
+end
+
+---A call is over, or the use of a tool: what it awaited since is not asked for again.
+---@param place string
+---@param known table  what is known of it from now on
+function Step:answered(place, known)
+  local order, use = self:own("order"), self.tools[place]
+  self:own("known")[place] = known
+  if self.calls[place] then
+    self.calls[place] = nil
+  end
+  order[#order + 1] = place
+  if use then
+    self.tools[place] = nil
+    known.acted = self:forget_below(place, use.after) or known.acted
+  end
 end
 
 -- ---- what is recorded of its calls, and what of it is forgotten ----
@@ -263,7 +383,9 @@ end
 ---@param from string[]  their places
 ---@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
 function Step.drop(step, from, loose)
-  step.loose = step.loose or loose
+  if loose then
+    step:become("loose")
+  end
   for _, place in ipairs(from) do
     for at, known in pairs(step.known) do
       if known.answered and (at == place or places.is_below(at, place)) then
@@ -277,10 +399,20 @@ function Step.drop(step, from, loose)
         or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
   end
-  if step.loose then
+  if step.state == "loose" then
     without(step, function(at)
       return is_open_again(step, at)
     end)
+  end
+end
+
+---Forgets the calls for which whoever asked had no result: they are asked for anew, and all that is made of their
+---answers.
+---@param step skillrt.Step
+function Step.drop_unanswered(step)
+  local from = repeats.without_result(step)
+  if from[1] then
+    step:drop(from, true)
   end
 end
 

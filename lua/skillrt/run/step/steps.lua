@@ -80,12 +80,12 @@ end
 ---@param step skillrt.Step
 ---@return skillrt.Action
 function Steps:definition_of(step)
-  local definition = step.definition
-  if not definition then -- of a step taken up from the journal
-    definition = self.mode:find(step.id) or step.undoes and require("skillrt.run.step.undo").definition(self, step.id)
-    step.definition = definition
+  local live = step.live
+  if not live.definition then -- of a step taken up from the journal
+    live.definition = self.mode:find(step.id)
+      or step.undoes and require("skillrt.run.step.undo").definition(self, step.id)
   end
-  return definition
+  return live.definition
 end
 
 ---An action or phase was chosen. Its start is recorded with what comes next of it.
@@ -101,9 +101,9 @@ function Steps:start(definition, said)
       said.from = json.array(asked_anew)
     end
   end
-  local step = { number = number, id = id, kind = kind, started_at = wall_ms(), definition = definition,
-    n = self.root.iteration_count + (self.iterations[kind] or 0), home = self,
-    thread = false, root = false, after = 0 } -- there is room for them
+  local step = { number = number, id = id, kind = kind, started_at = wall_ms(), root = false, after = 0,
+    n = self.root.iteration_count + (self.iterations[kind] or 0),
+    live = { home = self, definition = definition, thread = false } }
   if self.is_phased then
     said = said or {}
     require("skillrt.run.phased").start(self.run, definition, said)
@@ -123,7 +123,7 @@ end
 ---at once, as it does nothing but call.
 ---@param step skillrt.Step
 function Steps:go(step)
-  local definition = step.definition or self:definition_of(step)
+  local definition = self:definition_of(step)
   if self.top.run.phase == "opening" and next(step.known) then
     return self:perform_again(step)
   elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
@@ -176,21 +176,21 @@ function Steps:perform(step)
   if self.sub and not self.sub:is_awaited() then
     return
   end
-  local definition = step.definition or self:definition_of(step)
+  local definition, live = self:definition_of(step), step.live
   local perform, thread, ctx = definition.run, execution_of.worker(self.idle), nil
   if not perform or definition.each or definition.protocol then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)
   elseif definition.takes_ctx then
     ctx = context.new(self.face, step)
   end
-  if step.thread then -- nothing is left of the attempt before, or of the replay
-    step.execution, step.context, step.context_log = nil, nil, nil
-    draws.begin(step)
+  if live.thread then -- nothing is left of the attempt before, or of the replay
+    live = { home = self, definition = definition }
+    step.live = live
   end
   self.limits:allow(definition)
   self.journal:show()
   local drawing = drawn.step
-  step.thread, drawn.step = thread, step
+  live.thread, drawn.step = thread, step
   local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
   drawn.step = drawing
   return self:after(step, ok, first, a, b, c)
@@ -200,11 +200,12 @@ end
 ---@param step skillrt.Step
 ---@return skillrt.Execution
 function Steps:execution_of(step)
-  local execution = step.execution
+  local live = step.live
+  local execution = live.execution
   if not execution then
     execution = execution_of.new(step, self.calls, self.idle)
-    step.execution = execution
-    execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
+    live.execution = execution
+    execution.main = execution:branch(live.thread, "", nil, function(_, ok, a, b, c)
       self:over(step, ok, a, b, c)
     end)
     execution.now = execution.main
@@ -214,12 +215,13 @@ end
 
 -- The function's first stretch is over: it ended, or it waits.
 function Steps:after(step, ok, first, a, b, c)
-  local execution = step.execution
+  local live = step.live
+  local execution = live.execution
   if ok and first == WAIT then
     execution:replay()
     return self:look(step)
   elseif ok and first == OVER then
-    self.idle[#self.idle + 1] = step.thread
+    self.idle[#self.idle + 1] = live.thread
   elseif ok then
     ok, a = false, step.id .. ": run yielded; to wait, call ctx.await(request)"
   else
@@ -232,7 +234,7 @@ function Steps:after(step, ok, first, a, b, c)
     end
     execution = self:execution_of(step) -- it awaits nothing now
   end
-  execution.by_thread[step.thread] = nil -- it performs nothing of this step any more
+  execution.by_thread[live.thread] = nil -- it performs nothing of this step any more
   self:over(step, ok, a, b, c)
   if not execution.ended then
     execution:replay() -- of what it began and did not wait for, calls may be out
@@ -255,7 +257,7 @@ end
 ---what it was given, and resumes from there.
 ---@param step skillrt.Step
 function Steps:look(step)
-  local execution = step.execution
+  local execution = step.live.execution
   local diverged = execution and execution.diverged
   if not diverged then
     return
@@ -291,7 +293,7 @@ end
 ---@param step skillrt.Step
 function Steps:go_on(step)
   self.limits:allow(self:definition_of(step))
-  step.execution:advance()
+  step.live.execution:advance()
   return self:look(step)
 end
 
@@ -299,7 +301,7 @@ end
 
 ---The step's function has ended; so does the step when no call of it is out.
 function Steps:over(step, ok, a, b, c)
-  local execution = step.execution
+  local execution = step.live.execution
   execution:drain(execution.main, function()
     execution.drained = nil
     execution:close()
@@ -315,9 +317,9 @@ local function raised(step, problem)
   local failure = { message = message, class = class, blame = type(call) == "string" and call or nil,
     raised = not is_meant or nil }
   if not is_meant then
-    failure.traceback = debug.traceback(step.thread, failure.message)
+    failure.traceback = debug.traceback(step.live.thread, failure.message)
   end
-  coroutine.close(step.thread) -- its to-be-closed variables are closed now
+  coroutine.close(step.live.thread) -- its to-be-closed variables are closed now
   return failure
 end
 
@@ -346,7 +348,7 @@ end
 
 ---What the step's function gave becomes its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
-  local definition = step.definition
+  local definition = step.live.definition
   local updates, words, failure = meaning(step, definition, ok, a, b, c)
   if failure then
     return self:fail(step, definition, failure)
@@ -413,7 +415,7 @@ local function next_attempt(run, step, definition, failure, blame)
   if failure.is_slip or run.limits:reached_by(definition.id, failure) then
     return nil
   end
-  local attempt = step.attempt - (step.since or 0)
+  local attempt = step.attempt - step.since
   local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, run.core.random)
   local may, why = repeats.may_attempt(step, blame)
   return may and delay or nil, delay and why
@@ -456,7 +458,7 @@ end
 ---@param definition skillrt.Action
 ---@param failure table  { class, message, traceback, blame, retry_after_ms }
 function Steps:fail(step, definition, failure)
-  local execution = step.execution
+  local execution = step.live.execution
   local blame
   blame, failure.is_slip = put_down(execution, definition, failure)
   if failure.class == "skipped" then
@@ -509,11 +511,7 @@ end
 ---Performs a step with what is recorded of it; what may leave leaves with the first batch.
 ---@param step skillrt.Step
 function Steps:perform_again(step)
-  local from = repeats.without_result(step)
-  if from[1] then -- what is made of their answers is another call than before
-    assert(self.journal:emit({ t = "drop", step = step.number, from = from, loose = true }))
-  end
-  if (self.run.accept_changes or self.run.fixed) and not step.loose then
+  if step.state == "broken" or self.run.accept_changes and step.state ~= "loose" then
     loosen(self, step)
   end
   self:perform(step)
@@ -524,7 +522,7 @@ function Steps:take_up()
   local numbers = {}
   for number, step in pairs(self.books.steps) do
     if step.sub == self.books.sub then
-      numbers[#numbers + 1], step.home = number, self
+      numbers[#numbers + 1], step.live = number, { home = self }
     end
   end
   table.sort(numbers)

@@ -61,7 +61,7 @@ end
 -- ---- opening ----
 
 local function depth_of(step)
-  return step.home.sub and step.home.sub.depth or 0
+  return step.live.home.sub and step.live.home.sub.depth or 0
 end
 
 -- The skill that a call names: given, or loaded from its path as it was when the scope began.
@@ -74,7 +74,7 @@ local function skill_for(turn, call, known)
   end
   local before = drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
-  local skill, message = skill_of.open(files.join(call.step.home.run.skill.dir, given), {
+  local skill, message = skill_of.open(files.join(call.step.live.home.run.skill.dir, given), {
     agent = turn.session.agent,
     drawn = known and known.drawn,
   })
@@ -157,7 +157,7 @@ local function begin(turn, call, id, skill, pins)
   }))
   if skill.contexts or input.references then
     require("skillrt.run.contexts").load(turn, skill, id, { references = input.references,
-      context = call.step.home.run.books.state.root.context })
+      context = call.step.live.home.run.books.state.root.context })
   end
 end
 
@@ -224,7 +224,7 @@ local function open(self, call)
     error({ message = ("%s: of its sub-run %s: %s"):format(turn.run.store.place, id, pins), code = "changed" }, 0)
   elseif not skill then
     turn.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
-    call.step.home:go_on(call.step)
+    call.execution:go_on()
     return
   elseif recorded then
     check_pins(turn, id, books, pins, skill)
@@ -277,7 +277,7 @@ function Sub:cancel()
   end
   self.state = "canceling"
   for _, step in pairs(self.subs.turn.books.steps) do
-    local execution = step.sub == self.id and step.execution
+    local execution = step.sub == self.id and step.live.execution
     if execution and not execution.ended then
       execution:stop_branches(function() return true end)
       if next(execution.calls) == nil then
@@ -323,9 +323,7 @@ local function finish(self, sub, entry)
   local call = sub.call
   sub.state, self.by_id[sub.id] = "over", nil
   self.turn.calls:settle(call, entry)
-  if not call.execution.ended then
-    call.step.home:go_on(call.step)
-  end
+  call.execution:go_on()
 end
 
 -- The last record of a scope, and what its call comes to.

@@ -184,7 +184,7 @@ local function first_item(self, turn)
   local best, chosen, open
   for _, step in pairs(turn.books.steps) do
     for place in pairs(step.calls) do
-      local call = step.execution and step.execution.calls[place]
+      local call = step.live.execution and step.live.execution.calls[place]
       if call and call.kind ~= "run" then
         if not self.checked[call] then
           self:perform(call)
@@ -207,7 +207,7 @@ local function put_output(self, call)
   if not over or over.t ~= "done" or not over.file then
     return
   end
-  local store = call.step.home.run.store
+  local store = call.step.live.home.run.store
   if over.out ~= nil and over.out ~= json.null then
     output_files.write(store, over.file, over.out)
   else
@@ -233,7 +233,7 @@ local function deliver(self, turn, item, call)
   turn.calls:settle(call, entry)
   observed.hurry(self, self.of[call.step.number])
   if call.execution and not call.execution.ended then
-    call.step.home:go_on(call.step)
+    call.execution:go_on()
   end
 end
 

@@ -70,7 +70,7 @@ function M.match(calls)
       while list and list[1] and first do
         local call = list[1]
         calls:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival or true })
-        call.step.home:go_on(call.step)
+        call.execution:go_on()
         list, first = calls.waiters[name], arrived.first(books, name)
       end
     end
