@@ -28,13 +28,6 @@ function Heap:put(at, what, order)
   self[place] = item
 end
 
----The smallest number; nil: it is empty.
----@return number|nil
-function Heap:earliest()
-  local first = self[1]
-  return first and first.at
-end
-
 ---Takes out what comes first.
 ---@return any  nil: it is empty
 function Heap:take()

@@ -22,7 +22,7 @@ function M.lines(story, record, moves_before)
     fields.run_id, fields.skill = story.run and story.run.run, story.run and story.run.skill
     out[#out + 1] = fields
   end
-  local kind, step = record_of.of(record.t), record.step and story.by_number[record.step]
+  local kind, step = record_of.types[record.t], record.step and story.by_number[record.step]
   local level, message, fields
   if kind and kind.log then
     level, message, fields = kind.log(record, step)

@@ -148,7 +148,7 @@ end
 ---@return skillrt.report.Line[]
 function Lines:of(record, books)
   self.out = {}
-  local kind, step, move = record_of.of(record.t), record.step and self.steps[record.step], record.move
+  local kind, step, move = record_of.types[record.t], record.step and self.steps[record.step], record.move
   if kind and kind.line then
     kind.line(self, record, step or nil, books)
   end

@@ -31,12 +31,12 @@ local function scope_of(self, record)
 end
 
 local function change(self, record, seq)
-  local start = record_of.start_in(record)
+  local start = record.start and record_of.start_in(record)
   if start then
     change(self, start)
     record.start = nil
   end
-  local kind = record_of.of(record.t) or error(("its type %q is unknown"):format(tostring(record.t)), 0)
+  local kind = record_of.types[record.t] or error(("its type %q is unknown"):format(tostring(record.t)), 0)
   local books, step = scope_of(self, record), record.step and self.steps[record.step]
   if record.rec and step then
     step:keep_values(record.rec)

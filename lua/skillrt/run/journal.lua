@@ -35,30 +35,19 @@ local HELD <const> = { result = true, round = true }
 
 local SET_MS <const> = 1000 -- the wall clock was set: what less it differs by, two looks at the clocks do
 
--- Of which kinds of records somebody is told besides the books: who watches, of all but those that are dull.
-local function told_of(watcher)
-  local told = watcher and setmetatable({}, { __index = function() return true end }) or {}
+-- Kinds of records that whoever watches is not shown.
+local function dull_to(watcher)
+  local dull = { books = true }
   for kind in pairs(watcher and watcher.dull or {}) do
-    told[kind] = false
+    dull[kind] = true
   end
-  for kind in pairs(HELD) do
-    told[kind] = true
-  end
-  told.books = false
-  return told
+  return dull
 end
 
--- Tells of a record besides the books: that it is held, and whoever watches.
-local function tell(self, entry)
-  local watcher, kind = self.watcher, entry.t
-  self.source.news = true
-  if HELD[kind] then
-    self:note_place(entry)
-  end
-  if watcher and not (watcher.dull and watcher.dull[kind]) then
-    watcher.observe(entry, self.books)
-    self.has_news = true
-  end
+-- Shows a record to whoever watches.
+local function show(self, entry)
+  self.source.news, self.has_news = true, true
+  self.watcher.observe(entry, self.books)
 end
 
 ---@param run table  { books, keeps_nothing, books_bytes, watcher }
@@ -75,25 +64,20 @@ function Journal.new(run)
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
-    told = told_of(run.watcher),
+    dull = dull_to(run.watcher),
   })
-end
-
--- Whether a secret may be in what is about to be kept.
-local function is_suspect(payload, blobs)
-  for i = 1, blobs and #blobs or 0 do
-    if secrets.suspects(blobs[i][2]) then
-      return true
-    end
-  end
-  return secrets.suspects(payload)
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
 -- record is `ours` the books are told so: a copy of it would be as large.
 local function put(self, entry, ours)
   local payload, blobs, code = encode(entry)
-  if payload and entry.t ~= "books" and is_suspect(payload, blobs) then
+  local suspects = secrets.suspects
+  local is_suspect = payload and suspects(payload)
+  for i = 1, payload and blobs and #blobs or 0 do
+    is_suspect = is_suspect or suspects(blobs[i][2])
+  end
+  if is_suspect and entry.t ~= "books" then
     secrets.take_out(entry)
     payload, blobs, code = encode(entry)
   end
@@ -144,8 +128,8 @@ function Journal:begin(step, said, sub)
   end
   self.begun, self.begun_step = start, step.number
   steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
-  if self.told.start then
-    tell(self, start_record(start, step.number))
+  if self.watcher and not self.dull.start then
+    show(self, start_record(start, step.number))
   end
 end
 
@@ -184,8 +168,11 @@ function Journal:emit(entry, ours)
   self.begun = nil
   apply(self.books, entry)
   entry.is_large = nil -- it was said to the books; what is told is what was written
-  if self.told[entry.t] then
-    tell(self, entry)
+  if HELD[entry.t] then
+    self:note_place(entry)
+  end
+  if self.watcher and not self.dull[entry.t] then
+    show(self, entry)
   end
   return true
 end

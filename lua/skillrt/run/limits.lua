@@ -144,8 +144,8 @@ end
 -- The first limit that is over.
 local function first_over(root, now)
   local due = root.alarms
-  local at = due:earliest()
-  while at and at <= now do
+  while due[1] and due[1].at <= now do
+    local at = due[1].at
     local one = due:take()
     if one.alarm == at then
       one.alarm = nil
@@ -154,7 +154,6 @@ local function first_over(root, now)
         return one
       end
     end
-    at = due:earliest()
   end
 end
 
@@ -247,9 +246,7 @@ end
 ---@return boolean? at_once
 function Limits:out_of_time()
   local root = self.root
-  local at = root.alarms:earliest()
-  local now = at and steady.now()
-  local one = at and at <= now and first_over(root, now)
+  local one = root.alarms[1] and first_over(root, steady.now())
   if one then
     local status, reason, message = reach(self, one, one.limit.message(one))
     return status, reason, message, true
@@ -259,7 +256,8 @@ end
 ---When time may be over.
 ---@return integer|nil at  of steady.lua
 function Limits:due()
-  return self.root.alarms:earliest()
+  local first = self.root.alarms[1]
+  return first and first.at
 end
 
 ---Whether one more step may begin.

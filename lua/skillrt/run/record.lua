@@ -33,24 +33,17 @@ M.COMMON = [[
   blobs list? digests of values over 64 KiB
 ]]
 
+---The types by their names; false: there is none of this name.
 ---@type table<string, skillrt.RecordType|false>
-local known = {}
-
----@param name string
----@return skillrt.RecordType|nil
-function M.of(name)
-  local one = known[name]
-  if one == nil then
-    local path = "skillrt.run.record." .. name
-    local ok, found = pcall(require, path)
-    if not ok and not tostring(found):find(("module '%s' not found"):format(path), 1, true) then
-      error(found, 0)
-    end
-    one = ok and found or false
-    known[name] = one
+M.types = setmetatable({}, { __index = function(types, name)
+  local path = "skillrt.run.record." .. name
+  local ok, found = pcall(require, path)
+  if not ok and not tostring(found):find(("module '%s' not found"):format(path), 1, true) then
+    error(found, 0)
   end
-  return one or nil
-end
+  types[name] = ok and found
+  return types[name]
+end })
 
 ---The rows of a type's fields.
 ---@param text string
@@ -99,7 +92,7 @@ end
 ---@return string|nil
 function M.problem_of(record)
   local name = type(record) == "table" and record.t
-  local kind = type(name) == "string" and name:find("^%l+$") and M.of(name)
+  local kind = type(name) == "string" and name:find("^%l+$") and M.types[name]
   if not kind then
     return type(name) == "string" and ("its type %q is unknown"):format(name) or "it has no type"
   end

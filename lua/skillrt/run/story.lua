@@ -121,7 +121,7 @@ function Story:add(record)
   local status = self.status
   self.records = self.records + 1
   self.before, self.at = self.at, record.at or self.at
-  local kind = record_of.of(record.t)
+  local kind = record_of.types[record.t]
   local step = record.step and self.by_number[record.step]
   if record.move and record.move.to and not record.sub and not (step and step.sub) then
     local move = record.move

@@ -62,7 +62,9 @@ local NEXT <const> = {
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field verdict table|false  { status, reason, message }: what the run comes to
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
----@field begun table<integer, integer>  by number whose `accept` has begun and not ended: how much was written then
+---@field accepting integer|false  the number whose `accept` has begun and not ended
+---@field written integer     ... how much was written then
+---@field begun table<integer, integer>  the same of those that were interrupted, by number
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Turn = {}
 
@@ -72,7 +74,7 @@ local Turn = {}
 ---@return skillrt.Turn
 function M.new(run, session, options)
   local self = single.of(Turn, { run = run, session = session, books = run.books, out = {}, blobs = {},
-    begun = {}, news = true, verdict = false, subs = false })
+    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false })
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
@@ -266,15 +268,13 @@ end
 ---@param now integer  of steady.lua
 function Turn:ring(now)
   local due = self.calls.due
-  local at = due:earliest()
-  while at and at <= now do
+  while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
       programs.rang(self.calls, what)
     elseif self.run.phase == "going" then
       rang(self, what)
     end
-    at = due:earliest()
   end
 end
 
@@ -422,13 +422,16 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Turn:accept(number, reply)
-  local under_way, count, begun = self.numbers.under_way, #self.out, self.begun
-  local what = under_way[number]
-  if not what or begun[number] and begun[number] ~= count then -- what is open in the books is taken up on resume
+  local under_way, count = self.numbers.under_way, #self.out
+  if self.accepting then
+    self.begun[self.accepting] = self.written
+  end
+  local what, before = under_way[number], self.begun[number]
+  if not what or before and before ~= count then -- what is open in the books is taken up on resume
     under_way[number] = nil
     return "over"
   end
-  begun[number] = count
+  self.accepting, self.written = number, count
   if what.place then
     self.calls:replied(what, reply)
     under_way[number] = nil
@@ -441,7 +444,7 @@ function Turn:accept(number, reply)
     end
     under_way[number] = nil
   end
-  begun[number] = nil
+  self.accepting = false
   return "over"
 end
 

@@ -46,16 +46,16 @@ describe("a type of records", function()
     assert.same({ "rung 3", 1, 3 }, { books.reason, books.at, story.reason })
     assert.same({ { kind = "info", text = "Bell: 3" } }, lines_of.new():of(record))
     assert.equal("Bell", json_log.lines(story, record, 0)[1].message)
-    assert.equal("bell", record_of.of("bell").point(record).what)
+    assert.equal("bell", record_of.types["bell"].point(record).what)
     assert.same({ { name = "times", type = "integer", may_be_absent = false, doc = "how often" } },
-      record_of.rows(record_of.of("bell").fields))
+      record_of.rows(record_of.types["bell"].fields))
   end)
 
   it("that there is none of is refused, and so is a record whose file is broken", function()
-    assert.is_nil(record_of.of "later")
-    assert.is_nil(record_of.of "../later")
+    assert.is_false(record_of.types["later"])
+    assert.is_false(record_of.types["../later"])
     package.preload["skillrt.run.record.broken"] = function() error "broken inside" end
-    local ok, problem = pcall(record_of.of, "broken")
+    local ok, problem = pcall(function() return record_of.types["broken"] end)
     package.preload["skillrt.run.record.broken"] = nil
     assert.is_false(ok)
     assert.matches("broken inside", problem)
@@ -64,7 +64,7 @@ describe("a type of records", function()
   it("says what its records hold and what they change", function()
     local count = 0
     for path in io.popen "ls lua/skillrt/run/record/*.lua":lines() do
-      local kind = record_of.of(path:match "([^/]+)%.lua$")
+      local kind = record_of.types[path:match "([^/]+)%.lua$"]
       assert.is_string(kind.doc, path)
       assert.is_function(kind.apply, path)
       local _, lines = kind.fields:gsub("%S[^\n]*\n", "")

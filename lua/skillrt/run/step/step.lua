@@ -59,15 +59,14 @@ local NEXT <const> = {
 ---@field talks table<string, integer>  by session: the number of the program that it talked with last
 ---@field blamed table<string, true>    places at which whoever asked had no result
 ---@field acted_in string|nil   the place of a loop in whose rounds that are over something may have acted
----@field cut table|nil         the end of the journal was cut off while it was under way: by prefix of a branch, its first
----       call since
+---@field cut table|nil         the end of the journal was cut off: by prefix of a branch, its first call since
 ---@field stage string|nil      of the execution protocol: preparing, executing, validating
 ---@field late true|nil         it took longer than its skill's soft deadline
 ---@field ms integer|nil        it was open before the run was opened last
 ---@field people_ms integer|nil it waited for people
 ---@field live skillrt.Live     what lives of it in this process
 
----@class skillrt.Live  what lives of a step: of it nothing is recorded; each attempt and each replay begins with a new one
+---@class skillrt.Live  of it nothing is recorded; each attempt and each replay begins with a new one
 ---@field home skillrt.Steps    who performs it
 ---@field definition skillrt.Action|nil
 ---@field thread thread|false|nil  its function

@@ -123,7 +123,7 @@ end
 ---at once, as it does nothing but call.
 ---@param step skillrt.Step
 function Steps:go(step)
-  local definition = self:definition_of(step)
+  local definition = step.live.definition or self:definition_of(step)
   if self.top.run.phase == "opening" and next(step.known) then
     return self:perform_again(step)
   elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
@@ -176,7 +176,8 @@ function Steps:perform(step)
   if self.sub and not self.sub:is_awaited() then
     return
   end
-  local definition, live = self:definition_of(step), step.live
+  local live = step.live
+  local definition = live.definition or self:definition_of(step)
   local perform, thread, ctx = definition.run, execution_of.worker(self.idle), nil
   if not perform or definition.each or definition.protocol then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)

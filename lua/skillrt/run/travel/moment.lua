@@ -28,7 +28,7 @@ end
 
 -- The point that a record is, if any.
 local function point_of(entry)
-  local kind = entry.t and record_of.of(entry.t)
+  local kind = entry.t and record_of.types[entry.t]
   return kind and kind.point and kind.point(entry)
 end
 

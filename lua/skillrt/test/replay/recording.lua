@@ -185,7 +185,7 @@ function M.read(dir)
   local self = { steps = {}, by_number = {}, starts = {}, scopes = { [""] = "/" }, adds = {}, operator = {},
     answers = {}, counts = {}, asked = {}, sessions = 1, count = 0, last = 0, books = books_of.new() }
   local report, message, code = look.records(dir, function(entry, seq, blob)
-    local kind = record_of.of(entry.t)
+    local kind = record_of.types[entry.t]
     if kind and kind.beyond then
       self.cut = { seq = seq, what = kind.beyond }
       return false
