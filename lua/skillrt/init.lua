@@ -93,7 +93,7 @@ end
 ---@return skillrt.Skill|nil skill
 ---@return string? message
 ---@return string? code
----@return skillrt.load.Finding[]|nil findings  what could not be read, or was read another way
+---@return skillrt.Finding[]|nil findings  what could not be read, or was read another way
 function M.load(path, options)
   return require("skillrt.document.open").load(path, options, false)
 end

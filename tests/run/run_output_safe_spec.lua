@@ -172,7 +172,7 @@ describe("a skill's specs and prompts", function()
     end
     folder.file("key", "PRIVATE")
     folder.file("s/SKILL.md", "# S")
-    local found = require("skillrt.document.load.findings").new()
+    local found = require("skillrt.document.findings").new()
     local tree = require("skillrt.document.load.tree").open(folder.path .. "/s", found)
     assert(os.execute(("cd '%s/s' && ln -sf ../key SKILL.md"):format(folder.path)))
     assert.is_nil(tree:read "SKILL.md")

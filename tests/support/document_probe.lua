@@ -2,7 +2,7 @@
 -- raises, and every finding has a place, is printable and says what to do.
 --
 -- Called by the fuzzers of front matter.
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local markdown = require "skillrt.document.load.markdown"
 local skill_md = require "skillrt.document.load.skill_md"
 

@@ -20,11 +20,11 @@ local function changes_the_run(finding)
 end
 
 ---Why --strict does not let the skill run; nil: it may.
----@param findings skillrt.load.Finding[]?
+---@param findings skillrt.Finding[]?
 ---@param strict boolean?
 ---@return string? message
 function M.refused(findings, strict)
-  local text_of = require("skillrt.document.load.findings").text
+  local text_of = require("skillrt.document.findings").text
   local lines = {}
   for _, one in ipairs(findings or {}) do
     if strict and one.level == "warning" then
@@ -39,10 +39,10 @@ function M.refused(findings, strict)
 end
 
 ---Says where the run differs from what is written.
----@param findings skillrt.load.Finding[]?
+---@param findings skillrt.Finding[]?
 function M.say(findings)
   local output, said, more = require("skillrt.report.output"), 0, 0
-  local text_of = require("skillrt.document.load.findings").text
+  local text_of = require("skillrt.document.findings").text
   for _, one in ipairs(findings or {}) do
     if changes_the_run(one) then
       said = said + 1

@@ -43,7 +43,7 @@ local function tell_findings(findings, where)
     if finding.level == "warning" then
       count = count + 1
       if count <= MOST_FINDINGS then
-        output.say("warning", ("%s: warning: %s"):format(text_of.escape(where), text_of.escape(finding.message)))
+        output.say("warning", ("%s: warning: %s"):format(text_of.escape(where), text_of.escape(finding.what)))
       end
     end
   end

@@ -1,53 +1,138 @@
--- document/findings.lua: lists of findings, whoever collects them: the loader, the generator, a check. Counted,
--- put in order, and told.
+-- document/findings.lua: lists of findings: what is wrong with what was read, generated or checked. Each has a code,
+-- a level, a place, what is the case, why it matters and what to do. Counted, put in order, and shown.
 --
--- Knows levels and places, no codes: what a finding says give the collectors, which are classes over this one.
+-- Knows the codes, not what is read. Called by all of document/; shown by cli/command/.
+local codes = require("skillrt.document.check.codes")
 local names = require("skillrt.base.names")
 
 local M = {}
 
-local MAX_TOLD <const> = 20
+local MAX_LINES <const> = 20
 local RANK <const> = { error = 1, warning = 2, note = 3 }
 
----@class skillrt.Findings  a list; each finding has at least a level
-local Findings = {}
+---@class skillrt.Finding
+---@field code string        e.g. "load.condition-unread"; docs/checks.md lists them
+---@field level "error"|"warning"|"note"
+---@field file string?       relative to the folder, or the path that was given
+---@field line integer?
+---@field key string?        of a config: the key it is about
+---@field what string
+---@field why string?
+---@field fix string?
+---@field steps string[]?    the shortest sequence of actions that shows it
 
----A class of lists of findings, with methods of its own to add to it.
----@param fields fun(): table  what a new list holds besides
----@return table class
----@return fun(): table new
-function M.class(fields)
-  local class = setmetatable({}, { __index = Findings })
-  class.__index = class
-  return class, function()
-    return setmetatable(fields(), class)
+---@class skillrt.Findings   a list of them, each once
+---@field [integer] skillrt.Finding
+local Findings = {}
+Findings.__index = Findings
+
+-- Of each list: the findings that it has, by what they say.
+local had = setmetatable({}, { __mode = "k" })
+
+---@return skillrt.Findings
+function M.new()
+  return setmetatable({}, Findings)
+end
+
+-- Texts of others are shown on one line, without what a terminal would obey.
+local function printable(text)
+  local out = text:gsub("[%z\1-\31\127]+", " ")
+  return utf8.len(out) and out or (out:gsub("[\128-\255]", "?"))
+end
+
+---@param code string
+---@param place { file: string?, line: integer? }|string|nil  of a config: the key
+---@param what string
+---@param more { level: string?, why: string?, fix: string?, steps: string[]? }?  in place of what its code says
+function Findings:add(code, place, what, more)
+  local known, key = codes.CODES[code], type(place) == "string" and place or nil
+  more, place = more or {}, key and {} or place or {}
+  what = printable(key and ("%s: %s"):format(key, what) or what)
+  self:take({
+    code = code, level = more.level or known.level, file = place.file, line = place.line, key = key, what = what,
+    why = more.why and printable(more.why), fix = more.fix and printable(more.fix), steps = more.steps,
+  })
+end
+
+---Takes over a finding of another list.
+---@param one skillrt.Finding
+function Findings:take(one)
+  local said = table.concat({ one.code, one.file or "", one.line or 0, one.what }, "\0")
+  had[self] = had[self] or {}
+  if not had[self][said] then
+    had[self][said] = true
+    self[#self + 1] = one
   end
 end
 
----@param level "error"|"warning"|"note"
----@return integer
-function Findings:count(level)
-  local count = 0
-  for _, one in ipairs(self) do
-    count = count + (one.level == level and 1 or 0)
+---Takes over what the reader of a config found, each with the place of its key.
+---@param list skillrt.Finding[]?
+---@param place_of fun(key: string): { file: string, line: integer? }
+function Findings:take_all(list, place_of)
+  for _, one in ipairs(list or {}) do
+    local place = place_of(one.key)
+    one.file, one.line = place.file, place.line
+    self:take(one)
   end
-  return count
+end
+
+-- What a loader found at a place, with why and fix; or a generator about a key, with what its text is filled with.
+local function add(self, level, code, place, what, ...)
+  local of_key, why, fix = type(place) == "string", ...
+  if of_key then
+    self:add("config." .. code, place, select("#", ...) > 0 and what:format(...) or what, { level = level })
+  else
+    self:add(code:find("%.") and code or "load." .. code, place, what, { level = level, why = why, fix = fix })
+  end
+end
+
+---@param code string  without "load.", or "config." where the place is a key
+---@param place { file: string, line: integer? }|string
+---@param what string
+---@param ... any  why and fix; with a key: what the text is filled with
+function Findings:error(code, place, what, ...)
+  add(self, "error", code, place, what, ...)
+end
+
+---As for error.
+function Findings:warn(code, place, what, ...)
+  add(self, "warning", code, place, what, ...)
+end
+
+---As for error.
+function Findings:note(code, place, what, ...)
+  add(self, "note", code, place, what, ...)
+end
+
+---Makes notes of all findings of a code, as something else takes care of them.
+---@param code string
+---@param why string
+function Findings:soften(code, why)
+  for _, one in ipairs(self) do
+    if one.code == code then
+      one.level, one.why = "note", why
+    end
+  end
 end
 
 ---@return { error: integer, warning: integer, note: integer }
 function Findings:counts()
-  return { error = self:count("error"), warning = self:count("warning"), note = self:count("note") }
+  local counts = { error = 0, warning = 0, note = 0 }
+  for _, one in ipairs(self) do
+    counts[one.level] = counts[one.level] + 1
+  end
+  return counts
 end
 
----A list in order: errors first, then by file and line, and by code if wanted; what came first stays first.
----@param by_code boolean?
----@return table[]
-function Findings:sorted(by_code)
-  local list, place = table.move(self, 1, #self, 1, {}), {}
-  for i, one in ipairs(list) do
+---Puts the list in order: errors first, then by file and line; what came first stays first.
+---@param by_code boolean?  ... and by code before that
+---@return skillrt.Findings self
+function Findings:sort(by_code)
+  local place = {}
+  for i, one in ipairs(self) do
     place[one] = i
   end
-  table.sort(list, function(a, b)
+  table.sort(self, function(a, b)
     if a.level ~= b.level then
       return RANK[a.level] < RANK[b.level]
     elseif (a.file or "") ~= (b.file or "") then
@@ -59,20 +144,33 @@ function Findings:sorted(by_code)
     end
     return place[a] < place[b]
   end)
-  return list
+  return self
+end
+
+---A finding as people read it: "file:line: level: what; why; to do".
+---@param one skillrt.Finding
+---@return string
+function M.text(one)
+  if one.key and not one.file then
+    return one.what
+  end
+  local parts = { ("%s: %s"):format(one.level, one.what) }
+  parts[#parts + 1] = one.why
+  parts[#parts + 1] = one.fix
+  local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file
+  return ("%s: %s [%s]"):format(where, table.concat(parts, "; "), one.code)
 end
 
 ---All errors, one a line; nil when there are none.
----@param text_of fun(finding: table): string
 ---@return string?
-function Findings:told_errors(text_of)
+function Findings:errors()
   local lines = {}
   for _, one in ipairs(self) do
     if one.level == "error" then
-      lines[#lines + 1] = text_of(one)
+      lines[#lines + 1] = M.text(one)
     end
   end
-  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
+  return #lines > 0 and names.lines(lines, MAX_LINES) or nil
 end
 
 return M

@@ -1,7 +1,7 @@
 -- one_skill_spec.lua: run, check, graph and simulate judge one and the same skill, whatever lies at a path.
 local corpus = require "tests.support.corpus"
 local files = require "skillrt.base.files"
-local found_of = require "skillrt.document.check.found"
+local found_of = require "skillrt.document.findings"
 local open = require "skillrt.document.open"
 local skill_folder = require "tests.support.skill_folder"
 local skill_of = require "skillrt.skill"

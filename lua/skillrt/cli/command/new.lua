@@ -204,7 +204,7 @@ local function name_problem(name)
   local _, _, _, findings = require("skillrt.document.generate.config").normalise({ skill_name = name })
   for _, finding in ipairs(findings) do
     if finding.key == "skill_name" and finding.level == "error" then
-      return (finding.message:gsub("^skill_name: ", "NAME "))
+      return (finding.what:gsub("^skill_name: ", "NAME "))
     end
   end
   return nil

@@ -1,7 +1,7 @@
 -- document/check/codes.lua: every code a check may give: its level, why it matters, what to do about it.
 --
 -- docs/checks.md shows this list and the tests prove each entry; a spec compares the three.
--- Knows nothing of how faults are found. Called by found.lua and by the checks.
+-- Knows nothing of how faults are found. Called by document/findings.lua and by the checks.
 local M = {}
 
 ---@class skillrt.check.Code
@@ -132,6 +132,54 @@ function M.sorted()
   end
   table.sort(list)
   return list
+end
+
+-- of a config, by its reader: why they matter, and what to do ------------------------------------------
+---@type table<string, { why: string, fix: string }>
+M.CONFIG = {}
+
+local function of_config(name, why, fix)
+  M.CONFIG["config." .. name] = { why = why, fix = fix }
+end
+
+of_config("choice", "a word that is not known decides nothing", "write one of the words that are named")
+of_config("count", "one of the two is out of date", "correct the count, or leave it out")
+of_config("cycle", "actions that wait for each other never run", "let one of them start without the others")
+of_config("description", "hosts refuse or cut a longer one", "shorten it; details belong into the body")
+of_config("duplicate-field", "the second declaration is lost", "remove one")
+of_config("duplicate-id", "two things with one id cannot be told apart in a run's records", "rename one")
+of_config("duplicate-path", "the second entry is lost", "remove one")
+of_config("empty", "there is nothing to run", "declare at least one")
+of_config("field", "conditions could not name it", "use letters, digits and _")
+of_config("id", "ids become file names and keys", "use letters, digits, '.', '_' and '-'")
+of_config("input", "the phase fails before it starts: its input never exists", "name an output of a phase above")
+of_config("machine", "the table leads to where nothing is", "correct the transition table")
+of_config("machine-way", "a run stops there, loops for ever, or never comes there", "add a row, a limit or a way")
+of_config("missing", "nothing can be made without it", "write it")
+of_config("moved-key", "other readers of the config look for it in its new place", "move it there")
+of_config("name", "the name becomes a folder's and a run's", "use small letters, digits and single hyphens")
+of_config("order", "phases would run in another order than meant", "name every phase once, and the loop")
+of_config("output", "one of the two would overwrite the other", "choose another name")
+of_config("path", "a file outside its folder could be read or written", "name a file below the skill's folder")
+of_config("refused", "the folder is written, and a run of it is refused", "correct what cannot be read")
+of_config("type", "a value of another type cannot be used", "write a value of the type that is named")
+of_config("unknown-action", "what waits for it never runs", "declare the action, or correct its name")
+of_config("unknown-key", "nothing reads it", "correct its name, remove it, or begin it with x_")
+of_config("unknown-termination", "nothing decides such an end", "use a known reason or a field of the state")
+of_config("unused", "it is left out of the run", "remove it, or change the execution mode")
+
+-- For findings of the loader that only say what is the case.
+local BY_LEVEL <const> = {
+  error = { why = "what cannot be read cannot be run", fix = "mend the place that is named" },
+  warning = { why = "it is read otherwise than it may be meant", fix = "write it as the documentation says" },
+  note = { why = "it changes nothing in a run", fix = "nothing has to be done" },
+}
+
+---Says why a finding matters and what to do, where it does not say so itself.
+---@param finding { code: string, level: string, why: string?, fix: string? }
+function M.fill(finding)
+  local known = M.CONFIG[finding.code] or M.CODES[finding.code] or BY_LEVEL[finding.level]
+  finding.why, finding.fix = finding.why or known.why, finding.fix or known.fix
 end
 
 return M

@@ -146,7 +146,7 @@ end
 
 ---@param subject skillrt.check.Subject
 ---@param model skillrt.check.Model
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 function M.check(subject, model, found)
   local constants = {}
   each(model, function(one, owner, place)

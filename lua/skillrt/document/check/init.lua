@@ -3,8 +3,9 @@
 --
 -- Each family of checks is a file of check/; none of them runs anything of the skill but a script
 -- that defines it. Called by skillrt.check and cli/command/check.lua.
+local codes = require "skillrt.document.check.codes"
 local conditions = require "skillrt.document.check.conditions"
-local found_of = require "skillrt.document.check.found"
+local found_of = require "skillrt.document.findings"
 local inputs = require "skillrt.document.check.inputs"
 local machine = require "skillrt.document.check.machine"
 local model_of = require "skillrt.document.check.model"
@@ -22,7 +23,7 @@ local M = {}
 
 ---@class skillrt.check.Result
 ---@field path string?
----@field findings skillrt.check.Finding[]  errors first
+---@field findings skillrt.Finding[]  errors first
 ---@field counts { error: integer, warning: integer, note: integer }
 ---@field states integer        states the search looked at
 ---@field complete boolean      it saw all there are
@@ -82,9 +83,12 @@ function M.check(given, options)
   elseif found:counts().error == 0 and not subject.is_whole then
     found:add("skill.invalid", subject.place(""), "holds nothing that can be run")
   end
+  for _, one in ipairs(found) do
+    codes.fill(one)
+  end
   return {
     path = type(given) == "string" and given or nil,
-    findings = found:sorted(true),
+    findings = found:sort(true),
     counts = found:counts(),
     states = statistics.states,
     complete = statistics.complete,

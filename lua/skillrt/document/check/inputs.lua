@@ -12,7 +12,7 @@ local function text_of(phase)
 end
 
 ---@param model skillrt.check.Model
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 function M.check(model, found)
   local maker = {}
   for _, phase in ipairs(model.phases) do

@@ -27,7 +27,7 @@ end
 
 ---What a table that a script declares leads to: it is said of the line that names the action or the state.
 ---@param subject skillrt.check.Subject
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 ---@param place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 function M.declared(subject, found, place)
   local given = subject.definition.machine
@@ -42,7 +42,7 @@ function M.declared(subject, found, place)
 end
 
 ---@param subject skillrt.check.Subject
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 function M.check(subject, found)
   local parts, known = subject.machine and subject.machine.parts or { data = false }, {}
   if parts.data then

@@ -194,7 +194,7 @@ end
 
 ---The model of a definition or a skill.
 ---@param given table
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 ---@param place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 ---@return skillrt.check.Model
 function M.of(given, found, place)

@@ -164,7 +164,7 @@ end
 
 ---@param subject skillrt.check.Subject
 ---@param model skillrt.check.Model
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 function M.check(subject, model, found)
   if subject.tree then
     return check_folder(subject, model, found)

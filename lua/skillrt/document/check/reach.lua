@@ -337,7 +337,7 @@ local function as_notes(found)
 end
 
 ---@param model skillrt.check.Model
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 ---@param options { max_states: integer?, max_tests: integer? }?
 ---@return table statistics { states, complete }
 function M.check(model, found, options)

@@ -292,7 +292,7 @@ end
 
 ---@param subject skillrt.check.Subject
 ---@param model skillrt.check.Model
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 function M.check(subject, model, found)
   check_conditions(model, found)
   check_links(subject, model, found)

@@ -76,7 +76,7 @@ local function from_skill(given)
 end
 
 ---@param given string|table  a path, a definition or a skill
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 ---@return skillrt.check.Subject? subject
 ---@return string? message
 ---@return string? code

@@ -128,7 +128,7 @@ end
 
 ---The subject of a script, with what is wrong with it.
 ---@param path string
----@param found skillrt.check.Found
+---@param found skillrt.Findings
 ---@return skillrt.check.Subject|nil subject
 ---@return string? message
 ---@return string? code

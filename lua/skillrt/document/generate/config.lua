@@ -4,7 +4,7 @@
 -- Works on a copy; reads no files. Called by generate and by load/config.
 local fields = require "skillrt.document.generate.fields"
 local form = require "skillrt.document.generate.form"
-local findings_of = require "skillrt.document.generate.findings"
+local findings_of = require "skillrt.document.findings"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.config_machine"
 local names = require "skillrt.base.names"
@@ -166,7 +166,7 @@ end
 ---@return skillrt.generate.Config? config
 ---@return string? message all errors, one a line
 ---@return string? code "invalid"
----@return skillrt.generate.Finding[] findings errors and warnings
+---@return skillrt.Finding[] findings errors and warnings
 function M.normalise(raw)
   local found, config = findings_of.new(), nil
   if type(raw) ~= "table" or json.is_array(raw) then

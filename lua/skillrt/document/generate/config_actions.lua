@@ -78,7 +78,7 @@ end
 
 ---Applies the defaults of `autonomous_config` and checks it; the types of all in it are right.
 ---@param config table
----@param found skillrt.generate.Findings
+---@param found skillrt.Findings
 function M.normalise(config, found)
   local autonomous, ids = config.autonomous_config, {}
   machine_of.normalise(config, found)

@@ -109,7 +109,7 @@ end
 
 ---Checks a machine, and gives its actions what follows from it.
 ---@param config table
----@param found skillrt.generate.Findings
+---@param found skillrt.Findings
 function M.normalise(config, found)
   local autonomous = config.autonomous_config
   local machine = autonomous.machine

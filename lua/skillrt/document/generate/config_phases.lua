@@ -108,7 +108,7 @@ end
 
 ---Applies the defaults of `sequential_config.phases` and checks them.
 ---@param config table
----@param found skillrt.generate.Findings
+---@param found skillrt.Findings
 function M.normalise(config, found)
   config.sequential_config = config.sequential_config or { phases = json.array {} }
   local list = config.sequential_config.phases
@@ -139,7 +139,7 @@ end
 
 ---Hybrid: the order of leading phases, loop and trailing phases, and what a failed loop does (F7).
 ---@param config table
----@param found skillrt.generate.Findings
+---@param found skillrt.Findings
 function M.check_order(config, found)
   local hybrid, phases, wanted = config.x_skillrt.hybrid or {}, config.sequential_config.phases, {}
   config.x_skillrt.hybrid = hybrid

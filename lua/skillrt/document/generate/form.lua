@@ -203,7 +203,7 @@ end
 ---@param kind string
 ---@param object table  is changed
 ---@param where string  its place: "", or a key and a dot
----@param found skillrt.generate.Findings
+---@param found skillrt.Findings
 ---@param meant fun(key: string, kind: string): string  what to say behind an unknown key
 function M.check(kind, object, where, found, meant)
   setmetatable({ found = found, meant = meant }, Check):object(kind, object, where)

@@ -6,7 +6,7 @@ local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local config_of = require "skillrt.document.generate.config"
 local orchestrator = require "skillrt.document.generate.orchestrator"
-local found_of = require "skillrt.document.check.found"
+local found_of = require "skillrt.document.findings"
 local load_config = require "skillrt.document.load.config"
 local machine_md = require "skillrt.document.generate.machine_md"
 local model_of = require "skillrt.document.check.model"
@@ -153,7 +153,7 @@ end
 ---@return skillrt.generate.File[]? files
 ---@return string? message
 ---@return string? code "invalid"
----@return skillrt.generate.Finding[] findings errors and warnings about the config
+---@return skillrt.Finding[] findings errors and warnings about the config
 function M.generate(config, options)
   options = options or {}
   local lang = options.lang or "en"

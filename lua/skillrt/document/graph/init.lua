@@ -33,13 +33,13 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 ---@return string? message
 ---@return string? code
 function M.of(given, run)
-  local found = require("skillrt.document.check.found").new()
+  local found = require("skillrt.document.findings").new()
   local subject_of = require "skillrt.document.check.subject"
   local subject, message, code = subject_of.of(given, found)
   if not subject then
     return nil, message, code
   elseif subject.refused or not subject.definition then
-    local first = subject.refused or found:sorted(true)[1]
+    local first = subject.refused or found:sort(true)[1]
     return nil, ("%s: %s"):format(subject.path or "skill",
       first and first.what or "holds nothing that can be run"), "invalid"
   end

@@ -207,7 +207,7 @@ end
 ---@param text string
 ---@param path string  its name, for findings
 ---@param name string  for the skill, where the file has none
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return table? definition  its agent "default" is not in it
 function M.definition(text, path, name, found)
   local document, lines, line = yaml.parse(text)
@@ -242,11 +242,11 @@ function M.definition(text, path, name, found)
     x = { settings = document },
   }
   local switching = sets_of.switching(document, sets, definition, at, found)
-  if found:count "error" > 0 then
+  if found:errors() then
     return nil
   end
   add_steps(definition, sets, switching, retries, places_of(document, at), found)
-  return found:count "error" == 0 and definition or nil
+  return not found:errors() and definition or nil
 end
 
 return M

@@ -199,7 +199,7 @@ end
 ---@return table? definition
 ---@return string? message
 ---@return string? code "invalid"
----@return skillrt.generate.Finding[] findings
+---@return skillrt.Finding[] findings
 function M.definition(raw, options)
   options = options or {}
   local config, message, code, findings = config_of.normalise(raw)
@@ -251,7 +251,7 @@ end
 ---@return skillrt.Skill? skill
 ---@return string? message
 ---@return string? code
----@return skillrt.generate.Finding[] findings
+---@return skillrt.Finding[] findings
 function M.skill(raw, options)
   local definition, message, code, findings = M.definition(raw, options)
   if not definition then
@@ -273,7 +273,7 @@ local function beside(path, options)
   local phases, actions = files.stat(folder .. "/phases"), files.stat(folder .. "/phases/actions")
   local out = { folder = phases and folder or nil, source = options.source, config = path }
   if phases and phases.kind == "link" or actions and actions.kind == "link" then
-    out.tree = require("skillrt.document.load.tree").open(folder, require("skillrt.document.load.findings").new())
+    out.tree = require("skillrt.document.load.tree").open(folder, require("skillrt.document.findings").new())
   end
   out.agents, out.agents_required = options.agents, options.agents_required
   if not out.source then
@@ -289,7 +289,7 @@ end
 ---@return skillrt.Skill? skill
 ---@return string? message
 ---@return string? code
----@return skillrt.generate.Finding[]? findings
+---@return skillrt.Finding[]? findings
 function M.from_path(path, options)
   local text, message, code = files.kept(files.dirname(path), path:match "[^/]+$", MAX_CONFIG)
   if not text then

@@ -335,7 +335,7 @@ end
 ---Reads what documents state of the flow of phases, and tells what of it is not run.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.Flow
 function M.read(tree, phases, found)
   local documents = {}

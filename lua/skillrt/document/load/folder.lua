@@ -2,7 +2,7 @@
 -- found on the way.
 --
 -- Runs nothing: a skill.lua is the door's business. Called by document/load/init.lua.
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local json_lines = require "skillrt.document.load.json_lines"
 local foreign = require "skillrt.document.load.foreign"
 local load_config = require "skillrt.document.load.config"
@@ -28,7 +28,7 @@ local M = {}
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field ask_mode string[]?        its phases run by mode, and none of these is the default
 ---@field config table?            the skill-config it was made of, as given
----@field findings skillrt.load.Findings
+---@field findings skillrt.Findings
 ---@field tree skillrt.load.Tree?  the folder's files
 ---@field skill_md skillrt.load.SkillMd?
 ---@field prose skillrt.load.Prose?  links, graphs, registries and states of its documents
@@ -212,7 +212,7 @@ local function definition_of(self, raw, options)
     agents = options.agents,
     agents_required = false,
   })
-  self.found:take(list, self.place)
+  self.found:take_all(list, self.place)
   if not definition then
     return nil
   end
@@ -283,7 +283,7 @@ local function add_servers(self, definition, path)
     definition.mcp = ".mcp.json"
     local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
     for _, one in ipairs(servers and notes or {}) do
-      self.found:add(one.level, "mcp-unread", { file = ".mcp.json" }, { what = one.text })
+      self.found:add("load.mcp-unread", { file = ".mcp.json" }, one.text, { level = one.level })
     end
   end
 end

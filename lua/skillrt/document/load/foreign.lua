@@ -76,7 +76,7 @@ function M.yaml(value)
   return first_of(value, YAML_KINDS)
 end
 
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@param place { file: string, line: integer? }
 ---@param kind string
 function M.tell(found, place, kind)
@@ -109,7 +109,7 @@ end
 
 ---Tells the documents of a folder that is no skill's, where they are known.
 ---@param tree skillrt.load.Tree
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return boolean told
 function M.folder(tree, found)
   local documents = {}
@@ -130,7 +130,7 @@ end
 
 ---Tells chains beside a SKILL.md: they lead where no step of ours does.
 ---@param tree skillrt.load.Tree
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 function M.chains(tree, found)
   local chains = {}
   for _, path in ipairs(tree:within("chains", "%.json$")) do

@@ -105,7 +105,7 @@ end
 ---Reads the front matter of a text; what is wrong with it is a finding.
 ---@param text string  with "\n" at the end of each line
 ---@param file string  for findings
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.FrontMatter? front  nil where there is none or it cannot be read
 function M.read(text, file, found)
   local block, body, body_line = split(text)

@@ -6,7 +6,7 @@
 local choice = require "skillrt.agent.choice"
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local skill = require "skillrt.skill"
@@ -44,7 +44,7 @@ local function use_config(document, raw, agents, own)
   local load_config = require "skillrt.document.load.config"
   local options = { agents = agents, agents_required = false, source = document.path, folder = own.folder }
   local definition, _, _, list = load_config.definition(raw, options)
-  document.findings:take(list, document.place)
+  document.findings:take_all(list, document.place)
   document.definition, document.config = definition, raw
 end
 
@@ -237,7 +237,7 @@ end
 ---@return skillrt.Skill? skill
 ---@return string? message
 ---@return string? code
----@return skillrt.load.Finding[]? findings
+---@return skillrt.Finding[]? findings
 function M.load(path, options, may)
   options = options or {}
   local script, message, code = script_in(path)

@@ -197,8 +197,8 @@ local function tell_differing(self, states)
       end
     end
     if differs then
-      self.found:add("warning", "machine.differs", state.x,
-        { what = ('after "%s" comes, by the %s'):format(state.name, table.concat(said, "; by the ")) })
+      self.found:warn("machine.differs", state.x,
+        ('after "%s" comes, by the %s'):format(state.name, table.concat(said, "; by the ")))
     end
   end
 end
@@ -210,11 +210,11 @@ local function tell_cases(self, states)
     local default = route.default and route.default.to[1]
     if not route.cases[state.name] and not (FAILURE[state.name] and state.terminal) then
       if default and not state.terminal then
-        self.found:add("warning", "machine.falls-through", state.x,
-          { what = ('state "%s" has no case in the route and falls to "%s"'):format(state.name, default.action) })
+        self.found:warn("machine.falls-through", state.x,
+          ('state "%s" has no case in the route and falls to "%s"'):format(state.name, default.action))
       elseif not default then
         local what = ('state "%s" has no case in the route%s'):format(state.name, route.default and ": it throws" or "")
-        self.found:add("error", "machine.no-route", state.x, { what = what })
+        self.found:error("machine.no-route", state.x, what)
       end
     end
   end
@@ -226,7 +226,7 @@ local function tell_problems(self, machine)
     local level = TOLD[one.code]
     local guessed = not self.listed and (one.code == "unreachable" or one.code == "ambiguous" or one.code == "loop")
     if level and not guessed and one.code ~= "no-route" then -- told by tell_cases, with what the route does there
-      self.found:add(level, "machine." .. one.code, at, { what = one.message })
+      self.found:add("machine." .. one.code, at, one.message, { level = level })
     end
     self.broken = self.broken or one.level == "error"
   end
@@ -254,7 +254,7 @@ end
 ---The machine that the documents of a folder describe; nil where they describe none.
 ---@param tree skillrt.load.Tree
 ---@param prose skillrt.load.Prose
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.Machine?
 function M.read(tree, prose, found)
   local self = { prose = prose, found = found, parts = parts_of.read(tree, prose), broken = false }
@@ -285,7 +285,7 @@ end
 
 ---The actions of a machine as a config holds them, and the places of their rows. When they run says the table.
 ---@param self skillrt.load.Machine
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return table[] actions
 ---@return table[] rows
 function M.actions(self, found)

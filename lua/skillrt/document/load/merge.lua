@@ -167,7 +167,7 @@ end
 ---One action as a config holds it.
 ---@param action skillrt.load.ProseAction
 ---@param prose skillrt.load.Prose
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@param configured boolean?  a config names it: one that lists no preconditions has none
 ---@return table
 function M.action(action, prose, found, configured)
@@ -200,7 +200,7 @@ end
 
 ---The state a run begins with: the document's, else what its types begin with.
 ---@param prose skillrt.load.Prose
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return table? initial  without what the runtime writes
 ---@return table fields    for state_schema
 function M.state(prose, found)
@@ -234,7 +234,7 @@ end
 
 ---The termination conditions that can be tested.
 ---@param prose skillrt.load.Prose
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return string[]? conditions  nil: no document lists any
 function M.terminate(prose, found)
   local out, seen = json.array {}, {}

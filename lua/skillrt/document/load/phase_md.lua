@@ -150,7 +150,7 @@ end
 
 ---The phases of a folder, in order.
 ---@param tree skillrt.load.Tree
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@param has_actions boolean  unnumbered documents are then no phases
 ---@return skillrt.load.PhaseFile[]
 function M.files(tree, found, has_actions)
@@ -272,7 +272,7 @@ end
 ---@param one skillrt.load.PhaseFile
 ---@param blocks skillrt.load.Markdown
 ---@param made table<string, any>  files of the phases before, and what was said in them; gets this one's
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
   local title = one.name or markdown.title(blocks)

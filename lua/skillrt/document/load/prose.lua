@@ -280,7 +280,7 @@ end
 
 ---Reads what the documents of a folder say.
 ---@param tree skillrt.load.Tree
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.Prose
 function M.read(tree, found)
   local prose = new()

@@ -224,7 +224,7 @@ end
 ---Tells every link, path and command of the documents that leads nowhere.
 ---@param tree skillrt.load.Tree
 ---@param documents string[]  paths that have been read
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@param told table<string, boolean>?  paths that are told of already
 function M.check(tree, documents, found, told)
   local seen = {}

@@ -3,7 +3,7 @@
 --
 -- Called by folder.lua; `summary` by whoever only lists skills.
 local files = require "skillrt.base.files"
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local front_matter = require "skillrt.document.load.front_matter"
 local keys = require "skillrt.document.load.keys"
 local markdown = require "skillrt.document.load.markdown"
@@ -134,7 +134,7 @@ end
 ---@param text string
 ---@param file string     for findings
 ---@param folder string?  the folder's name, where it is known
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.SkillMd
 function M.read(text, file, folder, found)
   local good, bad = utf8.len(text)
@@ -171,7 +171,7 @@ local MAX_SUMMARY = 1 << 20
 ---@return { name: string?, description: string? }? summary
 ---@return string? message
 ---@return string? code
----@return skillrt.load.Findings? findings
+---@return skillrt.Findings? findings
 function M.summary(dir)
   local path = dir .. "/SKILL.md"
   local text, message, code = files.kept(dir, "SKILL.md", MAX_SUMMARY)

@@ -120,7 +120,7 @@ end
 ---The tool sets of an agent.yml.
 ---@param document table
 ---@param at fun(key: string): { file: string, line: integer? }
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.ToolSet[]
 function M.read(document, at, found)
   local sets, seen = {}, {}
@@ -165,7 +165,7 @@ function M.from_path(path)
   if type(document) ~= "table" then
     error("skillrt.tool_sets: " .. message, 0)
   end
-  local found = require("skillrt.document.load.findings").new()
+  local found = require("skillrt.document.findings").new()
   local sets = M.read(document, function(key)
     return { file = path, line = require("skillrt.document.load.json_lines").nearest(lines, key) }
   end, found)
@@ -238,7 +238,7 @@ end
 ---@param sets skillrt.ToolSet[]
 ---@param definition table
 ---@param at fun(key: string): { file: string, line: integer? }
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return { by: string?, order: string[]?, verify: string?, repair: string? } given
 function M.switching(document, sets, definition, at, found)
   bind(document, sets, definition, at, found)
@@ -298,7 +298,7 @@ end
 ---secret in the file.
 ---@param document table
 ---@param at fun(key: string): { file: string, line: integer? }
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 function M.tell_keys(document, at, found)
   tell_unknown(document, KNOWN, "", at, found)
   local others = { name = document.name, description = document.description, workflow = document.workflow,

@@ -20,7 +20,7 @@ local SKIPPED = { [".git"] = true, ["node_modules"] = true }
 ---@field kinds table<string, string>  "file" or "directory" by path
 ---@field paths string[]  of all files, sorted
 ---@field real table<string, string>  of a file below a linked folder: its path through no link
----@field found skillrt.load.Findings
+---@field found skillrt.Findings
 local Tree = {}
 Tree.__index = Tree
 
@@ -117,7 +117,7 @@ local function follow_links(self)
 end
 
 ---@param dir string
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return skillrt.load.Tree
 function M.open(dir, found)
   local self = setmetatable({ dir = dir, kinds = {}, paths = {}, links = {}, real = {}, found = found, texts = {},

@@ -122,7 +122,7 @@ end
 ---What a workflow.json says, as keys of a skill-config.
 ---@param document any  decoded
 ---@param at fun(key: string): { file: string, line: integer? }
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@return table? raw  skill_name, version, execution_mode, context_strategy, sequential_config, x_skillrt
 ---@return (fun(key: string): { file: string, line: integer? })? place  where a key of raw stands
 function M.config(document, at, found)

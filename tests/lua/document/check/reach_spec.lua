@@ -1,7 +1,7 @@
 -- check_reach_spec.lua: the search through the state space: what it proves, the shortest sequence
 -- it shows, its bound; and that it agrees with runs taken step by step on real states.
 local check = require "skillrt.document.check"
-local found_of = require "skillrt.document.check.found"
+local found_of = require "skillrt.document.findings"
 local json = require "skillrt.base.json"
 local model_of = require "skillrt.document.check.model"
 local plain_search = require "tests.support.plain_search"

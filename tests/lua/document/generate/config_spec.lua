@@ -50,7 +50,7 @@ local function warned(raw)
   local out = {}
   for i, finding in ipairs(found) do
     assert.equal("warning", finding.level)
-    out[i] = finding.code .. " " .. finding.message
+    out[i] = finding.code .. " " .. finding.what
   end
   return table.concat(out, "\n")
 end

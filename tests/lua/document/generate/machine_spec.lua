@@ -34,7 +34,7 @@ local function refused(change)
   local machine = door()
   change(machine)
   local normal, message, _, findings = config_of.normalise(config(machine))
-  return not normal and message or findings[#findings] and findings[#findings].message or "nothing"
+  return not normal and message or findings[#findings] and findings[#findings].what or "nothing"
 end
 
 describe("a transition table", function()

@@ -1,6 +1,6 @@
 -- load_agent_yml_spec.lua: agent.yml: tool sets as steps, workflow settings as limits; and a
 -- config or workflow that lies alone.
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local load = require "skillrt.document.load"
 local sets_of = require "skillrt.skill.tool_sets"
 local skill_folder = require "tests.support.skill_folder"

@@ -60,7 +60,7 @@ local function outcome(config, agents)
     texts[file.path] = file.path ~= "skill-config.json" and file.text or nil
   end
   for _, one in ipairs(found or {}) do
-    told[#told + 1] = one.message
+    told[#told + 1] = one.what
   end
   return json.encode({ run = definition and plain(definition), texts = texts, told = told, message = message },
     { sorted = true })
@@ -203,7 +203,7 @@ describe("a value of a skill-config", function()
         local _, _, _, found = config_of.normalise(config)
         assert.equal(1, #found, at)
         assert.same({ "error", "config.type", at }, { found[1].level, found[1].code, found[1].key })
-        assert.matches("must be ", found[1].message)
+        assert.matches("must be ", found[1].what)
       end
     end
     assert.same({}, { table.unpack((select(4, config_of.normalise(base())))) })

@@ -1,6 +1,6 @@
 -- load_schema_spec.lua: docs/schema/*.json say what the loader says, for the editors of people.
 local config_of = require "skillrt.document.generate.config"
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local json = require "skillrt.base.json"
 local json_schema = require "tests.support.json_schema"
 local workflow = require "skillrt.document.load.workflow"
@@ -182,7 +182,7 @@ describe("the schema of workflow.json", function()
       workflow.config(document, function(key)
         return { file = "workflow.json", line = #key }
       end, found)
-      assert.equal(1, found:count "error", name)
+      assert.equal(1, found:counts().error, name)
     end
   end)
 end)

@@ -1,7 +1,7 @@
 -- schemas_spec.lua: docs/schema has a schema for each kind of document, listed in catalog.json; examples fit, planted
 -- faults do not, by our own validator and, where it is installed, by python3-jsonschema.
 local files = require "skillrt.base.files"
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local front_matter = require "skillrt.document.load.front_matter"
 local json = require "skillrt.base.json"
 local json_schema = require "tests.support.json_schema"

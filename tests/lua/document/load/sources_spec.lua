@@ -215,7 +215,7 @@ describe("data in a folder", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["skill-config.json"] = '{\n "a": ,\n}' }
     local document = load.read(folder.dir)
     assert.same({ "skill-config.json:2" }, places(document.findings, "load.json"))
-    assert.same({ 1, nil }, { document.findings:count "error", document.definition })
+    assert.same({ 1, nil }, { document.findings:counts().error, document.definition })
     folder:write("skill-config.json", '{"skill_name": "demo-skill",\n"description": "d", "execution_mode": "autonomous",\n'
       .. '"autonomous_config": {"actions": [\n{"id": "../x"}]}}')
     local skill, message, code, found = load.load(folder.dir)

@@ -1,5 +1,5 @@
 -- load_yaml_spec.lua: YAML in its safe form, and front matter by the Agent Skills specification.
-local findings = require "skillrt.document.load.findings"
+local findings = require "skillrt.document.findings"
 local front_matter = require "skillrt.document.load.front_matter"
 local json = require "skillrt.base.json"
 local skill_md = require "skillrt.document.load.skill_md"

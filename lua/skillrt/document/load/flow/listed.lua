@@ -77,7 +77,7 @@ end
 ---Tells lists in another order than the names, and phases that no list holds.
 ---@param documents { [1]: string, blocks: skillrt.load.Markdown }[]  those that tell of all phases
 ---@param mentions skillrt.load.Mentions
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 ---@param ordered boolean  a table says the order: it decides
 function M.tell(documents, mentions, found, ordered)
   local named, listing, phases = {}, nil, mentions.phases

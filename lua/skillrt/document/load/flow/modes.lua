@@ -121,7 +121,7 @@ end
 
 ---Tells modes of which none is the default: a run has to be given one.
 ---@param modes skillrt.load.Modes
----@param found skillrt.load.Findings
+---@param found skillrt.Findings
 function M.tell(modes, found)
   if #modes.order == 0 or modes.default then
     return
