@@ -9,6 +9,8 @@
 #include <zlib.h>
 
 #include "base/sha256.h"
+#include "engine/loop.h"
+#include "lua/bind_loop.h"
 #include "lua/bind_store.h"
 #include "lua/core.h"
 #include "lua/embedded.h"
@@ -121,18 +123,34 @@ static int core_uuid(lua_State *L) {
   return 1;
 }
 
-/* end_leftover { pid =, start = } -> whether any of it was left | nil, message, code. Ends the
- * group of a program that a dead process started; waits for it, up to 3 s. */
-static int core_end_leftover(lua_State *L) {
+static void pause_in_loop(void *data, int ms) {
+  loop_wait(data, NULL, 0, ms);
+}
+
+/* end_leftovers { { pid =, start = } ... } -> { whether any of it was left ... } | nil, message,
+ * code. Ends the groups of programs that a dead process started; waits for them, up to 3 s, in
+ * which other runs go on. */
+static int core_end_leftovers(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_getfield(L, 1, "pid");
-  lua_getfield(L, 1, "start");
+  lua_settop(L, 1);
+  size_t count = lua_rawlen(L, 1);
   struct error error = {0};
-  bool found;
-  if (!leftover_end(bind_sys(L), luaL_checkinteger(L, -2), luaL_checkstring(L, -1), &found, &error))
-    return bind_fail(L, &error);
-  lua_pushboolean(L, found);
-  return 1;
+  struct loop *loop = bind_loop(L, &error);
+  if (!loop) return bind_fail(L, &error);
+  struct leftover *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    lua_getfield(L, -1, "pid");
+    lua_getfield(L, -2, "start");
+    if (!leftover_find(bind_sys(L), luaL_checkinteger(L, -2), luaL_checkstring(L, -1), &list[i],
+                       &error))
+      return bind_fail(L, &error);
+    lua_pop(L, 3);
+    lua_pushboolean(L, list[i].living > 0);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return leftover_end(list, count, pause_in_loop, loop, &error) ? 1 : bind_fail(L, &error);
 }
 
 static const struct embedded_file *find_embedded(const char *name) {
@@ -283,7 +301,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"uuid", core_uuid},
                                        {"asset", core_asset},
                                        {"assets", core_assets},
-                                       {"end_leftover", core_end_leftover},
+                                       {"end_leftovers", core_end_leftovers},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_pushliteral(L, SKILLRT_VERSION);

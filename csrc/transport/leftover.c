@@ -52,17 +52,8 @@ void leftover_start(const struct sys *sys, int64_t pid, char to[LEFTOVER_START])
   snprintf(to, LEFTOVER_START, "%" PRIu64 ".%d.%.13s", entry.started, entry.session, boot);
 }
 
-struct search {
-  const struct sys *sys;
-  int64_t group;
-  uint64_t started;
-  int session;
-  size_t living;
-  bool strangers; /* the number is another group's by now */
-};
-
 static bool look_at(void *data, const char *name, enum sys_kind kind) {
-  struct search *s = data;
+  struct leftover *s = data;
   struct entry entry;
   char *end;
   long long pid = strtoll(name, &end, 10);
@@ -77,36 +68,52 @@ static bool look_at(void *data, const char *name, enum sys_kind kind) {
   return true;
 }
 
-static bool is_left(struct search *s) {
+static bool is_left(struct leftover *s) {
   s->living = 0;
   s->strangers = false;
   s->sys->list(s->sys, "/proc", look_at, s);
-  return s->living > 0 && !s->strangers;
+  if (s->strangers) s->living = 0;
+  return s->living > 0;
 }
 
-/* Whether it is gone within this time. */
-static bool end_by(struct search *s, int signal, int patience_ms) {
-  s->sys->kill_group(s->sys, (pid_t)s->group, signal);
-  for (int waited = 0; waited < patience_ms; waited += LOOK_MS) {
-    if (!is_left(s)) return true;
-    s->sys->pause(s->sys, LOOK_MS);
-  }
-  return !is_left(s);
-}
-
-bool leftover_end(const struct sys *sys, int64_t pid, const char *start, bool *found,
-                  struct error *e) {
-  struct search s = {.sys = sys, .group = pid};
+bool leftover_find(const struct sys *sys, int64_t pid, const char *start, struct leftover *to,
+                   struct error *e) {
   char then[37] = "", now[37];
-  *found = false;
+  *to = (struct leftover){.sys = sys, .group = pid};
   if (pid <= 1 || pid > INT32_MAX ||
-      sscanf(start, "%" SCNu64 ".%d.%36s", &s.started, &s.session, then) != 3)
+      sscanf(start, "%" SCNu64 ".%d.%36s", &to->started, &to->session, then) != 3)
     return error_set(e, ERROR_INVALID, "program %" PRId64 ": no start of a program: %.60s", pid,
                      start);
   read_boot(sys, now);
-  if (strncmp(then, now, strlen(then)) != 0 || !is_left(&s)) return true;
-  *found = true;
-  if (end_by(&s, SIGTERM, TERM_MS) || end_by(&s, SIGKILL, KILL_MS)) return true;
+  if (strncmp(then, now, strlen(then)) == 0) is_left(to);
+  return true;
+}
+
+/* The first that is left of them; each is sent the signal, unless that is 0. */
+static const struct leftover *first_left(struct leftover *list, size_t count, int signal) {
+  const struct leftover *first = NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (list[i].living == 0 || !is_left(&list[i])) continue;
+    if (signal) list[i].sys->kill_group(list[i].sys, (pid_t)list[i].group, signal);
+    if (!first) first = &list[i];
+  }
+  return first;
+}
+
+bool leftover_end(struct leftover *list, size_t count, void (*pause)(void *data, int ms),
+                  void *data, struct error *e) {
+  static const int signals[] = {SIGTERM, SIGKILL}, patience_ms[] = {TERM_MS, KILL_MS};
+  const struct leftover *left = NULL;
+  for (int step = 0; step < 2; step++) {
+    left = first_left(list, count, signals[step]);
+    int64_t until_ns =
+        left ? left->sys->mono_ns(left->sys) + patience_ms[step] * INT64_C(1000000) : 0;
+    while (left && left->sys->mono_ns(left->sys) < until_ns) {
+      pause(data, LOOK_MS);
+      left = first_left(list, count, 0);
+    }
+    if (!left) return true;
+  }
   return error_set(e, ERROR_BUSY, "program %" PRId64 ": still runs after SIGKILL; end it first",
-                   pid);
+                   left->group);
 }

@@ -10,10 +10,24 @@
 
 enum { LEFTOVER_START = 64 };
 
+struct leftover {
+  const struct sys *sys;
+  int64_t group;
+  uint64_t started;
+  int session;
+  size_t living;
+  bool strangers; /* the number is another group's by now */
+};
+
 /* The start of a program that runs, or was not reaped yet; "" where the system does not tell. */
 void leftover_start(const struct sys *, int64_t pid, char to[LEFTOVER_START]);
-/* Ends the group of the program that had this pid and start: SIGTERM, 2 s, SIGKILL; waits until it
- * is gone. `found` says whether any of it was left. False: it cannot be ended. */
-bool leftover_end(const struct sys *, int64_t pid, const char *start, bool *found, struct error *);
+/* Looks for the group of the program that had this pid and start: `living` says whether any of it
+ * is left. False: this is no start. */
+bool leftover_find(const struct sys *, int64_t pid, const char *start, struct leftover *,
+                   struct error *);
+/* Ends them all at once: SIGTERM, 2 s, SIGKILL; calls `pause`, which waits, until they are gone.
+ * False: one cannot be ended. */
+bool leftover_end(struct leftover *, size_t count, void (*pause)(void *data, int ms), void *data,
+                  struct error *);
 
 #endif

@@ -296,15 +296,25 @@ static bool process_ending(const struct transport *base) {
   return ((const struct process *)base)->ending > 0;
 }
 
-/* Waits a moment for a killed program, so that closing leaves no zombie behind. */
-static void child_bury(struct child *child) {
+/* Waits a moment for a killed program, so that closing leaves no zombie behind: no longer for all
+ * of them than `*ms`. */
+static void child_bury(struct child *child, int *ms) {
   const struct sys *sys = child->owner->sys;
-  sys->kill_group(sys, child->pid, SIGKILL);
-  for (int i = 0; i < CLOSE_GRACE_MS; i++) {
-    if (sys->reap(sys, child->pid, &child->wait_status) != -EAGAIN) break;
+  while (sys->reap(sys, child->pid, &child->wait_status) == -EAGAIN && (*ms)-- > 0)
     sys->pause(sys, 1);
-  }
   child_discard(child);
+}
+
+/* All are killed before one of them is waited for; a done call may do anything. */
+static void kill_all(struct process *owner) {
+  for (struct child *child = owner->children; child;) {
+    bool waits = child->exchange != NULL;
+    if (waits)
+      process_cancel(&owner->base, child->exchange, true);
+    else
+      owner->sys->kill_group(owner->sys, child->pid, SIGKILL);
+    child = waits ? owner->children : child->next;
+  }
 }
 
 static void process_close(struct transport *base) {
@@ -312,13 +322,10 @@ static void process_close(struct transport *base) {
   if (owner->closed) return;
   owner->closed = true;
   owner->living++; /* a done call must not see it freed */
-  while (owner->children) {
-    struct child *child = owner->children;
-    if (child->exchange)
-      process_cancel(base, child->exchange, true);
-    else
-      child_bury(child);
-  }
+  int ms = CLOSE_GRACE_MS;
+  kill_all(owner);
+  while (owner->children)
+    child_bury(owner->children, &ms);
   if (--owner->living == 0) sys_free(owner->sys, owner, sizeof *owner);
 }
 

@@ -153,6 +153,20 @@ static void leave(struct bench *b, const char *script) {
   CHECK(noted.pid > 1 && noted.start[0]);
 }
 
+static void pause_in_sys(void *data, int ms) {
+  const struct sys *sys = data;
+  sys->pause(sys, ms);
+}
+
+/* Ends what is left of a program; false: that is no start, or it cannot be ended. */
+static bool end_left(const struct sys *sys, int64_t pid, const char *start, bool *found,
+                     struct error *e) {
+  struct leftover left;
+  if (!leftover_find(sys, pid, start, &left, e)) return false;
+  *found = left.living > 0;
+  return leftover_end(&left, 1, pause_in_sys, (void *)(uintptr_t)sys, e);
+}
+
 static void test_leftovers(void) {
   bool found = false;
   struct error e = {0};
@@ -161,10 +175,10 @@ static void test_leftovers(void) {
     BENCH(b);
     leave(&b, "trap 'exit 0' TERM; sleep 30 & sleep 0.1; echo $!; wait");
     int64_t begin = now_ms();
-    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(end_left(sys, noted.pid, noted.start, &found, &e) && found);
     CHECK(now_ms() - begin < 1900);
     CHECK(gone((pid_t)noted.pid) && gone((pid_t)atoi(b.got.progress)));
-    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && !found);
+    CHECK(end_left(sys, noted.pid, noted.start, &found, &e) && !found);
     capture_wait(&b.got, &b.loop);
     bench_close(&b);
   }
@@ -172,18 +186,35 @@ static void test_leftovers(void) {
     BENCH(b);
     leave(&b, "trap '' TERM; echo; while :; do sleep 0.1; done");
     int64_t begin = now_ms();
-    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(end_left(sys, noted.pid, noted.start, &found, &e) && found);
     CHECK(now_ms() - begin >= 1990);
     CHECK(gone((pid_t)noted.pid));
     capture_wait(&b.got, &b.loop);
     bench_close(&b);
+  }
+  TEST("several that bear SIGTERM have these 2 s together") {
+    struct bench benches[3] = {0};
+    struct leftover left[3];
+    for (int i = 0; i < 3; i++) {
+      bench_open(&benches[i]);
+      leave(&benches[i], "trap '' TERM; echo; while :; do sleep 0.1; done");
+      CHECK(leftover_find(sys, noted.pid, noted.start, &left[i], &e) && left[i].living > 0);
+    }
+    int64_t begin = now_ms();
+    CHECK(leftover_end(left, 3, pause_in_sys, (void *)(uintptr_t)sys, &e));
+    CHECK(now_ms() - begin >= 1990 && now_ms() - begin < 3900);
+    for (int i = 0; i < 3; i++) {
+      CHECK(gone((pid_t)left[i].group));
+      capture_wait(&benches[i].got, &benches[i].loop);
+      bench_close(&benches[i]);
+    }
   }
   TEST("what it left is found when the program itself has gone") {
     BENCH(b);
     leave(&b, "(sleep 0.3; echo; exec sleep 30) & sleep 0.1; echo $!; kill -9 $$");
     pid_t child = (pid_t)atoi(b.got.progress);
     CHECK(gone((pid_t)noted.pid) && !kill(child, 0));
-    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(end_left(sys, noted.pid, noted.start, &found, &e) && found);
     CHECK(gone(child));
     capture_wait(&b.got, &b.loop);
     bench_close(&b);
@@ -196,18 +227,18 @@ static void test_leftovers(void) {
     leave(&b, "echo; sleep 30");
     CHECK(sscanf(noted.start, "%llu%n", &ticks, &rest) == 1);
     snprintf(other, sizeof other, "%llu%.40s", ticks - 1, noted.start + rest); /* an earlier one */
-    CHECK(leftover_end(sys, noted.pid, other, &found, &e) && !found);
+    CHECK(end_left(sys, noted.pid, other, &found, &e) && !found);
     snprintf(other, sizeof other, "%.*s.00000000-0000", (int)strcspn(noted.start, "-") - 9,
              noted.start); /* one of another boot */
-    CHECK(leftover_end(sys, noted.pid, other, &found, &e) && !found);
+    CHECK(end_left(sys, noted.pid, other, &found, &e) && !found);
     CHECK(kill((pid_t)noted.pid, 0) == 0);
     b.transport->ops->cancel(b.transport, &b.got.exchange, true);
     bench_close(&b);
   }
   TEST("what is no start of a program is refused") {
-    CHECK(!leftover_end(sys, noted.pid, "yesterday", &found, &e));
-    CHECK(!leftover_end(sys, 1, noted.start, &found, &e));
-    CHECK(!leftover_end(sys, -1, noted.start, &found, &e));
+    CHECK(!end_left(sys, noted.pid, "yesterday", &found, &e));
+    CHECK(!end_left(sys, 1, noted.start, &found, &e));
+    CHECK(!end_left(sys, -1, noted.start, &found, &e));
   }
 }
 

@@ -1,4 +1,4 @@
--- leftover_spec.lua: core.end_leftover: a program that a dead process left is found and ended.
+-- leftover_spec.lua: core.end_leftovers: programs that a dead process left are found and ended.
 local core = require "skillrt.core"
 
 local function text_of(path)
@@ -16,17 +16,19 @@ local function started(command)
   return pid, ("%s.%s.%s"):format(words[20], words[4], boot:sub(1, 13))
 end
 
-describe("core.end_leftover", function()
+describe("core.end_leftovers", function()
   it("ends what a dead process left running, once", function()
     local pid, start = started "sleep 30"
-    assert.is_true(core.end_leftover { pid = pid, start = start })
-    assert.is_false(core.end_leftover { pid = pid, start = start })
+    local other, since = started "sleep 31"
+    assert.same({ true, true }, core.end_leftovers { { pid = pid, start = start }, { pid = other, start = since } })
+    assert.same({ false, false }, core.end_leftovers { { pid = pid, start = start }, { pid = other, start = since } })
+    assert.same({}, core.end_leftovers {})
   end)
   it("refuses what tells of no start", function()
-    local ended, message, code = core.end_leftover { pid = 77, start = "" }
+    local ended, message, code = core.end_leftovers { { pid = 77, start = "" } }
     assert.is_nil(ended)
     assert.equal("program 77: no start of a program: ", message)
     assert.equal("invalid", code)
-    assert.has_error(function() core.end_leftover { pid = "x" } end)
+    assert.has_error(function() core.end_leftovers { { pid = "x" } } end)
   end)
 end)

@@ -75,7 +75,7 @@ describe("a session", function()
       function policy.event(_, source, bytes)
         local number, pid, start = source:match "^started:(%d+)$", bytes:match "^(%d+) (%S+)$"
         policy.events[#policy.events + 1] = number
-        if number == "1" then ended[1] = core.end_leftover { pid = tonumber(pid), start = start } end
+        if number == "1" then ended = core.end_leftovers { { pid = tonumber(pid), start = start } } end
       end
       if not starts then policy.request = (function(request)
         return function(self, number)

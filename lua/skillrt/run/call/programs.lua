@@ -59,19 +59,19 @@ end
 
 ---Ends what is left of programs of a process that died.
 ---@param books skillrt.Books
----@return string[] told  a line for each that was still running
+---@return string[]|nil told  a line for each that was still running
 ---@return string? message  one cannot be ended
 function M.end_left(books)
-  local told = {}
-  for _, program in ipairs(noted(books)) do
-    local found, message = core.end_leftover({ pid = program.pid, start = program.start })
-    if found == nil then
-      return told, message
-    elseif found then
-      told[#told + 1] = ("program %d was left running by a process that died; it was ended"):format(program.pid)
-    end
+  local told, programs = {}, noted(books)
+  if not programs[1] then
+    return told
   end
-  return told
+  local found, message = core.end_leftovers(programs)
+  for i, program in ipairs(found and programs or {}) do
+    told[#told + 1] = found[i]
+      and ("program %d was left running by a process that died; it was ended"):format(program.pid) or nil
+  end
+  return found and told, message
 end
 
 return M
