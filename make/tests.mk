@@ -41,7 +41,7 @@ $(SIM): $(SIM_O) $(INSIDE)
 .PHONY: test-c test-lua lint cover
 test-c: $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS)
-test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only (SET=quick, full or nightly)
+test-lua: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## the Lua tests only (SET=quick, full or nightly)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 # what uses threads: run with MODE=tsan, where a data race fails it
 THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)

@@ -38,6 +38,8 @@ local PASSING <const> = { transient = true, rate_limit = true, timeout = true, i
 
 -- Milliseconds by which two looks at a clock may differ.
 local TICK_MS <const> = 5
+-- ... and by which the end of an exchange is seen late, as other things happen.
+local LATE_MS <const> = 200
 local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 
 ---@class sim.Scope  the run, or a sub-run
@@ -963,7 +965,7 @@ end
 local function in_time(sent, skill, wrong)
   local most = skill.limits.step_timeout
   for _, one in ipairs(most and sent or {}) do
-    if one.ms > most * 1000 + TICK_MS and not one.label:find(":", 1, true) then
+    if one.ms > most * 1000 + LATE_MS and not one.label:find(":", 1, true) then
       wrong(("%s took %d ms, and step_timeout is %d seconds"):format(one.label, one.ms, most))
     end
   end

@@ -267,6 +267,7 @@ static bool sim_send(struct transport *t, struct exchange *exchange, const struc
                                             : (int64_t)world_draw(world_one_in(8) ? 3000 : 30) * MS;
   if (event.fate == FATE_SILENT && task->idle_ms && task->idle_ms < silence)
     delay = task->idle_ms * MS;
+  if (delay > silence * MS) delay = silence * MS - 1000; /* what answers at all answers in time */
   later(r, delay + 1000, event);
   return true;
 }

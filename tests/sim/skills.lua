@@ -167,9 +167,10 @@ function MAKERS.approve(below)
 end
 
 function MAKERS.wait(below, _, _, d)
+  local is_shared = below(3) == 0 -- others wait for the same event
   local timeout = d.rough and below(3) == 0 and 1 + below(7200) or nil
   return function(ctx, name)
-    local value, message, class = ctx.wait { event = "e" .. name, timeout = timeout }
+    local value, message, class = ctx.wait { event = is_shared and "shared" or "e" .. name, timeout = timeout }
     return heard(value and "came " .. tostring(value), message, class)
   end
 end
