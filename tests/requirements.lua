@@ -8,6 +8,8 @@
 
 local M = {}
 
+local MOST <const> = 2 -- rows of one test: one that proves more says little about each
+
 ---@class requirements.test
 ---@field path string where it stands
 ---@field name string its sentence, rows included
@@ -93,6 +95,10 @@ function M.collect(texts)
   for _, path in ipairs(paths) do
     for _, name in ipairs(M.sentences(texts[path])) do
       local rows, ranges = M.rows(name)
+      if #rows > MOST then
+        local text = "%s: one test names %d rows (%s): name two at most, or split it"
+        faults[#faults + 1] = text:format(path, #rows, name)
+      end
       for _, row in ipairs(rows) do
         by_row[row] = by_row[row] or {}
         table.insert(by_row[row], { path = path, name = name })

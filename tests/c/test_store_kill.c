@@ -140,7 +140,7 @@ int main(void) {
   struct scratch s;
   struct tally all = {0};
   scratch_make(&s);
-  TEST("killed before any call to the disk, a run loses and repeats nothing (R87, F40, F41)") {
+  TEST("killed before any call to the disk, a run loses and repeats nothing (R87, F40)") {
     everywhere(&s, FAULTY_DISK, false, -1, 0, DURABILITY_POWER, &all);
     everywhere(&s, FAULTY_DISK, false, -1, 0, DURABILITY_PROCESS, &all);
     CHECK(all.lost == 0 && all.duplicated == 0 && all.refused == 0);

@@ -35,6 +35,11 @@ describe("the page of requirements", function()
     assert.same({ "tests/a_spec.lua: names R36-R52: name each row that the test proves" }, faults)
   end)
 
+  it("refuses a test that names more than two rows", function()
+    local _, faults = requirements.collect { ["tests/a_spec.lua"] = test_text("i" .. "t", "does it (R1, " .. "R2, R3)") }
+    assert.same({ "tests/a_spec.lua: one test names 3 rows (does it (R1, R2, R3)): name two at most, or split it" }, faults)
+  end)
+
   local LIST = "# head\nissue 12\tmachines\nissue 9\twaiting\nR1\tfirst | thing\nR2\tsecond\t12\nR3\tthird\t12\nF1\tfault\t9\n"
   local function proven(...)
     local by_row = {}

@@ -83,7 +83,7 @@ describe("skillrt check", function()
     assert.equal(2, kit.run(folder, { "check", "broken.lua", "--max-states", "none" }).code)
   end)
 
-  it("passes what skillrt generates, in the folder and as a config (R76, R77, R78, R79)", function()
+  it("passes what skillrt generates, in the folder and as a config (R78, R79)", function()
     local folder <close> = kit.folder()
     generated(folder)
     for _, path in ipairs { "case", "case/skill-config.json", "skill-config.json" } do

@@ -58,7 +58,7 @@ describe("skillrt tokens", function()
     R.clean()
   end)
 
-  it("prints what docs/tokens.md shows for seven sets (R97, R112, F56)", function()
+  it("prints what docs/tokens.md shows for seven sets (R97, R112)", function()
     local wanted
     for _, block in ipairs(pages.blocks(pages.read "docs/tokens.md")) do
       wanted = block.info == "text" and block.text or wanted

@@ -34,7 +34,7 @@ end
 describe("the contexts of a skill", function()
   after_each(R.clean)
 
-  it("are loaded once, in the order of their dependencies, the optional ones last (R157, R161, R162, R163, R164, R165)", function()
+  it("are loaded once, in the order of their dependencies, the optional ones last (R164, R165)", function()
     local folder, dir = R.folder(), R.folder() .. "/run"
     R.write(folder .. "/style.md", "---\nversion: 2.3\n---\nshort")
     R.write(folder .. "/api.json", '{"version":"1.4","paths":["/a"]}')
@@ -69,7 +69,7 @@ describe("the contexts of a skill", function()
     assert.matches("skillrt", result.state.seen.README)
   end)
 
-  it("that are needed and not there, or of another version, fail the run in preparing (R162, R163, R183)", function()
+  it("that are needed and not there, or of another version, fail the run in preparing (R162, R163)", function()
     local folder = R.folder()
     R.write(folder .. "/old.json", '{"version":"1.4"}')
     R.write(folder .. "/plain.md", "of no version")
@@ -223,7 +223,7 @@ end)
 describe("a skill that another one runs", function()
   after_each(R.clean)
 
-  it("is told its sub-task, references and constraints; result, changes and suggestions come back (R166, R167, R168)", function()
+  it("is told its sub-task, references and constraints; result, changes and suggestions come back (R167, R168)", function()
     local folder = R.folder()
     local agent = skillrt.agent.command { "sh", "-c", ([[printf '%%s' "$1" > %s/prompt
       echo '{"status":"completed","stateUpdates":{"found":3,"suggestions":["look again"]},"summary":"did it"}']]):format(folder),
@@ -241,7 +241,7 @@ describe("a skill that another one runs", function()
     assert.same({ "completed", 3, { "look again" } }, { result.state.status_of, result.state.found, result.state.suggestions })
   end)
 
-  it("has contexts of its own, and those of its caller that it is referred to, over every kill (R161, R166, R167)", function()
+  it("has contexts of its own, and those of its caller that it is referred to, over every kill (R166, R167)", function()
     local folder, home, dir = R.folder(), R.folder(), R.folder() .. "/run"
     local file = contexts.session_file
     finally(function() contexts.session_file = file end)

@@ -88,7 +88,7 @@ describe("the example", function()
       assert.equal("edge_limit", state._skillrt.reason)
     end)
 
-  it("review_machine reviews deeply what is of high risk, and reports in any case (R154, R155, R203, F64)", function()
+  it("review_machine reviews deeply what is of high risk, and reports in any case (R154, R203)", function()
     local folder <close> = pages.folder()
     local function way(name)
       local state, list = json.decode(pages.read(("%s/%s/state.json"):format(folder.path, name))), {}
@@ -117,7 +117,7 @@ describe("the example", function()
     end
   end)
 
-  it("http_agent comes back to a busy agent and reads its talk (R63, R64, F25)", function()
+  it("http_agent comes back to a busy agent and reads its talk (R63, R64)", function()
     local folder <close> = pages.folder()
     local start = "%s/examples/http_agent/agent > '%s/url' 2>/dev/null & echo $!"
     local pid = assert(pages.run(start:format(build, folder.path)):match "%d+")

@@ -33,7 +33,8 @@ end
 describe("a step by the protocol", function()
   after_each(R.clean)
 
-  it("is prepared, executed, validated and cleaned up, in this order (R156, R157, R158, R159, R160, R169, R170, R171)", function()
+  -- A step with all its functions, and one behind it: what was called, in its order.
+  local function whole()
     local seen = {}
     local function sees(word, value)
       return function()
@@ -44,9 +45,22 @@ describe("a step by the protocol", function()
     local result, dir = run({ prepare = sees "prepare", run = sees("run", { v = 1 }),
       validate = sees("validate", true), cleanup = sees "cleanup" }, { actions = { { id = "b", when = "v === 1",
         run = function(state) return { got = state.v } end } } })
+    return result, dir, seen
+  end
+
+  it("is prepared, executed, validated and cleaned up, in this order (R156, R158)", function()
+    local _, _, seen = whole()
     assert.same({ "prepare", "run", "validate", "cleanup" }, seen)
+  end)
+
+  it("says in the journal which of its states it is in (R169, R170)", function()
+    local _, dir = whole()
     assert.equal("preparing executing validating completed completed", stages(dir))
-    assert.same({ "completed", 1, 1 }, { result.status, result.state.v, result.state.got }) -- handed on to the next
+  end)
+
+  it("hands on what it made to the next (R160)", function()
+    local result = whole()
+    assert.same({ "completed", 1, 1 }, { result.status, result.state.v, result.state.got })
   end)
 
   it("says its stage in status, while the run's status stays as it is (F38, F68)", function()
@@ -60,7 +74,7 @@ describe("a step by the protocol", function()
     assert.matches("a, preparing, since", table.concat(status.lines(told, books), "\n"))
   end)
 
-  it("that is not prepared fails in preparing, and is cleaned up (R157, R183, F66)", function()
+  it("that is not prepared fails in preparing, and is cleaned up (R157, R183)", function()
     local cleaned
     local result, dir = run {
       prepare = function() return nil, "the board is not there", "permanent" end,
@@ -114,7 +128,7 @@ end)
 describe("a returned failure and a raised one", function()
   after_each(R.clean)
 
-  it("follow one rule: a class that may pass is tried three times more, one for good is not (R15, R85, R181)", function()
+  it("follow one rule: a class that may pass is tried three times more, one for good is not (R15, R181)", function()
     local raising = { function(message, class) return nil, message, class end,
       function(message, class) return nil, { message = message, class = class } end,
       function(message, class) error { message = message, class = class } end }

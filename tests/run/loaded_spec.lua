@@ -84,7 +84,7 @@ describe("skillrt run PATH", function()
     assert.is_nil(run.out:find("01-read", 1, true))
   end)
 
-  it("runs the repair loop of an agent.yml until it verifies (R107, R109, R110)", function()
+  it("runs the repair loop of an agent.yml until it verifies (R107, R109)", function()
     local folder <close> = kit.folder()
     folder.file("agent.yml", "workflow:\n  max-retries: 3\nskills:\n  - {name: analysis, tools: [A]}\n  - {name: generation, tools: [B]}\n"
       .. "  - {name: verification, tools: [C]}\n  - {name: repair, tools: [D]}\n")

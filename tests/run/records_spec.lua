@@ -122,7 +122,7 @@ describe("execution-record.md", function()
 end)
 
 describe("error-report.md", function()
-  it("names skill, time and state (R185), type, detail and place (R186), task and steps (R187, F69)", function()
+  it("names skill, time and state, type, detail and place (R186), task and steps (R187)", function()
     local folder <close> = kit.folder()
     assert.equal(1, run(folder, "en", 'return nil, "cannot load *verseApiDigest*\\nat all"').code)
     local text = folder.read "w/error-report.md"

@@ -98,7 +98,7 @@ describe("phases that a document repeats in the stated shape", function()
       .. "  Q -->|yes| C[Phase 3] --> D[Phase 4]\n  Q -->|no| D\n```")
   end)
 
-  it("hand their files on to those behind them, and an agent is told its own (R20, R31, F23)", function()
+  it("hand their files on to those behind them, and an agent is told its own (R20, R31)", function()
     local folder <close> = kit.folder()
     local told = run(folder, "Repeat phases 2-3 until `score >= 8`, at most 5 times.\n\n| Phase | Document | Output |\n"
       .. "|---|---|---|\n| 1 | phases/01-list.md | |\n| 2 | phases/02-try.md | |\n| 3 | phases/03-score.md | `notes.md` |\n"

@@ -133,7 +133,7 @@ describe("what a function is given", function()
     assert.equal("me", result.state.input.who)
   end)
 
-  it("keeps the shared context: get of a missing key is nil, set replaces, files show it (R5, R43, F14)", function()
+  it("keeps the shared context: get of a missing key is nil, set replaces, files show it (R5, F14)", function()
     local dir = R.folder() .. "/run"
     local result = assert(R.run({ actions = {
       { id = "a", priority = 3, run = function(_, ctx)

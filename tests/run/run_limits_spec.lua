@@ -144,7 +144,7 @@ describe("a run that ended at a limit", function()
     assert.same({ { calls = 2 }, { calls = 3 } }, added)
   end)
 
-  it("is gone on with though it failed: max_iterations, max_errors with what the end brought (R59, F29, F30)", function()
+  it("is gone on with though it failed: max_iterations, max_errors with what the end brought (R59, F30)", function()
     local function skill()
       return R.skill { limits = { max_iterations = 3, max_errors = 2, max_retries = 0 }, actions = {
         { id = "a", max_runs = 5, when = "n < 5", run = function(state) return { n = state.n + 1 } end },

@@ -43,28 +43,37 @@ local HAPPY = "initialized collecting_context analyzing planning executing verif
 describe("a machine", function()
   after_each(R.clean)
 
-  it("goes from the first state to the last: the happy path (R117, R118, R119, R120, R121, R122, R123, R124, R151, R152)",
-    function()
-      local result, dir = run(nil, nil, { target = "test" })
-      assert.equal(HAPPY, way(result))
-      assert.same({ "completed", "task_completed", "completed" }, { result.status, result.reason, result.state.state })
-      assert.equal("collect_context analyze_target create_plan execute_action verify_result complete", R.order(dir))
-    end)
+  it("goes from the first state to the last: the happy path (R119, R120)", function()
+    local result = run(nil, nil, { target = "test" })
+    assert.equal(HAPPY, way(result))
+    assert.same({ "completed", "task_completed", "completed" }, { result.status, result.reason, result.state.state })
+  end)
 
-  it("routes as the table says: what is asked in each state, in its order (R135, R136, R137, R138, R139)", function()
+  it("performs an action in each state: the result is verified before it completes (R123)", function()
+    local _, dir = run(nil, nil, { target = "test" })
+    assert.equal("collect_context analyze_target create_plan execute_action verify_result complete", R.order(dir))
+  end)
+
+  it("leads from analyzing to executing where no plan is needed (R137)", function()
     local result, dir = run { collect_context = simple() }
     assert.equal("initialized collecting_context analyzing executing verifying completed", way(result))
     assert.equal("collect_context analyze_target execute_action verify_result complete", R.order(dir))
+  end)
+
+  it("collects until there is something to analyze, and leads from executing to verifying (R122, R138)", function()
     local tries = 0
-    result, dir = run { collect_context = function(_, ctx)
+    local result, dir = run { collect_context = function(_, ctx)
       tries = tries + 1
       ctx.context.set("files", tries > 2 and { "a.c" } or json.array {})
     end }
     assert.equal("collect_context collect_context collect_context analyze_target execute_action verify_result complete",
       R.order(dir))
     assert.equal("completed", result.status)
-    tries = 0
-    result = run { verify_result = function()
+  end)
+
+  it("leads from verifying back to analyzing, and to another plan (R121, R139)", function()
+    local tries = 0
+    local result = run { verify_result = function()
       tries = tries + 1
       return { validation = { passed = tries > 1 } }
     end }
@@ -81,7 +90,7 @@ describe("a machine", function()
     assert.equal("completed", result.status)
   end)
 
-  it("recovers from an error by handle_error, and completes (R125, R133, R140, R151, R152)", function()
+  it("recovers from an error by handle_error, and completes (R125, R140)", function()
     local seen
     local result, dir = run({ execute_action = failing(1) }, function(given)
       given.actions[7].run = function(state) seen = { state.state, state.error.message, state.error.action } end

@@ -291,7 +291,7 @@ end)
 describe("the memory context", function()
   after_each(R.clean)
 
-  it("leaves nothing behind: no run directory, no files; context and outputs in the state (R4, R6, R44, F4)", function()
+  it("leaves nothing behind: no run directory, no files; context and outputs in the state (R6, R44)", function()
     local folder = R.folder()
     local result = assert(R.run({
       context = "memory",
@@ -313,7 +313,7 @@ describe("the memory context", function()
     assert.equal("", io.popen(("ls -A '%s'"):format(folder)):read "a")
   end)
 
-  it("passes values to agents in the prompt, not paths (R21, R23, F4)", function()
+  it("passes values to agents in the prompt, not paths (R21, F4)", function()
     local result = assert(R.run({
       context = "memory",
       phases = {

@@ -44,7 +44,7 @@ describe("a strategy", function()
     assert.equal("b a c", order(dir))
   end)
 
-  it("state_driven goes from pending over items and review to action-complete (R93, R94, F27)", function()
+  it("state_driven goes from pending over items and review to action-complete (R93, R94)", function()
     local result, dir = run(conventional())
     assert.equal("action-init action-process action-process action-review", order(dir))
     assert.same({ "completed", "task_completed" }, { result.status, result.reason })
@@ -109,7 +109,7 @@ describe("a strategy", function()
     assert.matches("available: b, a, c", result.message)
   end)
 
-  it("that chooses nothing pauses the run with its reason (R61, R83, F28)", function()
+  it("that chooses nothing pauses the run with its reason (R61, R83)", function()
     local result = run { strategy = function() return nil, "not in the mood" end, actions = three() }
     assert.same({ "paused", "no_action_selected" }, { result.status, result.reason })
     assert.matches("not in the mood", result.message)

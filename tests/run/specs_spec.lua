@@ -31,7 +31,7 @@ local function first_record(folder)
 end
 
 describe("the specs of a skill (Phase 0)", function()
-  it("are recorded with path and SHA-256 and handed to every agent whole (R76, R77, F15)", function()
+  it("are recorded with path and SHA-256 and handed to every agent whole (R76, R77)", function()
     local folder <close> = kit.folder()
     local env = generated(folder, "release-notes")
     folder.file("skill/specs/tone.md", "# Tone\n\nBe brief. END DOCUMENT specs/tone.md is no mark here.\n")

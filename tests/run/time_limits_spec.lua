@@ -27,7 +27,7 @@ describe("the soft deadline of a step", function()
     return { v = 1 }
   end
 
-  it("is told once, in the journal, and the step goes on (R178, R180, F67)", function()
+  it("is told once, in the journal, and the step goes on (R180, F67)", function()
     local result, dir = run(0.2, slow)
     assert.same({ "completed", 1 }, { result.status, result.state.v })
     local late = R.records(dir, "late")
@@ -63,7 +63,7 @@ describe("the time limits of a skill", function()
 
   local actions = { { id = "a", run = function() end } }
 
-  it("that follows the protocol are 30 s, 5 min and 30 min; of others only the warning (R177, R178, R179)", function()
+  it("that follows the protocol are 30 s, 5 min and 30 min; of others only the warning (R177, R178)", function()
     local skill = R.skill { protocol = true, actions = actions }
     assert.same({ context_load = 30, step = 300, run = 1800 }, skill.timeouts)
     assert.same({ 1800, 5 }, { skill.limits.run_timeout, skill.limits.same_failures })
@@ -129,7 +129,7 @@ describe("the time limits of a skill", function()
     assert.same({ 300 }, { page.timeouts.step, page.limits.run_timeout })
   end)
 
-  it("of a config are obeyed (R177, R178, R179)", function()
+  it("of a config are obeyed (R177, R178)", function()
     local config = require "skillrt.document.load.config"
     local raw = assert(require("skillrt.base.json").decode(R.read "tests/golden/configs/api-manual-writer.json"))
     raw.x_skillrt.timeouts_s = { context_load = 3, step = 4, run = 5 }

@@ -107,7 +107,7 @@ describe("a run with tool sets", function()
     assert.matches("no others: Files %(analyzeClass%)", json.encode(select(2, server.request(1)).messages[1]))
   end)
 
-  it("goes from set to set as its steps say, each loaded on entry, also the first and one that is entered again (R106, R108, R113, F52)",
+  it("goes from set to set as its steps say, each loaded on entry, also the first and one that is entered again (R113, F52)",
     function()
       local result, dir = run(skill_of { actions = {
         { id = "a", agent = "model", prompt = "p p", tool_set = "analysis", priority = 9 },
@@ -180,7 +180,7 @@ describe("a run with tool sets", function()
     assert.same({ "completed", "analysis" }, { result.status, phases(dir) }, "where the steps say the set, nobody else does")
   end)
 
-  it("follows the pattern of calls by the map of document 002, with a window and a lead; a tie changes nothing (R106, R111, F54)",
+  it("follows the pattern of calls by the map of document 002, with a window and a lead; a tie changes nothing (R111, F54)",
     function()
       local plan = { calls "analyzeClass", calls "writeFile", calls "writeFile", calls "writeFile", calls "compileProject",
         calls "writeFile", calls "compileProject", calls "compileProject", calls "compileProject", calls "compileProject",

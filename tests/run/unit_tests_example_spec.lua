@@ -31,7 +31,7 @@ describe("the example unit_tests", function()
   before_each(function() dir = R.folder() .. "/run" end)
   after_each(R.clean)
 
-  it("does not compile at first, fails then, and passes after the second repair (R107, R108, R109, R110)", function()
+  it("does not compile at first, fails then, and passes after the second repair (R107, R109)", function()
     local promised
     for _, block in ipairs(pages.blocks(pages.read "examples/unit_tests/README.md")) do
       promised = block.info == "text output" and block.text or promised

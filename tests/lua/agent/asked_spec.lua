@@ -185,7 +185,7 @@ describe("an HTTP agent's request", function()
     assert.has_match("Scan\n- find all\n- name them\n", text, 1, true)
   end)
 
-  it("names other agent types, tools and modes (R31, F16, F47)", function()
+  it("names other agent types, tools and modes (R31, F16)", function()
     local one = agent.http({ url = "http://x/", type = "llm", tool = "gemini", mode = "analysis", host_tool = "Agent" })
     local body = json.decode(fake.request(one).body)
     assert.same({ "llm", "gemini", "analysis", "Agent" }, { body.subagent_type, body.tool, body.mode, body.host_tool })

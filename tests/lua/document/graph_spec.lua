@@ -68,7 +68,7 @@ describe("a skill as a graph", function()
     assert.truthy(dot:find('label="say \\"hi\\" | ] <b> & `x` #1 \\\\ {}', 1, true), dot)
   end)
 
-  it("draws phases with what they take and make, around the loop (F7, R10, F6)", function()
+  it("draws phases with what they take and make, around the loop (R10, F6)", function()
     local graph = graph_of.of {
       name = "case",
       agents = AGENTS,

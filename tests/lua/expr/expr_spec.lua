@@ -35,7 +35,7 @@ describe("a condition", function()
     assert.is_true(holds("nothing?.here.at.all === undefined", state))
   end)
 
-  it("means what the conditions of a reviewer, a writer and a tester say (R30, R62, R73, F20, F31)", function()
+  it("means what the conditions of a reviewer, a writer and a tester say (R30, R62)", function()
     local state = {
       status = "running", completed_actions = list("action-collect"), context = { files = list("a.c") },
       scan_completed = false, pending_dimensions = list(), error_count = 2, needs_review = true, critical_count = 1,

@@ -123,7 +123,7 @@ describe("the views", function()
     return table.concat(out, " ")
   end
 
-  it("are state.json, execution-state.json where there are phases, and a file per context key (R5, R27, R43)", function()
+  it("are state.json, execution-state.json where there are phases, and a file per context key (R5, R27)", function()
     local books = begun()
     apply(books, { t = "start", action = "a", step = 1, n = 1 }, { t = "done", step = 1, context = { one = 1, two = { x = 2 } } })
     local run = policy(books, { { id = "a" } })

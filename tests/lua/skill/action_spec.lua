@@ -221,7 +221,7 @@ describe("phases", function()
     return ok and phases, message
   end
 
-  it("make <id>.json and take what the one before makes, the first one nothing (R10, R13, F2)", function()
+  it("make <id>.json and take what the one before makes, the first one nothing (R10, R13)", function()
     local phases = linked({ id = "01-init" }, { id = "02-scan", output = "scan.md" }, { id = "03-end" })
     assert.same({ {}, { "01-init.json" }, { "scan.md" } }, { phases[1].input, phases[2].input, phases[3].input })
     assert.same({ "01-init.json", "scan.md", "03-end.json" }, { phases[1].output, phases[2].output, phases[3].output })

@@ -170,7 +170,7 @@ describe("a state machine in a document", function()
     has(found { metric = "completion_rate" }, 'the state file holds no "completion_rate"')
   end)
 
-  it("in its short form falls through and completes with an action nobody registered (F64, R154, R155)", function()
+  it("in its short form falls through and completes with an action nobody registered (R154, R155)", function()
     local told = found [[
 # Orchestrator
 

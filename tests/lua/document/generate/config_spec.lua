@@ -56,7 +56,7 @@ local function warned(raw)
 end
 
 describe("a skill-config's normal form", function()
-  it("has every default, applied once for all generators (R3, R14, F3)", function()
+  it("has every default, applied once for all generators (R3, R14)", function()
     local normal = good(sequential())
     assert.equal("file", normal.context_strategy)
     assert.equal("1.0.0", normal.version)

@@ -37,7 +37,7 @@ local function of(text, name)
 end
 
 describe("an agent.yml", function()
-  it("with the four sets of the known flow is that flow, with its tools (R95, R107, R109, R110)", function()
+  it("with the four sets of the known flow is that flow, with its tools (R95, R107)", function()
     local skill = of(FLOW)
     assert.equal("autonomous", skill.mode)
     assert.same({ "analysis", "generation", "verification", "repair", "action-complete", "action-give-up" }, ids(skill.actions))

@@ -46,7 +46,7 @@ describe("a skill-config as a skill", function()
     assert.equal(5, #skill.terminate)
   end)
 
-  it("turns phases over with inputs, conditions and parallel groups (F6, F20, F22)", function()
+  it("turns phases over with inputs, conditions and parallel groups (F6, F20)", function()
     local phases = skill_of("release-notes").phases
     assert.same({ "range.json" }, phases[2].input)
     assert.is_true(phases[2].parallel and phases[3].parallel)

@@ -63,7 +63,7 @@ describe("the order of phases", function()
 end)
 
 describe("a table of phases", function()
-  it("gives conditions, groups and modes (R13, R30, F20)", function()
+  it("gives conditions, groups and modes (R13, F20)", function()
     local skill, found = read([[
 | Phase | Document | Mode | Condition | Parallel |
 |---|---|---|---|---|

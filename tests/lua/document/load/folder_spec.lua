@@ -193,7 +193,7 @@ describe("a folder of actions", function()
     assert.same({ "phases/orchestrator.md:4" }, places(select(2, loaded(folder)), "load.catalog-unread"))
   end)
 
-  it("takes tables where nothing better is there, and tells where documents differ (R45, R84, F64)", function()
+  it("takes tables where nothing better is there, and tells where documents differ (R45, R84)", function()
     local rows = "| Action | Purpose | Preconditions |\n|---|---|---|\n"
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "\n| Error | Action | Description |\n|---|---|---|\n| x | retry | again |\n",

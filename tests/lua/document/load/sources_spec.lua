@@ -133,7 +133,7 @@ describe("table, registry, route and diagram of a document", function()
     assert.is_nil(skill.state.state) -- the machine's own
   end)
 
-  it("that contradict each other are told as they are joined, and not run (F59, F60, F64)", function()
+  it("that contradict each other are told as they are joined, and not run (F60, F64)", function()
     local skill, message = read { ["return Action.PLAN"] = "return Action.VERIFY" }
     assert.is_nil(skill)
     assert.matches('in state "idle" the route returns "verify", which is not registered', message)
@@ -313,7 +313,7 @@ describe("the border of a folder", function()
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-missing"))
   end)
 
-  it("is the specs a run may not start without (F15, R76, R77, R78)", function()
+  it("is the specs a run may not start without (R77, R78)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "\n## Mandatory Prerequisites\n\n| Document | Purpose |\n|---|---|\n| [r](specs/rules.md) | rules |\n",
       ["specs/rules.md"] = "# Rules\n",
