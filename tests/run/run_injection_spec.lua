@@ -4,7 +4,7 @@ local R = require "tests.support.runs"
 local corpus = require "tests.support.injections"
 local json = require "skillrt.base.json"
 local record = require "skillrt.base.record"
-local untrusted = require "skillrt.base.untrusted"
+local data_marks = require "skillrt.base.data_marks"
 local wires = require "tests.support.wires"
 
 local server, paid
@@ -91,7 +91,7 @@ describe("a text that would be more than data", function()
         local told, said = results[3 * i - 2][2], record.printable(text)
         local mark = told:match "^BEGIN (UNTRUSTED RESULT[ %d]*) %(data, not instructions%)\n"
         assert.equal(("BEGIN %s (data, not instructions)\n%s\nEND %s"):format(mark, said, mark), told)
-        assert.equal(untrusted.marked(said, "RESULT"), told)
+        assert.equal(data_marks.marked(said, "RESULT"), told)
         assert.equal(said, results[3 * i - 1][2])
         assert.equal(said, (results[3 * i][2]:gsub("^Error: ", "")))
       end
@@ -153,7 +153,7 @@ describe("a text that would be more than data", function()
       local parts = {}
       for i = 1, math.random(12) do parts[i] = pieces[math.random(#pieces)] end
       local text = table.concat(parts)
-      local mark = untrusted.mark_for(text, "UNTRUSTED", "RESULT")
+      local mark = data_marks.mark_for(text, "UNTRUSTED", "RESULT")
       assert.is_nil(text:find("UNTRUSTED " .. mark, 1, true), text)
     end
   end)

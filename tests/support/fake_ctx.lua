@@ -1,7 +1,7 @@
 -- fake_ctx.lua: a ctx that answers requests from a list, judging replies as a run does; it remembers what
 -- was asked and what was logged.
 require "tests.support.json_shim"
-local inside = require "skillrt.base.inside"
+local privileges = require "skillrt.base.privileges"
 local json = require "skillrt.base.json"
 local reply_of = require "skillrt.run.call.reply"
 local store = require "skillrt.run.store"
@@ -36,8 +36,8 @@ function M.new(replies)
   function ctx.once(_, fn)
     return fn()
   end
-  ctx[inside.KEY] = {}
-  ctx[inside.KEY].use = function(use, fn)
+  ctx[privileges.KEY] = {}
+  ctx[privileges.KEY].use = function(use, fn)
     ctx.uses = ctx.uses or {}
     ctx.uses[#ctx.uses + 1] = use
     return fn(tostring(#ctx.uses))

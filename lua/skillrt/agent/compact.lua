@@ -3,9 +3,9 @@
 --
 -- All of it follows from what was recorded, so that a resume makes the same of it. Knows turns, no providers.
 
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local schema = require("skillrt.skill.schema")
-local untrusted = require("skillrt.base.untrusted")
+local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
 
@@ -78,7 +78,7 @@ local function summary(talk, at, ask)
   elseif not text:find("%S") then
     return nil
   end
-  return "Your summary of the talk before:\n" .. untrusted.marked(text, "SUMMARY")
+  return "Your summary of the talk before:\n" .. data_marks.marked(text, "SUMMARY")
 end
 
 ---Makes a talk shorter, where it has grown longer than its agent's policy says.
@@ -115,7 +115,7 @@ function M.look(agent, ctx, talk, ask)
     talk:replace(without_rounds(turns, at, word))
   end
   talk.shortened = talk.bytes + policy.over // 2
-  inside.of(ctx).mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
+  privileges.of(ctx).mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
     kept = #turns - at + 1 })
   return true
 end

@@ -3,11 +3,11 @@
 --
 -- Every kind of agent is told the same; which tools a model is sent is tool/presence.lua's. Knows no runs.
 
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local names = require("skillrt.base.names")
 local switches = require("skillrt.skill.switches")
 local tool_sets = require("skillrt.skill.tool_sets")
-local untrusted = require("skillrt.base.untrusted")
+local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
 
@@ -72,7 +72,7 @@ function M.add(lines, task)
   add_contract(lines, phased)
   if phased.before then
     lines[#lines + 1] = "[PHASES BEFORE]"
-    lines[#lines + 1] = untrusted.marked(phased.before, "PHASES BEFORE")
+    lines[#lines + 1] = data_marks.marked(phased.before, "PHASES BEFORE")
   end
   lines[#lines + 1] = ""
 end
@@ -91,7 +91,7 @@ function M.take_report(ctx, task, texts)
     if name then
       local from = phased.set.name
       local set, problem = switches.target(phased, from, name)
-      return inside.of(ctx).mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
+      return privileges.of(ctx).mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
         refused = not set and problem or nil, keeps = set and switches.kept(phased.skill, name) })
     end
   end

@@ -8,7 +8,7 @@ local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
 local secrets = require("skillrt.base.secrets")
 local tables = require("skillrt.base.tables")
-local untrusted = require("skillrt.base.untrusted")
+local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
 
@@ -54,7 +54,7 @@ end
 ---@param text string
 ---@param what string  names it, in capitals
 ---@return string
-M.untrusted = untrusted.marked
+M.untrusted = data_marks.marked
 
 -- The documents of Phase 0 (R76, F15): whole where they fit, else the files to read.
 local function add_specs(lines, task)
@@ -65,7 +65,7 @@ local function add_specs(lines, task)
   lines[#lines + 1] = "Read every document below in full before the work; its rules bind this step."
   for _, spec in ipairs(task.specs) do
     if spec.text then
-      local mark = untrusted.mark_for(spec.text, "DOCUMENT", spec.name)
+      local mark = data_marks.mark_for(spec.text, "DOCUMENT", spec.name)
       lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, trimmed(spec.text), mark)
     else
       lines[#lines + 1] = ("DOCUMENT %s (%d bytes): read it from its file"):format(spec.path, spec.size)
@@ -121,7 +121,7 @@ local function add_guide(lines, task)
   local guide, given, values = task.guide, plain.task(task), other_input(task)
   plain.add_places(lines, task)
   if guide and guide.body and guide.body:find("%S") and #guide.body <= MAX_BODY then
-    local mark = untrusted.mark_for(guide.body, "DOCUMENT", "SKILL.md")
+    local mark = data_marks.mark_for(guide.body, "DOCUMENT", "SKILL.md")
     local body = trimmed(plain.filled(guide.body, task))
     lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, body, mark)
   elseif guide and guide.body then

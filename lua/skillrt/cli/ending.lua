@@ -6,7 +6,7 @@
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
 local output = require("skillrt.report.output")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 local trim = require("skillrt.base.text").trim
 
 local M = {}

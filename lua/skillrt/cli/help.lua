@@ -158,7 +158,7 @@ end
 ---@param message string
 ---@return integer code
 function M.wrong(command, message)
-  local lines = require("skillrt.base.shown").lines(message)
+  local lines = require("skillrt.base.terminal_text").lines(message)
   io.stderr:write(("skillrt %s: %s\nUsage: %s\n"):format(command.name, table.concat(lines, "\n"),
     wrapped(M.usage(command), (" "):rep(7))))
   io.stderr:write(("`skillrt %s --help` says more.\n"):format(command.name))

@@ -9,7 +9,7 @@ local agent_of = require("skillrt.cli.agent")
 local amounts_of = require("skillrt.cli.settings").amounts
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
-local loaded = require("skillrt.cli.loaded")
+local load_notes = require("skillrt.cli.load_notes")
 local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
 local open = require("skillrt.document.open")
@@ -124,7 +124,7 @@ local function settings_of(options)
     settings.watcher = watcher_for(options.on_record, options.on_progress, options.on_question)
   end
   if options.log or options.traces then
-    settings.watcher, message = require("skillrt.report.unseen").new(options, settings.watcher)
+    settings.watcher, message = require("skillrt.report.host_reports").new(options, settings.watcher)
     if not settings.watcher then
       return nil, message
     end
@@ -183,7 +183,7 @@ local function begin(options, settings)
   if not skill then
     return nil, message, code
   end
-  local refused = type(findings) == "table" and loaded.refused(findings, options.strict)
+  local refused = type(findings) == "table" and load_notes.refused(findings, options.strict)
   if refused then
     return nil, (refused:gsub("^%-%-", "")), "invalid"
   end

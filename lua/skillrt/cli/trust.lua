@@ -35,7 +35,7 @@ end
 
 local function ask(code, path, lines)
   local output = require("skillrt.report.output")
-  local escape = require("skillrt.base.shown").escape
+  local escape = require("skillrt.base.terminal_text").escape
   local head = code.script and "%s was not run here before:" or "%s holds code that was not run here before:"
   output.write(escape(head:format(path)) .. "\n")
   for _, line in ipairs(lines) do

@@ -7,7 +7,7 @@ local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
 local output = require("skillrt.report.output")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 local tree = require("skillrt.report.tree")
 local writer = require("skillrt.document.write")
 

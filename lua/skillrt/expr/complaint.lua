@@ -1,7 +1,7 @@
 -- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows the
 -- habits of people who come from Lua, Python, SQL or a word processor; does not parse. Called by grammar.lua,
 -- expr/init.lua and tree.lua.
-local shown = require "skillrt.base.shown"
+local terminal_text = require "skillrt.base.terminal_text"
 
 local M = {}
 
@@ -157,10 +157,10 @@ local function excerpt(line, column)
   local from = column > WIDTH - 12 and column - WIDTH // 2 or 1
   local function part(first, behind)
     local start, stop = utf8.offset(line, first), utf8.offset(line, math.min(behind, utf8.len(line) + 1))
-    return shown.escape((line:sub(start, stop - 1):gsub("\t", " ")))
+    return terminal_text.escape((line:sub(start, stop - 1):gsub("\t", " ")))
   end
   local head, tail = from > 1 and "..." or "", utf8.len(line) >= from + WIDTH and "..." or ""
-  return head .. part(from, from + WIDTH) .. tail, (" "):rep(#head + shown.width(part(from, column)))
+  return head .. part(from, from + WIDTH) .. tail, (" "):rep(#head + terminal_text.width(part(from, column)))
 end
 
 ---Line and column (in characters, both from 1) of a byte position.

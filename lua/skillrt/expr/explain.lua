@@ -4,7 +4,7 @@
 local compile = require "skillrt.expr.compile"
 local json = require "skillrt.base.json"
 local number = require "skillrt.expr.number"
-local shown = require "skillrt.base.shown"
+local terminal_text = require "skillrt.base.terminal_text"
 local tree = require "skillrt.expr.tree"
 local value = require "skillrt.expr.value"
 
@@ -15,7 +15,7 @@ local MAX_PATHS <const> = 5
 
 -- nothing that a terminal obeys gets there from here
 local function escape(text)
-  return shown.escape((text:gsub('["\\]', "\\%0")))
+  return terminal_text.escape((text:gsub('["\\]', "\\%0")))
 end
 
 local function cut(text, most)

@@ -65,7 +65,7 @@ function M.new(skill, books, ctx)
   }, Autonomous)
   ctx.ask = may_ask(books)
   if skill.goal then
-    ctx.plan = require("skillrt.mode.planned").of(self)
+    ctx.plan = require("skillrt.mode.plan").of(self)
   end
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
   for _, one in ipairs(skill.actions) do

@@ -6,7 +6,7 @@
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local state_of = require("skillrt.skill.state")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -4,7 +4,7 @@
 -- Called by cli/ending.lua and report/status.lua.
 
 local names = require("skillrt.base.names")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

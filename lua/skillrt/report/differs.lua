@@ -3,7 +3,7 @@
 -- All text is escaped here. Knows lists of steps and states, no files. Called by `skillrt diff`.
 
 local changes = require("skillrt.report.changes")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

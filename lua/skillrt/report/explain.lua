@@ -8,7 +8,7 @@ local edges_of = require("skillrt.skill.limit.edges")
 local expr = require("skillrt.expr")
 local names = require("skillrt.base.names")
 local runner = require("skillrt.run.runner")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

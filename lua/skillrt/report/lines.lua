@@ -6,9 +6,9 @@
 
 local names = require("skillrt.base.names")
 local record_of = require("skillrt.run.record")
-local resumed = require("skillrt.report.resumed")
+local resume_line = require("skillrt.report.resume_line")
 local subs = require("skillrt.run.books.subs")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 local trace = require("skillrt.report.trace")
 
 local M = {}
@@ -127,7 +127,7 @@ function Lines:seed(books)
     end
   end
   local ids = {}
-  for i, number in ipairs(resumed.numbers(self.steps)) do
+  for i, number in ipairs(resume_line.numbers(self.steps)) do
     ids[i] = self.steps[number].id
   end
   return ids, names.sorted(self.over)
@@ -136,7 +136,7 @@ end
 ---What becomes of the calls that were not over.
 ---@param books skillrt.Books|nil
 function Lines:open_calls(books)
-  local line = books and resumed.line(books)
+  local line = books and resume_line.line(books)
   if line then
     self:say(false, "info", "%s", line)
   end

@@ -8,10 +8,10 @@
 
 local core = require("skillrt.core")
 local lines = require("skillrt.report.lines")
-local opened = require("skillrt.report.opened")
+local opening_line = require("skillrt.report.opening_line")
 local output = require("skillrt.report.output")
 local tables = require("skillrt.base.tables")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 local texts = require("skillrt.base.text")
 
 local M = {}
@@ -230,7 +230,7 @@ end
 Live.tick = Live.draw
 
 function Live:opened(report)
-  local text = opened.text(report)
+  local text = opening_line.text(report)
   if text then
     self:keep("warning", text)
   end

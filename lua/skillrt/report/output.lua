@@ -60,7 +60,7 @@ end
 ---Lines for people; what they hold of others is made harmless.
 ---@param lines string[]
 function M.write_lines(lines)
-  local escape = require("skillrt.base.shown").escape
+  local escape = require("skillrt.base.terminal_text").escape
   for _, line in ipairs(lines) do
     M.write(escape(line) .. "\n")
   end

@@ -11,7 +11,7 @@ local data_of = require("skillrt.report.page_data")
 local iso = require("skillrt.base.instant").iso
 local story_of = require("skillrt.run.story")
 local template = require("skillrt.base.template")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -8,7 +8,7 @@ local closing = require("skillrt.report.closing")
 local json = require("skillrt.base.json")
 local record_of = require("skillrt.base.record")
 local store_of = require("skillrt.run.store")
-local used_of = require("skillrt.report.used")
+local used_of = require("skillrt.report.usage")
 local views = require("skillrt.run.views")
 
 local M = {}

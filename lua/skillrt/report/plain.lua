@@ -4,7 +4,7 @@
 -- crash could take back, but that a step began. A watcher as in turn.lua.
 -- Made by report/watch.lua.
 
-local opened = require("skillrt.report.opened")
+local opening_line = require("skillrt.report.opening_line")
 local output = require("skillrt.report.output")
 
 local M = {}
@@ -65,7 +65,7 @@ function M.new(options)
   end
 
   function self.opened(report, books)
-    opened.tell(report, books, quiet)
+    opening_line.tell(report, books, quiet)
   end
 
   if not quiet then

@@ -3,7 +3,7 @@
 -- Which values answer one says skill/question.lua. Called by cli/ending.lua and report/status.lua.
 
 local tables = require("skillrt.base.tables")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -5,7 +5,7 @@
 local look = require("skillrt.run.look")
 local status = require("skillrt.report.status")
 local store = require("skillrt.run.store")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -13,8 +13,8 @@ local names = require("skillrt.base.names")
 local question = require("skillrt.report.question")
 local store_of = require("skillrt.run.store")
 local subs = require("skillrt.run.books.subs")
-local text_of = require("skillrt.base.shown")
-local used = require("skillrt.report.used")
+local text_of = require("skillrt.base.terminal_text")
+local usage = require("skillrt.report.usage")
 local views = require("skillrt.run.views")
 
 local M = {}
@@ -111,7 +111,7 @@ function M.of(dir, books, report)
     metrics = books.mode == "machine" and root.metrics or nil,
     tool_set = books.tool_set,
     phases = books.phases and core.json.array(books.phases) or nil,
-    limits = core.json.array(used.list(books)),
+    limits = core.json.array(usage.list(books)),
     checkpoint = books.checkpoint and books.checkpoint.name or nil, -- where it would go back to
     rollbacks = books.rollbacks or 0,
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
@@ -230,7 +230,7 @@ function M.lines(status, books)
       status.rollbacks == 1 and "time" or "times") or ""
     add(out, "checkpoint", escape(status.checkpoint) .. back)
   end
-  add(out, "limits", table.concat(used.words(status.limits), ", "))
+  add(out, "limits", table.concat(usage.words(status.limits), ", "))
   for _, step in ipairs(status.open) do
     add(out, "open", step_line(step))
   end

@@ -3,7 +3,7 @@
 -- Where the runtime itself was on the way tells an author nothing. Called by lines.lua and
 -- cli/ending.lua.
 
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -195,7 +195,7 @@ function M.new(settings, in_host)
     if lost > 0 then
       local text = "traces: %s: %d %s not sent: %s"
       local url, words = require("skillrt.agent.url").shown(settings.url), lost == 1 and "span was" or "spans were"
-      local escape = require("skillrt.base.shown").escape
+      local escape = require("skillrt.base.terminal_text").escape
       require("skillrt.report.output").say("warning", text:format(escape(url), lost, words, escape(tostring(why))))
     end
   end

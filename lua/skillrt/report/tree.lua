@@ -4,7 +4,7 @@
 -- Lines only, escaped; writes nothing. Called by cli/writing.lua.
 
 local compare = require("skillrt.document.write.compare")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -10,7 +10,7 @@ local combine = require("skillrt.run.branch.combine")
 local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
-local inside_of = require("skillrt.base.inside")
+local inside_of = require("skillrt.base.privileges")
 local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
 local shared = require("skillrt.run.ctx.shared")
@@ -25,7 +25,7 @@ local step_of = setmetatable({}, { __mode = "k" })
 local place_of, recorded = draws.place_of, draws.drawn
 
 -- Each part of a ctx, made when the script first asks for it: most steps ask for few. What is `inside` is for our own
--- agents and tools (base/inside.lua).
+-- agents and tools (base/privileges.lua).
 local parts, inside = {}, {}
 
 M.parts = parts -- their names are those that docs/scripting.md has

@@ -7,7 +7,7 @@
 local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local contexts = require("skillrt.skill.contexts")
-local declared = require("skillrt.skill.declared")
+local state_schema = require("skillrt.skill.state_schema")
 local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
@@ -148,7 +148,7 @@ local function initial_state(skill)
     return message
   end
   skill.state = copy
-  declared.mark(skill)
+  state_schema.mark(skill)
   return nil
 end
 
@@ -233,7 +233,7 @@ end
 local function check_parts(skill, where)
   local seen = {}
   local message = skill.inputs and require("skillrt.skill.inputs").check(skill)
-    or declared.check(skill)
+    or state_schema.check(skill)
     or initial_state(skill)
     or check_agents(skill, where)
     or (skill.tools or skill.mcp ~= nil) and require("skillrt.tool").check_skill(skill, where)

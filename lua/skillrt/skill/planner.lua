@@ -1,7 +1,7 @@
 -- skill/planner.lua: the way to a goal: a sequence of actions whose conditions hold one after the other, by what each
 -- declares to change; A* over states, with the cost that is still to come estimated without regard to what undoes what.
 --
--- Pure: the state is given, and nothing of it is written to. Called by mode/planned.lua and `skillrt plan`.
+-- Pure: the state is given, and nothing of it is written to. Called by mode/plan.lua and `skillrt plan`.
 
 local estimate = require("skillrt.skill.plan_estimate")
 local formula_of = require("skillrt.skill.formula")

@@ -3,7 +3,7 @@
 -- Writes as it goes, but for XML. Knows results, no tests.
 
 local output = require("skillrt.report.output")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -6,7 +6,7 @@
 
 local approval = require("skillrt.tool.approval")
 local files = require("skillrt.base.files")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
@@ -93,8 +93,8 @@ end
 -- A call becomes a use in the journal, whatever comes of it.
 local function use(self, one)
   local refused = one.problem
-  return inside.of(self.ctx).use({ name = one.call.name, digest = one.digest, shown = one.shown, absent = one.absent,
-    refused = refused }, function(place)
+  return privileges.of(self.ctx).use({ name = one.call.name, digest = one.digest, shown = one.shown,
+    absent = one.absent, refused = refused }, function(place)
     if refused then
       return { text = refused, is_error = true }
     end

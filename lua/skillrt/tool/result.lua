@@ -7,7 +7,7 @@ local fatal = require("skillrt.base.fatal")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
-local untrusted = require("skillrt.base.untrusted")
+local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
 
@@ -70,7 +70,7 @@ function M.bounded(loop, tool, place, text, message)
     told = cut(loop, told, most, place)
   end
   if tool.outside then
-    told = untrusted.marked(told, "RESULT")
+    told = data_marks.marked(told, "RESULT")
   end
   return { text = told, is_error = text == nil or nil, digest = digest }
 end

@@ -4,7 +4,7 @@
 -- All of it follows from what the model said, so that a resume arrives at the same set; each switch is a record. Used
 -- by agent/tools.lua and loop.lua where a skill has tool sets.
 
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local sets = require("skillrt.skill.tool_sets")
 local switches = require("skillrt.skill.switches")
 local tables = require("skillrt.base.tables")
@@ -85,7 +85,7 @@ local function enter(self, set, by, more)
   local entry = { t = "switch", from = self.current, to = set.name, by = by,
     keeps = switches.kept(self.phased.skill, set.name) }
   tables.fill(entry, more)
-  inside.of(self.ctx).mark(entry)
+  privileges.of(self.ctx).mark(entry)
   self.current = set.name
   self.presence:change(self:present(active(self)))
 end
@@ -103,7 +103,8 @@ local function report(self, name, by, summary)
   if set then
     enter(self, set, by, { summary = summary })
   else
-    inside.of(self.ctx).mark({ t = "switch", from = self.current, to = name:sub(1, 64), by = by, refused = problem })
+    privileges.of(self.ctx).mark({ t = "switch", from = self.current, to = name:sub(1, 64), by = by,
+      refused = problem })
   end
 end
 
@@ -165,7 +166,7 @@ function Switching:called(name)
   elseif found ~= self.advised then
     self.advised = found
     if found then
-      inside.of(self.ctx).mark({ t = "switch", from = self.current, to = found, by = "calls", advised = true })
+      privileges.of(self.ctx).mark({ t = "switch", from = self.current, to = found, by = "calls", advised = true })
     end
   end
 end

@@ -16,7 +16,7 @@ local function counted(wire, definition)
   local reply = wire.asks { { id = "c", name = "note", input = { text = "some words" } } }
   reply.status, reply.code = "ok", 200
   local ctx = fake.new {}
-  ctx[require("skillrt.base.inside").KEY] = { use = function(_, fn) return fn "1" end }
+  ctx[require("skillrt.base.privileges").KEY] = { use = function(_, fn) return fn "1" end }
   ctx.used = function() end
   function ctx.await(request)
     Call.digest_of(request, run)

@@ -1,12 +1,12 @@
 -- agent_returned_spec.lua: what a function's values mean; nothing is dropped in silence.
 require "tests.support.json_shim"
-local returned = require "skillrt.agent.returned"
+local function_result = require "skillrt.agent.function_result"
 
 local function action(...)
-  return returned.outcome("action", "fix: run", ...)
+  return function_result.outcome("action", "fix: run", ...)
 end
 local function phase(...)
-  return returned.outcome("phase", "scan: run", ...)
+  return function_result.outcome("phase", "scan: run", ...)
 end
 
 describe("what a function returned", function()
@@ -81,34 +81,34 @@ end)
 
 describe("what a function raised", function()
   it("is its text, and for good", function()
-    assert.same({ nil, "x.lua:1: oh", "permanent" }, { returned.raised("fix", "x.lua:1: oh") })
+    assert.same({ nil, "x.lua:1: oh", "permanent" }, { function_result.raised("fix", "x.lua:1: oh") })
   end)
 
   it("may name its class and the call that is to blame", function()
     local call = {}
     local busy = { message = "busy", class = "transient", call = call }
-    assert.same({ nil, "busy", "transient", call, true }, { returned.raised("fix", busy) })
-    assert.same({ nil, "busy", "timeout", nil, true }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
-    assert.same({ nil, "gone", "permanent", nil, true }, { returned.raised("fix", { message = "gone", code = "missing" }) })
+    assert.same({ nil, "busy", "transient", call, true }, { function_result.raised("fix", busy) })
+    assert.same({ nil, "busy", "timeout", nil, true }, { function_result.raised("fix", { message = "busy", code = "timeout" }) })
+    assert.same({ nil, "gone", "permanent", nil, true }, { function_result.raised("fix", { message = "gone", code = "missing" }) })
     local both = { message = "busy", class = "transient", code = "timeout" }
-    assert.same({ nil, "busy", "transient", nil, true }, { returned.raised("fix", both) })
-    local _, message, class = returned.raised("fix", { message = "busy", class = "wierd" })
+    assert.same({ nil, "busy", "transient", nil, true }, { function_result.raised("fix", both) })
+    local _, message, class = function_result.raised("fix", { message = "busy", class = "wierd" })
     assert.equal("fatal", class)
     assert.has_match('its class is "wierd", which is not known', message, 1, true)
   end)
 
   it("is shown, whatever it is and does", function()
     local hostile = setmetatable({}, { __index = function() error("no") end, __tostring = function() error("no") end })
-    assert.has_match("^fix raised an error object: ", (select(2, returned.raised("fix", 42))))
+    assert.has_match("^fix raised an error object: ", (select(2, function_result.raised("fix", 42))))
     local looping = setmetatable({}, { __tostring = function() return 7 end })
-    assert.has_match("^fix raised an error object: ", (select(2, returned.raised("fix", looping))))
-    assert.has_match("^fix raised an error object: ", (select(2, returned.raised("fix", nil))))
-    local ok = pcall(returned.raised, "fix", hostile)
+    assert.has_match("^fix raised an error object: ", (select(2, function_result.raised("fix", looping))))
+    assert.has_match("^fix raised an error object: ", (select(2, function_result.raised("fix", nil))))
+    local ok = pcall(function_result.raised, "fix", hostile)
     assert.is_true(ok)
   end)
 
   it("goes on where it comes from outside", function()
-    assert.has_error(function() returned.raised("fix", { code = "stopped", message = "stop" }) end)
-    assert.has_error(function() returned.raised("fix", "not enough memory") end)
+    assert.has_error(function() function_result.raised("fix", { code = "stopped", message = "stop" }) end)
+    assert.has_error(function() function_result.raised("fix", "not enough memory") end)
   end)
 end)

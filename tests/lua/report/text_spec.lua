@@ -1,5 +1,5 @@
 -- report_text_spec.lua: what agents and files say never reaches a terminal as anything but text.
-local text = require "skillrt.base.shown"
+local text = require "skillrt.base.terminal_text"
 
 describe("report.text", function()
   it("shows control characters, ESC, C1, bidi controls and broken UTF-8 as escapes", function()

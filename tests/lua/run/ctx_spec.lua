@@ -1,7 +1,7 @@
 -- ctx_spec.lua: a function finds in its ctx what docs/scripting.md says, and nothing else.
 local R = require "tests.support.runs"
 local context = require "skillrt.run.ctx"
-local inside = require "skillrt.base.inside"
+local privileges = require "skillrt.base.privileges"
 
 local INTERNAL <const> = { "mark", "use", "place", "drawn", "say", "servers" }
 
@@ -55,7 +55,7 @@ describe("the ctx of a step", function()
   it("keeps the work of our own agents and tools behind a key, also where another ctx stands before it", function()
     local drawn
     local result = R.run { actions = { { id = "a", run = function(_, ctx)
-      drawn = inside.of(setmetatable({}, { __index = ctx })).drawn(function() return 7 end)
+      drawn = privileges.of(setmetatable({}, { __index = ctx })).drawn(function() return 7 end)
       return { n = drawn }
     end } } }
     assert.same({ "completed", 7, 7 }, { result.status, result.state.n, drawn }, result.message)

@@ -6,7 +6,7 @@
 local Agent = require("skillrt.agent.kind")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
@@ -134,7 +134,7 @@ local function ask_member(member, ctx, task)
     return table.unpack(results, 2, results.n)
   end
   fatal.pass_on(results[2])
-  return returned.raised(member:label(), results[2])
+  return function_result.raised(member:label(), results[2])
 end
 
 -- The next member is not taken for the author of what this one left as its output. Done once: a resume finds what

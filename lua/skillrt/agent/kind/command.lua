@@ -11,7 +11,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local reply_of = require("skillrt.agent.reply")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.agent
@@ -213,10 +213,10 @@ local function parsed_by_function(parse, reply, task)
   local results = table.pack(pcall(parse, reply.body or "", reply.extra or "", reply.code))
   local outcome, message, class
   if results[1] then
-    outcome, message, class = returned.outcome(task.kind, "parse", table.unpack(results, 2, results.n))
+    outcome, message, class = function_result.outcome(task.kind, "parse", table.unpack(results, 2, results.n))
   else
     fatal.pass_on(results[2])
-    outcome, message, class = returned.raised("parse", results[2])
+    outcome, message, class = function_result.raised("parse", results[2])
     message = "parse failed: " .. message
   end
   return outcome, not outcome and { class = class, message = message, form = false } or nil

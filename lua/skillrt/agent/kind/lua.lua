@@ -4,7 +4,7 @@
 local Agent = require("skillrt.agent.kind")
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 
 ---@class skillrt.agent
 ---@field lua fun(run: function|table): skillrt.Agent  a function of the script: called as an action's run is
@@ -43,7 +43,7 @@ end
 
 -- A bare prompt is its third argument; what it returns is the answer, and has to fit where a form was asked for.
 local function answer(self, ctx, task)
-  local outcome, message, class = returned.outcome("phase", self:label(), self.run(task.state, ctx, task.prompt))
+  local outcome, message, class = function_result.outcome("phase", self:label(), self.run(task.state, ctx, task.prompt))
   if outcome and task.schema then
     local fits, why = json_schema.judge(task.schema, outcome.output)
     if not fits then
@@ -64,7 +64,7 @@ function M:perform(ctx, task)
     return answer(self, ctx, task)
   end
   local step = task.action or task.phase
-  return returned.outcome(task.kind, step.id .. ": run", self.run(task.state, ctx, task.item, task.index))
+  return function_result.outcome(task.kind, step.id .. ": run", self.run(task.state, ctx, task.item, task.index))
 end
 
 return M

@@ -72,7 +72,7 @@ local function line_of(one)
 end
 
 local function show(list)
-  local output, escape = require("skillrt.report.output"), require("skillrt.base.shown").escape
+  local output, escape = require("skillrt.report.output"), require("skillrt.base.terminal_text").escape
   for _, one in ipairs(list) do
     output.write(escape(line_of(one)) .. "\n")
   end
@@ -111,7 +111,7 @@ local function try(args)
   elseif result.status ~= "completed" then
     return ending.refused(("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid")
   end
-  local text = require("skillrt.base.shown").escape((result.answer or ""):match("^%s*([^\n]*)"):sub(1, 200))
+  local text = require("skillrt.base.terminal_text").escape((result.answer or ""):match("^%s*([^\n]*)"):sub(1, 200))
   output.write(("%s answers: %s (%.1f s)\n"):format(require("skillrt.agent.url").shown(args.try), text,
     (core.mono_ns() - started) / 1e9))
   return 0

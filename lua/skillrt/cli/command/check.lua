@@ -26,7 +26,7 @@ local M = {
 local KINDS = { error = "error", warning = "warning", note = "detail" }
 
 local function clean(text)
-  return table.concat(require("skillrt.base.shown").lines(text), " ")
+  return table.concat(require("skillrt.base.terminal_text").lines(text), " ")
 end
 
 local function show(result, output)

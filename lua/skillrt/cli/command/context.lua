@@ -24,7 +24,7 @@ return {
   ---@return integer code
   run = function(args)
     local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
-    local text_of, contexts = require("skillrt.base.shown"), require("skillrt.run.contexts")
+    local text_of, contexts = require("skillrt.base.terminal_text"), require("skillrt.run.contexts")
     local skill, message, code = require("skillrt.document.open").load(args.skill, {})
     if not skill then
       return ending.refused(message, code)

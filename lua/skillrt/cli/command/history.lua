@@ -2,7 +2,7 @@
 -- nothing.
 
 local function line_of(point, iso)
-  local text_of = require("skillrt.base.shown")
+  local text_of = require("skillrt.base.terminal_text")
   local what = point.name and ("checkpoint %s"):format(text_of.escape(point.name)) or point.what
   local about = point.id and point.name ~= point.id and (" " .. text_of.escape(point.id)) or ""
   local text = point.text and ": " .. text_of.escape(text_of.lines(point.text)[1] or "") or ""

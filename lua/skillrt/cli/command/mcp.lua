@@ -58,7 +58,7 @@ local function show(skills, args)
   local list = core.json.array({})
   local agent = require("skillrt.cli.agent").read(args.agent, args.agent_env)
   for i, one in ipairs(skills) do
-    list[i] = require("skillrt.cli.mcp.served").describe(one, agent)
+    list[i] = require("skillrt.cli.mcp.catalog").describe(one, agent)
   end
   require("skillrt.report.output").write(assert(core.json.encode({ skills = list })) .. "\n")
   return 0
@@ -93,7 +93,7 @@ end
 function M.run(args)
   args.quiet = true -- standard output is a client's: the gate asks nobody
   local ending, settings = require("skillrt.cli.ending"), require("skillrt.cli.settings")
-  local skills, message = require("skillrt.cli.mcp.served").find(args.path)
+  local skills, message = require("skillrt.cli.mcp.catalog").find(args.path)
   local at_once = math.tointeger(tonumber(args.at_once or 8))
   local _, wrong = settings.amounts(args.limit, "--limit")
   if not skills or wrong then

@@ -150,7 +150,7 @@ end
 -- Asks until the answer can be taken; nil at the end of the input.
 local function ask(question, default)
   local output = require("skillrt.report.output")
-  local text_of = require("skillrt.base.shown")
+  local text_of = require("skillrt.base.terminal_text")
   while true do
     output.write(("%s [%s]: "):format(question.ask, text_of.escape(default)))
     local said = output.read_line()
@@ -222,7 +222,7 @@ local function write_spec(out, name)
     ok, message = files.write(path, starter().spec(name))
   end
   if not ok then
-    require("skillrt.report.output").say("warning", require("skillrt.base.shown").escape(message))
+    require("skillrt.report.output").say("warning", require("skillrt.base.terminal_text").escape(message))
     return
   end
   local trust = require("skillrt.document.trust")
@@ -233,7 +233,7 @@ end
 
 local function tell_next(args, out)
   local output = require("skillrt.report.output")
-  local text_of = require("skillrt.base.shown")
+  local text_of = require("skillrt.base.terminal_text")
   if not (args.quiet or args.dry_run) then
     local dir = text_of.escape(text_of.shell(out))
     output.say("info", ("next: edit %s/skill-config.json, then skillrt generate %s --out %s"):format(dir, dir, dir))

@@ -52,7 +52,7 @@ local function of_skill(path, args)
   if not input then
     return nil, message, "invalid"
   end
-  local planner = require("skillrt.skill.planner").new(require("skillrt.mode.planned").actions(skill), skill.goal)
+  local planner = require("skillrt.skill.planner").new(require("skillrt.mode.plan").actions(skill), skill.goal)
   local plan, why = planner:plan(first_state(skill, input))
   if not plan then
     return nil, ("%s: %s"):format(skill.name, why), "no_plan"
@@ -82,7 +82,7 @@ function M.run(args)
     output.write_json(plan)
     return 0
   end
-  local escape = require("skillrt.base.shown").escape
+  local escape = require("skillrt.base.terminal_text").escape
   for i, id in ipairs(plan.steps) do
     output.write(("%3d  %s%s\n"):format(i, escape(id), plan.begun and i <= plan.begun and "  (begun)" or ""))
   end

@@ -75,7 +75,7 @@ local function shown(text)
   if not core.terminal.is_terminal(1) then
     return text
   end
-  local escape, lines = require("skillrt.base.shown").escape, {}
+  local escape, lines = require("skillrt.base.terminal_text").escape, {}
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
     lines[#lines + 1] = escape(line)
   end

@@ -4,7 +4,7 @@
 local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local store = require("skillrt.run.store")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 -- The records in front of the damage, and the last of them for people.
 local function readable(dir)

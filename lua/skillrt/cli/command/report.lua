@@ -43,7 +43,7 @@ return {
     if not written then
       return ending.refused(why, cause)
     end
-    local text_of = require("skillrt.base.shown")
+    local text_of = require("skillrt.base.terminal_text")
     require("skillrt.report.output").write(text_of.escape(path) .. "\n")
     return 0
   end,

@@ -40,7 +40,7 @@ local function left_waiting(args, ending)
     or report.view_edited or store:holder() or has_come(store, books) then
     return nil
   end
-  local output, text_of = require("skillrt.report.output"), require("skillrt.base.shown")
+  local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
   local open = require("skillrt.run.books.asked").list(books)
   if not args.quiet then
     local text = "%s: still waits, and nothing has come: %s"

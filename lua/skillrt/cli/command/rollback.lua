@@ -19,7 +19,7 @@ return {
     if not done then
       return ending.refused(message, code, nil, args.dir)
     end
-    local output, text_of = require("skillrt.report.output"), require("skillrt.base.shown")
+    local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     local dir = text_of.escape(text_of.shell(args.dir))
     output.write(("%s stands as it did behind record %d\n"):format(text_of.escape(args.dir), done.seq))
     for _, file in ipairs(done.files) do

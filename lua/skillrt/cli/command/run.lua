@@ -134,7 +134,7 @@ local function run_script(script, options, args)
   elseif not value then
     return nil, code == "invalid" and require("skillrt.document.several").message(script) or message, code, traceback
   elseif require("skillrt.skill").is(value) then
-    local loaded, findings = require("skillrt.cli.loaded"), type(traceback) == "table" and traceback or nil
+    local loaded, findings = require("skillrt.cli.load_notes"), type(traceback) == "table" and traceback or nil
     local refused = findings and loaded.refused(findings, args.strict)
     if refused then
       return nil, refused, "invalid"
@@ -177,7 +177,7 @@ function M.about(words)
   if not skill then
     return nil
   end
-  local text_of = require("skillrt.base.shown")
+  local text_of = require("skillrt.base.terminal_text")
   local lines = { text_of.escape(("%s %s"):format(skill.name, skill.version)) }
   lines[#lines + 1] = skill.description and text_of.escape((skill.description:gsub("%s+", " "))) or nil
   local rows = require("skillrt.skill.inputs").help(skill)

@@ -51,7 +51,7 @@ return {
       return ending.refused(problem, "system")
     end
     if not store:holder() then
-      local text_of = require("skillrt.base.shown")
+      local text_of = require("skillrt.base.terminal_text")
       require("skillrt.report.output").say("info",
         ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(args.dir))))
     end

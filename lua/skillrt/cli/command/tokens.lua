@@ -124,7 +124,7 @@ local function shown(catalog, report)
       report.written, #catalog.all))
   end
   if report.schemas then
-    table.insert(lines, 1, "schemas: " .. require("skillrt.base.shown").escape(report.schemas))
+    table.insert(lines, 1, "schemas: " .. require("skillrt.base.terminal_text").escape(report.schemas))
   end
   lines[#lines + 1] = ("bytes are exact (%s); tokens: %s; prompt: bytes of the longest; sent besides: read, ask_user"
     ):format(catalog.agent.kind, report.tokenizer)

@@ -3,7 +3,7 @@
 --
 -- Takes lines and gives lines; waits for nothing itself. Called by cli/command/mcp.lua.
 
-local asked = require("skillrt.cli.mcp.asked")
+local elicitation = require("skillrt.cli.mcp.elicitation")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local judge = require("skillrt.base.json_schema").judge
@@ -157,7 +157,7 @@ local function answered(self, request)
   if not dir then
     return tools.refused(why)
   end
-  local value = asked.given(reply)
+  local value = elicitation.given(reply)
   if value == nil then
     return tools.standing(self, state.run, dir)
   end

@@ -2,7 +2,7 @@
 --
 -- A tool gives a result at once, or what somebody waits for: a run, or a program that is over soon. Knows no messages.
 
-local asked = require("skillrt.cli.mcp.asked")
+local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
 local runs_of = require("skillrt.cli.mcp.runs")
 local tables = require("skillrt.base.tables")
@@ -147,7 +147,7 @@ M.LIST = {
       local dir, why = server.runs:dir(given.run)
       local ok = dir
       if dir then
-        ok, why = asked.answer(dir, given.question, given.value, given.approval)
+        ok, why = elicitation.answer(dir, given.question, given.value, given.approval)
       end
       if not ok then
         return refused(why)

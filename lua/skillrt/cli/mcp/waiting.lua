@@ -3,7 +3,7 @@
 --
 -- Part of server.lua, which knows the protocol.
 
-local asked = require("skillrt.cli.mcp.asked")
+local elicitation = require("skillrt.cli.mcp.elicitation")
 local codes = require("skillrt.cli.exit_codes")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -43,7 +43,7 @@ local function ask(self, request, id, dir)
   if not one then
     return false
   end
-  local params = asked.elicitation(one, id)
+  local params = elicitation.elicitation(one, id)
   if request.stateless then
     local state = { run = id, question = one.q, approval = one.question.approval }
     self:finish(request, { resultType = "input_required", requestState = assert(json.encode(state)),
@@ -69,12 +69,12 @@ function M.responded(self, message)
     return
   end
   self.sent[message.id], request.asking = nil, nil
-  local follow, value, one = request.wait.follow, asked.given(message.result), request.question
+  local follow, value, one = request.wait.follow, elicitation.given(message.result), request.question
   if value == nil then
     return self:finish(request, tools.standing(self, follow.id, follow.dir))
   end
   local program
-  local ok, why = asked.answer(follow.dir, one.q, value, one.question.approval)
+  local ok, why = elicitation.answer(follow.dir, one.q, value, one.question.approval)
   if ok then
     program, why = self.runs:go_on(follow.dir)
   end

@@ -3,7 +3,7 @@
 --
 -- Explores the space that preconditions and declared effects span. A key that effects name changes by them alone;
 -- any other key may be set by any action. Called by document/check/init.lua.
-local relaxed = require "skillrt.document.check.reach.relaxed"
+local relaxation = require "skillrt.document.check.reach.relaxation"
 local rounds = require "skillrt.document.check.reach.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
@@ -343,7 +343,7 @@ end
 function M.check(model, found, options)
   local space = space_of.of(model)
   local self = { space = space, found = model.judged and as_notes(found) or found, never = {} }
-  self.relaxed = relaxed.run(space)
+  self.relaxed = relaxation.run(space)
   check_phases(self)
   if #space.steps == 0 then
     return { states = 0, complete = true }

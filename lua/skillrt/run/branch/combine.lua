@@ -9,7 +9,7 @@ local execution_of = require("skillrt.run.branch.execution")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local round = require("skillrt.run.call.kind.round")
 
 local M = {}
@@ -21,7 +21,7 @@ local MODES <const> = { finish = true, stop = true, settle = true }
 local function outcome_of(branch, ok, a, b, c)
   local failure
   if not ok then
-    local _, message, class, call, is_meant = returned.raised(branch.execution.step.id, a)
+    local _, message, class, call, is_meant = function_result.raised(branch.execution.step.id, a)
     failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
     local given = branch.failed
     if not is_meant and given and given.message ~= "" and message:find(given.message, 1, true) then

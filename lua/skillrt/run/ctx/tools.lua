@@ -5,7 +5,7 @@
 
 local approval = require("skillrt.tool.approval")
 local files = require("skillrt.base.files")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
@@ -18,7 +18,7 @@ local parts = {}
 local function use(ctx, task, tool, arguments)
   local text = assert(json.encode(arguments, { sorted = true }))
   local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = text:sub(1, 200) }
-  local said = inside.of(ctx).use(named, function()
+  local said = privileges.of(ctx).use(named, function()
     local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the arguments")
     if ok then
       ok, why = approval.given(ctx, tool, arguments, task)

@@ -5,7 +5,7 @@
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local state = require("skillrt.skill.state")
 
 local M = {}
@@ -34,7 +34,7 @@ local function outcome_of(step, by_agent, first, second, third)
   if by_agent then
     return first, second, third
   end
-  return returned.outcome(step.kind, step.id .. ": run", first, second, third)
+  return function_result.outcome(step.kind, step.id .. ": run", first, second, third)
 end
 
 -- The outcomes of all items as one.

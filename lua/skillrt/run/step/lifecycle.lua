@@ -9,7 +9,7 @@ local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local outcome_of = require("skillrt.run.outcome")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local people = require("skillrt.run.people")
 local retry = require("skillrt.skill.retry")
 local state = require("skillrt.skill.state")
@@ -32,7 +32,7 @@ end
 -- What a function of the skill raised, as a failure.
 local function caught(self, problem)
   fatal.pass_on(problem)
-  local _, message, class, call, is_meant = returned.raised(self.step.id, problem)
+  local _, message, class, call, is_meant = function_result.raised(self.step.id, problem)
   return { message = message, class = class, blame = type(call) == "string" and call or nil,
     raised = not is_meant or nil }
 end
@@ -65,7 +65,7 @@ local function work(self, perform, by_agent, ...)
   if first == nil and type(second) == "table" and second.thrown then
     return nil, second
   elseif not by_agent then
-    first, second, third = returned.outcome(self.step.kind, self.step.id .. ": run", first, second, third)
+    first, second, third = function_result.outcome(self.step.kind, self.step.id .. ": run", first, second, third)
   end
   if first == nil and second ~= nil then
     return nil, failure_of(second, third)

@@ -18,7 +18,7 @@ local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local retry = require("skillrt.skill.retry")
-local returned = require("skillrt.agent.returned")
+local function_result = require("skillrt.agent.function_result")
 local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 local task_of = require("skillrt.run.task")
@@ -314,7 +314,7 @@ end
 
 -- What a function raised, as a failure.
 local function raised(step, problem)
-  local _, message, class, call, is_meant = returned.raised(step.id, problem)
+  local _, message, class, call, is_meant = function_result.raised(step.id, problem)
   local failure = { message = message, class = class, blame = type(call) == "string" and call or nil,
     raised = not is_meant or nil }
   if not is_meant then
@@ -337,7 +337,7 @@ local function meaning(step, definition, ok, a, b, c)
   if definition.agent or definition.each or definition.protocol then
     words = a
   elseif b ~= nil or c ~= nil or (a ~= nil and type(a) ~= "table") or step.kind == "phase" then
-    words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
+    words, b, c = function_result.outcome(step.kind, step.id .. ": run", a, b, c)
   else
     return a
   end

@@ -4,7 +4,7 @@
 -- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
 -- order agents answer in (docs/workflows.md). Knows ctx, no records and no journal.
 
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local talk_of = require("skillrt.skill.workflow.talk")
 local worktree = require("skillrt.skill.workflow.worktree")
@@ -75,7 +75,7 @@ end
 -- What an agent's failure is for the script: null, or something it throws.
 local function refused(self, ask, message, class)
   if class ~= "skipped" and class ~= "definition" then -- a resume of the run asks it again
-    inside.of(self.ctx).mark({ t = "note", failed = true,
+    privileges.of(self.ctx).mark({ t = "note", failed = true,
       text = ("agent %s failed: %s"):format(name_of(ask), line_of(message, 600)) }) -- the last words of a program, too
   end
   if class == "skipped" then

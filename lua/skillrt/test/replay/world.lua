@@ -7,9 +7,9 @@
 
 local clock = require("skillrt.base.fake_clock")
 local divergence = require("skillrt.test.replay.divergence")
-local dressed = require("skillrt.test.replay.dressed")
+local replayed_skill = require("skillrt.test.replay.skill")
 local json = require("skillrt.base.json")
-local observed = require("skillrt.test.replay.observed")
+local observer = require("skillrt.test.replay.observer")
 local output_files = require("skillrt.run.output_files")
 local asked_of = require("skillrt.run.books.asked")
 local questions = require("skillrt.run.questions")
@@ -56,7 +56,7 @@ function World:opened(run, turn)
       renamed(self, entry)
     elseif entry.t == "done" then -- before the books have it: it may be a view of the state
       self.gave = {}
-      for _, field in ipairs(observed.GIVEN) do
+      for _, field in ipairs(observer.GIVEN) do
         self.gave[field] = request.lines_of(entry[field])
       end
     end
@@ -80,12 +80,12 @@ end
 
 ---@param skill table
 function World:dress(skill)
-  dressed.skill(skill, self.recording.adds)
+  replayed_skill.skill(skill, self.recording.adds)
 end
 
 ---A record of the run as it goes.
 function World:observe(entry, books)
-  local take = observed.of[entry.t]
+  local take = observer.of[entry.t]
   if take and not self.divergence then
     take(self, entry, books)
   end
@@ -231,7 +231,7 @@ local function deliver(self, turn, item, call)
     entry[name] = not LEFT_OUT[name] and value or entry[name]
   end
   turn.calls:settle(call, entry)
-  observed.hurry(self, self.of[call.step.number])
+  observer.hurry(self, self.of[call.step.number])
   if call.execution and not call.execution.ended then
     call.execution:go_on()
   end

@@ -5,7 +5,7 @@
 -- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
 
 local content = require("skillrt.tool.mcp.content")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
 local names = require("skillrt.base.names")
@@ -189,13 +189,13 @@ end
 ---@return string? message
 ---@return string? class
 function Client:request(method, params, options)
-  local problem = inside.of(self.ctx).drawn(function() return problem_of(self) or "" end)
+  local problem = privileges.of(self.ctx).drawn(function() return problem_of(self) or "" end)
   if problem == stateless.REFUSED then
     return stateless.request(self, method, params, options)
   elseif problem ~= "" then
     return nil, problem, "permanent"
   end
-  local id = ("%d-%s"):format(self.ctx.step, inside.of(self.ctx).place())
+  local id = ("%d-%s"):format(self.ctx.step, privileges.of(self.ctx).place())
   local call = { method = method, params = params, known = {}, id = id }
   tables.fill(call, options)
   if call.progress then
@@ -203,7 +203,7 @@ function Client:request(method, params, options)
   end
   local answer, message, class = self:send(call)
   problem = (answer or class == "permanent")
-    and inside.of(self.ctx).drawn(function() return self.live.problem or "" end) or ""
+    and privileges.of(self.ctx).drawn(function() return self.live.problem or "" end) or ""
   if stateless.wanted(answer) or problem == stateless.REFUSED and not (answer and answer.result) then
     return stateless.request(self, method, params, options)
   elseif problem ~= "" and problem ~= stateless.REFUSED then

@@ -4,7 +4,7 @@
 -- Loaded where a skill has `mcp`. Knows the files beside it.
 
 local client_of = require("skillrt.tool.mcp.client")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local names = require("skillrt.base.names")
 local stateless = require("skillrt.tool.mcp.stateless")
 local tools = require("skillrt.tool.mcp.tools")
@@ -33,7 +33,7 @@ end
 
 -- How often a server said that its tools changed.
 local function changed(client)
-  return inside.of(client.ctx).drawn(function()
+  return privileges.of(client.ctx).drawn(function()
     return client.live.kept and stateless.changed(client.live) or client.live.changed
   end)
 end

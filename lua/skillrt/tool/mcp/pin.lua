@@ -5,7 +5,7 @@
 -- was found there is recorded, so that a resume sees the same. Called by tools.lua.
 
 local files = require("skillrt.base.files")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
@@ -91,7 +91,7 @@ end
 function M.check(client, list)
   local server, ctx = client.server, client.ctx
   local new = summary(list)
-  local found = inside.of(ctx).drawn(function() return compared(server, new) end)
+  local found = privileges.of(ctx).drawn(function() return compared(server, new) end)
   if found == "" or server.trusted and found ~= "first" then
     return true
   elseif found == "first" then
@@ -106,7 +106,7 @@ function M.check(client, list)
     options = { { id = "yes", description = "use them, and remember them so" }, { id = "no", description = "fail" } },
   })
   if answer == "yes" then
-    return inside.of(ctx).drawn(function() return put(server, new) and 1 or 0 end) and true
+    return privileges.of(ctx).drawn(function() return put(server, new) and 1 or 0 end) and true
   end
   return nil, message or ("mcp %s: its tools are others than they were, and a person did not take them"):format(
     server.name), class or "denied"

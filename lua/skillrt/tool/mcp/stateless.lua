@@ -5,7 +5,7 @@
 -- of it. What a list may be kept for counts in this process; a resume has what was recorded.
 
 local base64 = require("skillrt.base.base64")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local tables = require("skillrt.base.tables")
@@ -110,7 +110,7 @@ local function asked(client, method, params, options)
   all._meta[META .. "clientInfo"] = { name = "skillrt", version = client.version }
   local call = copied(options)
   call.method, call.params, call.known, call.stateless = method, all, {}, true
-  call.id = ("%d-%s"):format(client.ctx.step, inside.of(client.ctx).place())
+  call.id = ("%d-%s"):format(client.ctx.step, privileges.of(client.ctx).place())
   all._meta.progressToken = call.progress and call.id or nil
   call.headers = headers_of(method, all, options)
   local answer, message, class = client:send(call)
@@ -205,7 +205,7 @@ end
 ---@return string? class
 function M.request(client, method, params, options)
   local ctx, live = client.ctx, client.live
-  local problem = inside.of(ctx).drawn(function() return live.found or "?" end)
+  local problem = privileges.of(ctx).drawn(function() return live.found or "?" end)
   if problem == "?" then
     local message, class
     problem, message, class = discover(client)
@@ -219,7 +219,7 @@ function M.request(client, method, params, options)
   end
   params = params or {}
   local key = LISTS[method] and encode({ method, params })
-  local text = key and inside.of(ctx).drawn(function() return kept(live, key) end) or ""
+  local text = key and privileges.of(ctx).drawn(function() return kept(live, key) end) or ""
   if text ~= "" then
     return json.decode(text)
   end

@@ -7,7 +7,7 @@
 local address = require("skillrt.tool.mcp.oauth.address")
 local discovery = require("skillrt.tool.mcp.oauth.discovery")
 local grant_of = require("skillrt.tool.mcp.oauth.grant")
-local inside = require("skillrt.base.inside")
+local privileges = require("skillrt.base.privileges")
 local store = require("skillrt.tool.mcp.oauth.store")
 
 local M = {}
@@ -131,7 +131,7 @@ function PERFORM.refresh(client, call)
     { grant_type = "refresh_token", refresh_token = token.refresh or "" })
   local gone = why == "invalid_grant" or why == "invalid_client" or why == "unauthorized_client"
   if not ok then
-    inside.of(client.ctx).drawn(function() return store.release(server.url, gone and token.refresh) or 1 end)
+    privileges.of(client.ctx).drawn(function() return store.release(server.url, gone and token.refresh) or 1 end)
   end
   return ok, message, nil, gone
 end
@@ -157,7 +157,7 @@ function M.again(client, call, bad)
   end
   call.authorized = (call.authorized or 0) + 1
   for _ = 1, call.authorized <= MAX_AGAIN and MAX_WAITS or 0 do
-    local what = inside.of(ctx).drawn(function() return look(client, call, challenge) end)
+    local what = privileges.of(ctx).drawn(function() return look(client, call, challenge) end)
     if what == "again" then
       return true
     elseif what == "never" then

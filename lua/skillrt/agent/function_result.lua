@@ -1,4 +1,4 @@
--- agent/returned.lua: what the values mean that a function of the script returned or raised.
+-- agent/function_result.lua: what the values mean that a function of the script returned or raised.
 --
 -- One rule for an action's or phase's own function, an agent's, and a parser: an action's gives updates,
 -- a phase's its output and updates; nil, message, class is a failure. Anything else is refused, never

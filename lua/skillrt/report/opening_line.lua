@@ -1,4 +1,4 @@
--- report/opened.lua: what has to be said when a run was opened that ended badly before.
+-- report/opening_line.lua: what has to be said when a run was opened that ended badly before.
 --
 -- Called by the watchers.
 

@@ -1,4 +1,4 @@
--- document/check/reach/relaxed.lua: what can be true at all, whatever the order: values once had count as had.
+-- document/check/reach/relaxation.lua: what can be true at all, whatever the order: values once had count as had.
 --
 -- An action that cannot run here cannot run in any sequence, however large the space: the proof takes time linear in
 -- conditions and effects. Called by check/reach.lua.

@@ -1,4 +1,4 @@
--- skill/declared.lua: what a skill's schema declares, checked; and the first state marked by it.
+-- skill/state_schema.lua: what a skill's schema declares, checked; and the first state marked by it.
 --
 -- Knows types and ways to merge, no runs. Called by skill/init.lua where a skill is made.
 

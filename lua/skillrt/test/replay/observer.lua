@@ -1,4 +1,4 @@
--- test/replay/observed.lua: records of a run that is replayed, as they come: a step is the recorded one at its
+-- test/replay/observer.lua: records of a run that is replayed, as they come: a step is the recorded one at its
 -- place, and is given what that one drew; what it gave is compared with what that one gave.
 --
 -- Knows recordings and requests. Part of test/replay/world.lua.

@@ -1,4 +1,4 @@
--- report/used.lua: how much of each limit a run has used up, over all its resumes, from its books alone.
+-- report/usage.lua: how much of each limit a run has used up, over all its resumes, from its books alone.
 --
 -- What is bounded stands in the journal, how it is counted in skill/limit/, so the skill is not needed. Called by
 -- report/status.lua.
@@ -6,7 +6,7 @@
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local tables = require("skillrt.base.tables")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- mode/planned.lua: what the strategy `plan` asks for: the next step of a plan that leads to the skill's goal, made
+-- mode/plan.lua: what the strategy `plan` asks for: the next step of a plan that leads to the skill's goal, made
 -- anew where the one there is leads there no longer.
 --
 -- Reads the books, changes nothing in them: a plan is recorded with the step that it begins with. Called by

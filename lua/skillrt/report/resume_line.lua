@@ -1,11 +1,11 @@
--- report/resumed.lua: what a run that is resumed goes on with, in one line: its open steps, and what becomes
+-- report/resume_line.lua: what a run that is resumed goes on with, in one line: its open steps, and what becomes
 -- of the call that each waits for.
 --
 -- The rules are those of run/call/transport.lua and run/step/steps.lua, from the books alone. Called by lines.lua.
 
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
-local text_of = require("skillrt.base.shown")
+local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 

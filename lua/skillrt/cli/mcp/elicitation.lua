@@ -1,4 +1,4 @@
--- cli/mcp/asked.lua: a question of a run as an elicitation of MCP, and what the client's reply means as an answer; and
+-- cli/mcp/elicitation.lua: a question of a run as an elicitation, what the client's reply means as an answer, and
 -- an answer put into the run's inbox. Knows no runs' programs.
 
 local json = require("skillrt.base.json")

@@ -1,4 +1,4 @@
--- cli/loaded.lua: what was found while a skill was loaded, said before it runs: what its documents state and
+-- cli/load_notes.lua: what was found while a skill was loaded, said before it runs: what its documents state and
 -- skillrt does not do, and whether it may run at all.
 --
 -- Knows findings, no documents. Called by cli/command/run.
@@ -86,7 +86,7 @@ function M.say_unread(skill, input)
   end
   for _, name in ipairs(names.sorted(input)) do
     if not read[name] then
-      require("skillrt.report.output").say("warning", require("skillrt.base.shown").escape(
+      require("skillrt.report.output").say("warning", require("skillrt.base.terminal_text").escape(
         ("--set %s: nothing in %s reads it%s"):format(name, skill.source, names.suggest(name, read))))
     end
   end

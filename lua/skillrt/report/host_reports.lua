@@ -1,4 +1,4 @@
--- report/unseen.lua: what a program that embeds skillrt has written of a run: its log and traces, which nobody sees.
+-- report/host_reports.lua: what a program that embeds skillrt has written of a run: its log and traces.
 --
 -- A watcher as in run/journal.lua that prints nothing and waits for nothing. Called by cli/host.lua.
 

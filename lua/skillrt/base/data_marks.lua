@@ -1,4 +1,4 @@
--- base/untrusted.lua: text by others between marks that name it as data: a mark is one that the text does not hold,
+-- base/data_marks.lua: text by others between marks that name it as data: a mark is one that the text does not hold,
 -- so that no text can end it (F44).
 --
 -- Pure. What is written around it is its users'.

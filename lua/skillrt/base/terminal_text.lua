@@ -1,4 +1,4 @@
--- base/shown.lua: untrusted text made safe for a terminal, and measured in columns.
+-- base/terminal_text.lua: untrusted text made safe for a terminal, and measured in columns.
 --
 -- Whatever an agent, a file name or an error says is shown, never obeyed: control characters,
 -- ESC, C1, bidi controls and broken UTF-8 become visible escapes. Knows no terminal. Called by

@@ -1,4 +1,4 @@
--- test/replay/dressed.lua: a skill as it is replayed: its limits as they came to be, no agent that needs a network, a
+-- test/replay/skill.lua: a skill as it is replayed: its limits as they came to be, no agent that needs a network, a
 -- journal that is not synced.
 --
 -- Pure. Part of test/replay/world.lua.
