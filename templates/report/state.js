@@ -39,7 +39,7 @@ function show_state() {
     whole = data.first;
     for (let i = 0; i < n; i++) { if (over[i].set) { whole = merge(whole, over[i].set); } }
     if (last) { whole = data.state; }
-    count.textContent = last ? "at the end" : n === 0 ? "as it began"
+    count.textContent = last ? "at the end" : n === 0 ? "before the first step"
       : "after step " + over[n - 1].number + " (" + shown(over[n - 1].id) + "), " + n + " of " + over.length;
     const changed = n > 0 && over[n - 1].set || {};
     const row = (key) => {

@@ -149,6 +149,25 @@ describe("skillrt report", function()
     assert.truthy(rows > 10 and rows < 100, rows .. " rows")
   end)
 
+  it("shows of a longer run the newest 10,000 steps, what those before made of the state, and says so; as the record", function()
+    local folder <close> = kit.folder()
+    folder.file("long.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "long", state = { n = 0, by = {} }, durability = "process", limits = { max_iterations = 30000 },
+        actions = { { id = "first", priority = 9, run = function() return { by = { first = 1, gone = 1 } } end },
+          { id = "count", max_runs = 1e9, when = "n < 21000", run = function(s)
+          return { n = s.n + 1, by = s.n == 7 and { gone = skillrt.json.null } or nil } end } } }]])
+    kit.run(folder, { "long.lua", "--work-dir", "w", "--quiet" })
+    assert.equal(0, kit.run(folder, { "report", "w" }).code)
+    local page = folder.read "w/report.html"
+    local data = page_of(page)
+    assert.same({ 10000, 21001, 11000, { first = 1 } }, { #data.steps, data.steps[10000].number, data.first.n, data.first.by })
+    assert.truthy(page:find("The 11,001 steps before these are left out: skillrt log DIR shows them.", 1, true))
+    assert.truthy(page:find("<dt>steps</dt><dd>21,001</dd>", 1, true))
+    local record = kit.run(folder, { "report", "w", "--record", "en" }).out
+    assert.truthy(record:find("\n21001. ", 1, true) and record:find("20801", 1, true), record:sub(1, 500))
+  end)
+
   it("can be asked of a run under way, goes to standard output, and says what is no run", function()
     local folder <close> = kit.folder()
     folder.file("wait.lua", [[

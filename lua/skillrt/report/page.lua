@@ -53,18 +53,15 @@ local function card(name, value, more, kind)
 end
 
 local function cards_of(data, story)
-  local failed, calls = 0, 0
+  local failed, calls = story.left_out.failed, story.left_out.calls
   for _, step in ipairs(story.steps) do
-    failed = failed + (step.status == "failed" and 1 or 0)
-    for _, call in ipairs(step.calls) do
-      calls = calls + (not call.pure and call.kind ~= "once" and 1 or 0)
-    end
+    failed, calls = failed + (step.status == "failed" and 1 or 0), calls + story_of.calls_of(step)
   end
   local list, used = {}, story.used
   local open = #data.sessions
   list[1] = card("time", text_of.duration(data.active), open > 1 and ("in %d sessions"):format(open) or nil)
-  list[2] = card("steps", amount(#story.steps), failed > 0 and ("%d failed"):format(failed) or nil,
-    failed > 0 and "error" or nil)
+  list[2] = card("steps", amount(#story.steps + story.left_out.steps),
+    failed > 0 and ("%d failed"):format(failed) or nil, failed > 0 and "error" or nil)
   list[3] = card("calls", amount(calls), story.retries > 0 and ("%d further attempts"):format(story.retries) or nil)
   if used.tokens then
     list[#list + 1] = card("tokens", amount(used.tokens), ("%s in, %s out"):format(amount(used.input_tokens or 0),
@@ -91,7 +88,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.of(dir)
-  local story, books, code = story_of.read(dir)
+  local story, books, code = story_of.read(dir, nil, story_of.MOST)
   if not story then
     return nil, books --[[@as string]], code
   end
@@ -119,6 +116,7 @@ function M.of(dir)
     cards = cards_of(data, story),
     message = data.status ~= "completed" and data.message and table.concat(text_of.lines(data.message), "\n") or nil,
     next = data.next,
+    left_out = story.left_out.steps > 0 and amount(story.left_out.steps) or nil,
     is_machine = story.is_machine or nil,
     has_notice = data.status ~= "completed" and (data.message or data.next) ~= nil,
     skillrt = core.version,

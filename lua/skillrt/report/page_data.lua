@@ -186,9 +186,9 @@ local function final_state(books)
   return out
 end
 
--- What the run began with: the replay of changes starts there.
+-- What the first step that is shown began with: the replay of changes starts there.
 local function first_state(story)
-  return change_of(story.run.state or {}, FINAL) or {}
+  return change_of(story.left_out.state or story.run.state or {}, FINAL) or {}
 end
 
 ---@param dir string

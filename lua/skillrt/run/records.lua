@@ -83,29 +83,42 @@ local function steps_of(story, lang)
   for _, step in ipairs(story.steps) do
     all[#all + 1] = not step.sub and step or nil
   end
-  local first = math.max(1, #all - MOST_STEPS + 1)
+  local first, before = math.max(1, #all - MOST_STEPS + 1), story.left_out.own
   for i = first, #all do
     local step = all[i]
     local why = step.status == "failed" and step.message or step.status ~= "completed" and step.why or nil
-    list[#list + 1] = { index = i + (loaded and 1 or 0), time = time_of(step.at), name = line(step.summary or step.id),
-      mark = MARKS[step.status], why = why and line(why), stages = stages_of(step, lang) }
+    list[#list + 1] = { index = i + before + (loaded and 1 or 0), time = time_of(step.at),
+      name = line(step.summary or step.id), mark = MARKS[step.status], why = why and line(why),
+      stages = stages_of(step, lang) }
   end
   if loaded then
     table.insert(list, 1, { index = 1, time = time_of(loaded.at), name = LOADED[lang],
       mark = MARKS[loaded.failed and "failed" or "completed"], why = loaded.failed and line(loaded.failed) })
   end
-  return list, first - 1
+  return list, first - 1 + before
+end
+
+-- The texts of a list and then those of steps, each once, as lines.
+local function lines_of(before, story, text_of)
+  local list, seen = {}, {}
+  local function add(text)
+    if text and not seen[text] then
+      list[#list + 1], seen[text] = line(text), true
+    end
+  end
+  for _, text in ipairs(before) do
+    add(text)
+  end
+  for _, step in ipairs(story.steps) do
+    add(not step.sub and text_of(step))
+  end
+  return list
 end
 
 local function outputs_of(story)
-  local list, seen = {}, {}
-  for _, step in ipairs(story.steps) do
-    if step.file and not step.sub and not seen[step.file] then
-      seen[step.file] = true
-      list[#list + 1] = line(step.file)
-    end
-  end
-  return list
+  return lines_of(story.left_out.files, story, function(step)
+    return step.file
+  end)
 end
 
 local function rendered(name, lang, data)
@@ -133,16 +146,14 @@ end
 
 -- The step that the run failed or paused at, and those that were completed before.
 local function failed_step(story)
-  local completed, failed, seen = {}, nil, {}
   local at = story.status == "paused" and "open" or "failed"
+  local failed = at == "failed" and story.left_out.last_failed or nil
   for _, step in ipairs(story.steps) do
-    if step.status == at then
-      failed = step
-    elseif step.status == "completed" and not step.sub and not seen[step.id] then
-      seen[step.id], completed[#completed + 1] = true, line(step.id)
-    end
+    failed = step.status == at and step or failed
   end
-  return failed, completed
+  return failed, lines_of(story.left_out.completed, story, function(step)
+    return step.status == "completed" and step.id
+  end)
 end
 
 ---The report of a run that failed, or whose time is up (R185-R188, R202).
@@ -202,7 +213,7 @@ end
 ---@return boolean|nil ok   false: the disk does not have its end yet
 ---@return string? message
 function M.write(store, lang)
-  local story, books = story_of.read(store.place)
+  local story, books = story_of.read(store.place, nil, story_of.MOST)
   if not story then
     return nil, books --[[@as string]]
   elseif not leaves(story.status, story.reason) then

@@ -4,11 +4,16 @@
 -- Takes the records in their order, live or read back; changes nothing. What a record adds says its type
 -- (record/<type>.lua).
 
+local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
+local patch = require("skillrt.skill.patch")
 local record_of = require("skillrt.run.record")
 local store = require("skillrt.run.store")
 
 local M = {}
+
+---So many steps of a run are told one by one: the newest.
+M.MOST = 10000
 
 ---@class skillrt.story.Call
 ---@field step integer
@@ -44,9 +49,20 @@ local M = {}
 ---@field reason string?      the strategy's, for choosing it
 ---@field used table<string, number>?
 
+---@class skillrt.story.LeftOut
+---@field steps integer
+---@field own integer         of them no sub-run's
+---@field failed integer
+---@field calls integer
+---@field completed string[]  the ids of own steps, each once
+---@field files string[]      what they wrote, each once
+---@field last_failed skillrt.story.Step?
+---@field state table?        what they made of the state that the run began with
+
 ---@class skillrt.Story
 ---@field run table|nil       the first record
----@field steps skillrt.story.Step[]  in the order they began
+---@field steps skillrt.story.Step[]  in the order they began; of a long run the newest
+---@field left_out skillrt.story.LeftOut  what is known of those before
 ---@field by_number table<integer, skillrt.story.Step>
 ---@field loaded table?       when the contexts were loaded: { at, failed }
 ---@field sessions table[]    { from, to, status, reason, message }: the times that the run was open
@@ -63,7 +79,73 @@ Story.__index = Story
 ---@return skillrt.Story
 function M.new()
   return setmetatable({ steps = {}, by_number = {}, sessions = {}, questions = {}, edits = {}, moves = {}, used = {},
-    retries = 0, records = 0, at = 0, status = "pending" }, Story)
+    retries = 0, records = 0, at = 0, status = "pending",
+    left_out = { steps = 0, own = 0, failed = 0, calls = 0, completed = {}, files = {} } }, Story)
+end
+
+-- A merge patch (RFC 7396) applied in place, to what nobody else has.
+local function fold(target, set)
+  for key, value in pairs(set) do
+    if value == json.null then
+      target[key] = nil
+    elseif patch.is_object(value) then
+      target[key] = fold(patch.is_object(target[key]) and target[key] or {}, value)
+    else
+      target[key] = patch.copy(value)
+    end
+  end
+  return target
+end
+
+local function add_once(list, text)
+  if text and not list[text] then
+    list[#list + 1], list[text] = text, true
+  end
+end
+
+---The calls of a step that reached somebody.
+---@param step skillrt.story.Step
+---@return integer
+function M.calls_of(step)
+  local count = 0
+  for _, call in ipairs(step.calls) do
+    count = count + (not call.pure and call.kind ~= "once" and 1 or 0)
+  end
+  return count
+end
+
+local function leave_out(out, step)
+  out.steps, out.calls = out.steps + 1, out.calls + M.calls_of(step)
+  if step.status == "failed" then
+    out.failed, out.last_failed = out.failed + 1, step
+  end
+  if not step.sub then
+    out.own = out.own + 1
+    add_once(out.completed, step.status == "completed" and step.id)
+    add_once(out.files, step.file)
+  end
+  fold(out.state, step.set or {})
+end
+
+-- Lets go of the oldest steps but for so many: those that were over before the others began.
+local function shorten(self, most)
+  local count, kept = #self.steps, {}
+  local from = self.steps[count - most + 1].at
+  self.left_out.state = self.left_out.state or patch.copy(self.run.state or {})
+  for i, step in ipairs(self.steps) do
+    if i <= count - most and step.ended and step.ended <= from then
+      leave_out(self.left_out, step)
+      self.by_number[step.number or 0] = nil
+    else
+      kept[#kept + 1] = step
+    end
+  end
+  self.steps = kept
+  local first = #self.moves
+  while first > 1 and self.moves[first].at > from do
+    first = first - 1
+  end
+  self.moves = table.move(self.moves, first, #self.moves, 1, {})
 end
 
 -- Without a machine the states of a run are the words of its status.
@@ -155,19 +237,26 @@ end
 ---The story of a run, read without its lock.
 ---@param dir string
 ---@param each fun(record: table, books: skillrt.Books)|nil  sees every record after it was applied to the books
+---@param most integer?  so many steps are told one by one
 ---@return skillrt.Story|nil story
 ---@return skillrt.Books|string books_or_message
 ---@return string? code
-function M.read(dir, each)
+function M.read(dir, each, most)
   local story = M.new()
   local books, report, code = look.read(dir, function(record, books)
     story:add(record)
+    if most and #story.steps >= 2 * most and #story.steps % most == 0 then
+      shorten(story, most)
+    end
     if each then
       each(record, books)
     end
   end)
   if not books then
     return nil, report --[[@as string]], code
+  end
+  if most and #story.steps > most then
+    shorten(story, most)
   end
   story.interrupted = (books.status == "executing" or books.status == "pending") and not store.at(dir):holder()
   return story, books

@@ -21,7 +21,7 @@ return {
     local ending = require("skillrt.cli.ending")
     if args.record then
       local records, story_of = require("skillrt.run.records"), require("skillrt.run.story")
-      local story, why, cause = story_of.read(args.dir)
+      local story, why, cause = story_of.read(args.dir, nil, story_of.MOST)
       if not story then
         return ending.refused(why, cause, nil, args.dir)
       end

@@ -17,6 +17,6 @@ return {
   end,
 
   story = function(story, record)
-    story.edits[#story.edits + 1] = { at = record.at, set = record.set, after = #story.steps }
+    story.edits[#story.edits + 1] = { at = record.at, set = record.set, after = #story.steps + story.left_out.steps }
   end,
 }
