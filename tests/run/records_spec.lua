@@ -151,6 +151,14 @@ describe("error-report.md", function()
       assert.truthy(folder.read("w/execution-record.md"):find("**State**: completed", 1, true))
     end)
 
+  it("is written when the time is up of a run whose journal takes its time to be read (R202)", function()
+    local folder <close> = kit.folder()
+    local body = "for i = 1, 4000 do ctx.log(i .. '') end assert(ctx.await { kind = 'sleep', seconds = 60 })"
+    assert.equal(12, run(folder, "en", body, { "--limit", "run_timeout=1" }).code)
+    assert.truthy(folder.read "w/error-report.md")
+    assert.truthy(folder.read("w/state.json"):find('"run_timeout"', 1, true))
+  end)
+
   it("is gone as soon as the run is resumed, as is the record: a pause for another reason leaves none (R202)", function()
     local folder <close> = kit.folder()
     local body = "assert(ctx.await { kind = 'sleep', seconds = 1 }) ctx.ask 'which?'"
