@@ -369,3 +369,29 @@ describe("a run that ended", function()
     assert.equal("completed", assert(skillrt.retry(dir, { skill = R.skill(definition) })).status)
   end)
 end)
+
+describe("a sub-run that was given up as another branch failed", function()
+  after_each(R.clean)
+
+  it("is not begun anew by a retry of the step: what it called may have acted (F41)", function()
+    local dir, sent, call = place()
+    local inner = R.skill { name = "inner", actions = { { id = "bill", run = function(_, ctx)
+      assert(ctx.await(call("bill")))
+      return { said = assert(ctx.wait { event = "paid" }) }
+    end } } }
+    local definition = one(function(_, ctx)
+      return { all = assert(ctx.all({
+        function() return assert(ctx.run(inner, {})).status end,
+        function()
+          ctx.sleep(0.3)
+          return assert(ctx.await(call("other", "exit 1", { idempotent = true }))).stdout
+        end,
+      }, { on_error = "stop" })) }
+    end, { max_retries = 0 })
+    definition.limits = { max_errors = 1 }
+    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
+    assert.equal(1, sent())
+    assert(skillrt.retry(dir, { skill = R.skill(definition) }))
+    assert.equal(1, sent())
+  end)
+end)

@@ -370,11 +370,11 @@ local function without(step, is_gone)
   step.order = kept
 end
 
--- What is waited for again, whatever is kept: what was given up, as nothing is decided yet, and what is made
+-- What is waited for again, whatever is kept: what was given up before anything of it acted, and what is made
 -- of the rest.
 local function is_open_again(step, place)
   local known = step.known[place] or step.calls[place]
-  return known and (known.canceled or known.pure)
+  return known and (known.canceled and not known.acted or known.pure)
 end
 
 ---A further attempt keeps all results but those of the calls that are blamed.
