@@ -85,4 +85,30 @@ describe("the node of a workflow script", function()
     end
     assert.truthy(done.out:find(WORDS, 1, true), done.out)
   end)
+
+  it("says what no script can say, as one may that got out of its realm: it fails in words, with no raw Lua error", function()
+    local folder <close>, env = folder_with(('[ "$2" = --version ] || [ "$1" = --version ] && exit 0\n'
+      .. 'while IFS= read -r line; do cat "%s"; done'):format("$FORGED"))
+    env = env .. " FORGED=" .. folder.path .. "/forged"
+    local node = folder.read "bin/node"
+    folder.file("bin/node", (node:gsub("%$FORGED", folder.path .. "/forged")))
+    local agent = '{"kind":"agent","at":"1","prompt":"x","options":{}}'
+    for forged, words in pairs {
+      ['{"n":1,"asks":[{"kind":"nothing"}]}'] = "asks for nothing", ['{"n":1,"asks":[5]}'] = "asks[0] must be object",
+      ['{"n":1,"asks":7}'] = "asks must be array", ['{"n":1,"asks":[{"kind":"agent"}]}'] = 'agent has no "at"',
+      ['{"n":1,"asks":[{"kind":"agent","at":"1","prompt":"x","options":7}]}'] = "options must be object",
+      ['{"n":1,"asks":[{"kind":"threw"}]}'] = 'threw has no "at"', ['{"n":1,"asks":[{"kind":"log","text":{}}]}'] = "text must be",
+      ['{"n":1,"asks":[{"kind":"workflow","at":"1","name":9}]}'] = "name must be string", ['{"n":1,"done":7}'] = "done fits 0",
+      ['{"n":1,"meta":{"name":7}}'] = "meta.name must be string", ['{"n":1,"have":"x"}'] = "have must be integer",
+      ["7"] = "it must be object", ["not json"] = "expected a value",
+      [('{"n":1,"asks":[%s,%s]}'):format(agent, agent)] = "asks twice at 1",
+    } do
+      folder.file("forged", forged .. "\n")
+      os.execute("rm -rf " .. folder.path .. "/run")
+      local done = run(folder, env)
+      local text = done.out .. done.err
+      assert.truthy(text:find("flow.js: its program said what no script can say: ", 1, true) and text:find(words, 1, true), text)
+      assert.is_nil(text:find "%.lua:%d", text)
+    end
+  end)
 end)

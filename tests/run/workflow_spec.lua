@@ -211,6 +211,11 @@ describe("a workflow script", function()
     assert.equal(1, asked(folder))
   end)
 
+  it("is thrown a question that is none, and may go on", function()
+    local text = value_of "try { await ask({ question: 'Which?', options: 7 }) } catch (e) { return e.message }"
+    assert.matches("^ask: .*options.*7$", text)
+  end)
+
   it("waits where a usage limit is reached, and counts no agent as failed (W26)", function()
     local folder = R.folder()
     local program = require("tests.support.stand_in").new(R, "claude", { { code = 1, out =

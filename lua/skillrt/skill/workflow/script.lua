@@ -4,6 +4,7 @@
 -- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
 -- order agents answer in (docs/workflows.md). Knows ctx, no records and no journal.
 
+local fatal = require("skillrt.base.fatal")
 local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local talk_of = require("skillrt.skill.workflow.talk")
@@ -19,6 +20,7 @@ local M = {}
 ---@field asked integer       agents
 ---@field failed string[]     agents that gave nothing: how they are named, and why
 ---@field skipped integer
+---@field places table<string, boolean>  that it asked at
 local Performance = {}
 Performance.__index = Performance
 
@@ -49,8 +51,7 @@ function Performance:tell(message)
   if not said then
     return nil, why, class
   end
-  self:take(said)
-  return true
+  return self:take(said)
 end
 
 local SERVE = {}
@@ -120,7 +121,11 @@ end
 
 function SERVE.question(self, ask)
   self.begin("/" .. ask.at, function()
-    local value, message = self.ctx.ask(ask.question)
+    local ok, value, message = pcall(self.ctx.ask, ask.question)
+    if not ok then -- the script's question is wrong, which it is told
+      fatal.pass_on(value)
+      value, message = nil, tostring(value):gsub("^.-ctx%.await: its request: ", "ask: ")
+    end
     return self:tell({ answer = { at = ask.at, value = value ~= nil and text_of(value) or nil, error = message } })
   end)
 end
@@ -141,11 +146,16 @@ function Performance:take(said)
     self.began(said.meta)
   end
   for _, ask in ipairs(said.asks or {}) do
+    if ask.kind ~= "threw" and ask.at and self.places[ask.at] then
+      return nil, ("its program said what no script can say: it asks twice at %s"):format(ask.at), "permanent"
+    end
+    self.places[ask.kind ~= "threw" and ask.at or false] = true
     SERVE[ask.kind](self, ask)
   end
   if said.done and said.done ~= json.null then
     self.outcome = said.done
   end
+  return true
 end
 
 -- Where in the script an error was thrown: the first line of the stack that is the script's.
@@ -193,7 +203,8 @@ end
 ---@return boolean? thrown  the script is to be fixed
 function M.perform(ctx, wish)
   local talk = talk_of.new(ctx, wish.timeout)
-  local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
+  local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},
+    places = {} }, Performance)
   self.began = wish.began or function() end
   self.max_agents, self.find, self.options_of, self.budget = wish.max_agents, wish.find, wish.options_of, wish.budget
   if wish.source:find("isolation", 1, true) then

@@ -6,6 +6,7 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
 
 local M = {}
 
@@ -26,6 +27,47 @@ set -- node $permission --no-warnings --experimental-vm-modules --disallow-code-
 unshare -nr true 2>/dev/null && set -- unshare -nr "$@"
 exec "$@"
 ]]
+
+-- What the program says. A script that got out of its realm may say what it likes: no more than this is heard.
+local TEXT <const>, FLAG <const> = { type = "string" }, { type = "boolean" }
+local function object(properties, ...)
+  return { type = "object", properties = properties, required = { ... } }
+end
+local SAID <const> = object({
+  have = { type = "integer", minimum = 0 },
+  meta = object({ name = TEXT, description = TEXT, phases = { type = "array", items = object({ title = TEXT }) } }),
+  asks = { type = "array", items = object({ kind = TEXT }, "kind") },
+  done = { anyOf = { { type = "null" }, object({ error = TEXT, stack = TEXT, fault = FLAG }) } },
+})
+local ASKED <const> = {
+  log = object({ text = TEXT }, "text"),
+  phase = object({ text = TEXT }, "text"),
+  threw = object({ at = TEXT, message = TEXT }, "at", "message"),
+  agent = object({ at = TEXT, prompt = TEXT, options = object({ label = TEXT }) }, "at", "prompt", "options"),
+  question = object({ at = TEXT, question = { type = { "string", "object" } } }, "at", "question"),
+  workflow = object({ at = TEXT, name = TEXT }, "at", "name"),
+}
+
+-- What a program said; nil and what is wrong with it.
+local function heard(text)
+  local said, why = json.decode(text)
+  local ok = said ~= nil
+  if ok then
+    ok, why = json_schema.judge(SAID, said, "it")
+  end
+  for _, ask in ipairs(ok and said.asks or {}) do
+    local schema = ASKED[ask.kind]
+    if ok and schema then
+      ok, why = json_schema.judge(schema, ask, ask.kind)
+    elseif ok then
+      ok, why = nil, ("asks for %s"):format(ask.kind)
+    end
+  end
+  if not ok then
+    return nil, "its program said what no script can say: " .. why, "permanent"
+  end
+  return said
+end
 
 ---@class skillrt.Talk
 ---@field ctx table
@@ -67,7 +109,7 @@ end
 local function exchange(self, text)
   local reply, message, class = self.ctx.await(request(self, text))
   if reply then
-    return json.decode(reply.body)
+    return heard(reply.body)
   elseif class == "timeout" then
     message = ("it came to no rest within %g s: a loop without an end?"):format(self.timeout)
   end
