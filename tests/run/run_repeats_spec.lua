@@ -203,6 +203,85 @@ describe("an action that failed", function()
   end)
 end)
 
+describe("a sub-run that failed", function()
+  after_each(R.clean)
+
+  -- A skill whose action runs another one, two deep, whose second call fails until a file is there.
+  local function nested(dir, call)
+    local inner = R.skill(one(function(_, ctx)
+      assert(ctx.await(call "first"))
+      assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]")))
+      return { good = true }
+    end))
+    local middle = R.skill { actions = { { id = "middle", run = function(_, ctx)
+      assert(ctx.await(call "before"))
+      return { good = assert(ctx.run(inner)).state.good }
+    end } } }
+    return { actions = { { id = "outer", run = function(_, ctx)
+      return { good = assert(ctx.run(middle)).state.good }
+    end } } }
+  end
+
+  it("is retried by a person: only what failed in it is sent again, wherever the retry is killed", function()
+    local dir, sent, call = place()
+    local definition = nested(dir, call)
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "failed", 1, 1, 1 }, { result.status, sent "before", sent "first", sent "second" }, result.message)
+    R.write(dir .. "/good", "")
+    result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
+    assert.same({ "completed", true }, { result.status, result.state.good }, result.message)
+    assert.same({ 1, 1, 2 }, { sent "before", sent "first", sent "second" })
+    assert.is_nil(result.books and result.books.subs)
+    local list, retried = R.records(dir), nil
+    for keep = 1, #list - 1 do
+      retried = retried or list[keep].t == "retry" and keep
+    end
+    for keep = retried, #list - 1 do
+      local copy = dir .. "-" .. keep
+      R.cut(dir, copy, keep)
+      result = assert(go_on(copy, definition, { decide = "retry" }))
+      assert.same({ "completed", true }, { result.status, result.state.good }, keep)
+      assert.same({ 1, 1 }, { sent "before", sent "first" }, keep)
+    end
+  end)
+
+  it("is sent again from scratch where a person says so", function()
+    local dir, sent, call = place()
+    local definition = nested(dir, call)
+    assert(R.run(definition, { work_dir = dir }))
+    R.write(dir .. "/good", "")
+    local result = assert(skillrt.retry(dir, { skill = R.skill(definition), from_scratch = true, yes = true }))
+    assert.same({ "completed", 2, 2, 2 }, { result.status, sent "before", sent "first", sent "second" })
+  end)
+end)
+
+describe("a step of a machine that failed", function()
+  after_each(R.clean)
+
+  it("is resumed where a person retries it, though the machine's table led on from its failure", function()
+    local dir, sent, call = place()
+    local function machine()
+      local definition = one(function(_, ctx)
+        assert(ctx.await(call "first"))
+        assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]")))
+        return { good = true }
+      end)
+      definition.mode = "machine"
+      table.insert(definition.actions, { id = "handle_error", run = function() end })
+      definition.machine = { initial = "open", states = { "open", "completed", "failed" }, edges = {
+        { action = "pay", from = "open", to = "completed" },
+        { action = "handle_error", from = "*", to = "failed" },
+      }, routes = { open = { "pay" } } }
+      return definition
+    end
+    local result = assert(R.run(machine(), { work_dir = dir }))
+    assert.same({ "failed", 1, 1 }, { result.status, sent "first", sent "second" }, result.message)
+    R.write(dir .. "/good", "")
+    result = assert(skillrt.retry(dir, { skill = R.skill(machine()) }))
+    assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" }, result.message)
+  end)
+end)
+
 describe("a decision about a call whose outcome is unknown", function()
   after_each(R.clean)
 

@@ -35,7 +35,7 @@
 #include "sim/runtime.h"
 #include "sim/world.h"
 
-enum { EPISODES = 150, RETRIES = 0, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 256, HANGS = 60 };
+enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 256, HANGS = 60 };
 enum { SHRINK_TRIES = 400, SHRINK_SECONDS = 30, WRONG_MOST = 10 };
 
 static lua_State *L; /* with all modules loaded, in the image */
@@ -227,7 +227,7 @@ static bool in_process(const char *name, bool resume) {
 static bool is_over(void) {
   if (strcmp(world->reason, "sync_failed") == 0 || strcmp(world->reason, "store_lost") == 0)
     return false;
-  if (strcmp(world->status, "failed") == 0 && (int)world->retried < RETRIES && world_one_in(2)) {
+  if (strcmp(world->status, "failed") == 0 && world->retried < RETRIES && world_one_in(2)) {
     world->retried++; /* a person tries it again */
     return false;
   }

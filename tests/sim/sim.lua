@@ -59,19 +59,67 @@ local function watcher()
   }
 end
 
--- A person lets a call be sent again, by the label that its declaration named; of a sub-run, all calls in it.
-local function allow_call(list, step, c)
-  local found, scopes = false, {}
+-- What a step of a scope blamed when it failed, the newest of them.
+local function blamed_in(list, scope)
+  local inside, failure = {}, nil
   for _, entry in ipairs(list) do
-    if entry.t == "call" and (entry.step == step and entry.c == c or scopes[entry.step]) then
-      found = true
-      sim.allow(entry.label or entry.to or "") -- a function of this process is named by where it goes
-      scopes[entry.sub or ""] = entry.sub ~= nil or nil
-    elseif entry.t == "start" and scopes[entry.sub or ""] then
-      scopes[entry.step] = true
+    if entry.t == "start" and entry.sub == scope then
+      inside[entry.step] = true
+    elseif entry.t == "fail" and inside[entry.step] and not entry.retry then
+      failure = entry
     end
   end
-  return found
+  return failure
+end
+
+local allow_failed
+
+-- A person lets a call be sent again, by the label that its declaration named; of a sub-run, what failed in it: the
+-- results of all others stand.
+local function allow_call(list, step, c)
+  local call
+  for _, entry in ipairs(list) do
+    call = entry.t == "call" and entry.step == step and entry.c == c and entry or call
+  end
+  if call and call.sub then
+    local failure = blamed_in(list, call.sub)
+    return failure and allow_failed(list, failure)
+  elseif call then
+    sim.allow(call.label or call.to or "") -- a function of this process is named by where it goes
+  end
+  return call ~= nil
+end
+
+-- A person lets all calls in a sub-run be sent again, in those of its steps, too: it was given up, and begins anew.
+local function allow_all(list, scope)
+  local scopes = { [scope] = true }
+  for _, entry in ipairs(list) do
+    if entry.t == "start" and scopes[entry.sub or ""] then
+      scopes[entry.step] = true
+    elseif entry.t == "call" and scopes[entry.step] then
+      sim.allow(entry.label or entry.to or "")
+      scopes[entry.sub or ""] = entry.sub ~= nil or nil
+    end
+  end
+end
+
+-- A person retries a step: what its failure blames may be sent again, what somebody had decided about, and what was
+-- given up.
+function allow_failed(list, failure)
+  local allowed = failure.blame and allow_call(list, failure.step, failure.blame)
+  local scopes = {}
+  for _, entry in ipairs(list) do
+    if entry.step == failure.step and entry.sub and entry.t == "call" then
+      scopes[entry.c] = entry.sub
+    elseif entry.step == failure.step and entry.t == "result" and scopes[entry.c] and entry.failed
+      and entry.failed.class == "canceled" then
+      allow_all(list, scopes[entry.c])
+    end
+    if entry.t == "result" and entry.step == failure.step and entry.decided and entry.c ~= failure.blame then
+      allow_call(list, entry.step, entry.c)
+    end
+  end
+  return allowed
 end
 
 -- A person lets the call of a question be sent again. Where a power cut took its record, it may be any that the
@@ -207,7 +255,7 @@ local function decisions(skill, rough)
     for _, entry in ipairs(list) do
       failure = entry.t == "fail" and not entry.retry and entry or failure
     end
-    local allowed = failure and failure.blame and allow_call(list, failure.step, failure.blame)
+    local allowed = failure and allow_failed(list, failure)
     sim.note(allowed and ("retry %d %s"):format(failure.step, failure.blame) or "retry")
   elseif rough and sim.draw(30) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
     options.abort, options.answers = true, {}

@@ -34,11 +34,11 @@ local function is_at(place, other)
   return place == other or place:sub(1, #other + 1) == other .. "."
 end
 
--- The first place at or below one where something may have acted.
+-- The first place at or below one where something may have acted; or in what was given up, which begins anew with it.
 local function acted_at(step, blame)
   local first = (not blame or step.acted_in and is_at(step.acted_in, blame)) and step.acted_in or nil
   for place, known in pairs(step.known or {}) do
-    local is_meant = not blame or is_at(place, blame)
+    local is_meant = not blame or known.canceled or is_at(place, blame)
     if is_meant and M.acted(known) and (not first or place < first) then
       first = place
     end
@@ -81,28 +81,36 @@ end
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
 function M.hold(books, step, record)
-  if next(step.known) == nil and not step.acted_in or step.undoes or record.move and record.move.to then
-    return -- nothing; or another step of its action is undone next; or the table of its machine says what follows
+  books.held = books.held or {}
+  books.held[step.id] = nil
+  if next(step.known) == nil and not step.acted_in or step.undoes then
+    return -- nothing; or another step of its action is undone next
   end
   local held = { number = step.number, attempt = step.attempt, why = record.message or record.why,
-    blame = record.blame }
+    blame = record.blame, moved = record.move and record.move.to and true }
   for _, field in ipairs(M.HELD) do
     local value = step[field]
     held[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
   end
-  books.held = books.held or {}
   books.held[step.id] = held
 end
 
----A step completed: its action is not held to an earlier failure, nor is any where a machine's table led on from it.
+---A step completed: its action is not held to an earlier failure, nor is any where a machine's table led on from it,
+---unless a person retries it.
 ---@param books skillrt.Books
 ---@param id string
 ---@param record table  its `done`
 function M.release(books, id, record)
   books.held[id] = nil
-  if record.move then
-    books.held = nil
+  for _, held in pairs(record.move and books.held or {}) do
+    held.moved = true
   end
+end
+
+-- What an action that failed has got; of one whose machine's table led on from its failure only where it is retried.
+local function held_of(books, one)
+  local held = books.held and books.held[one.id]
+  return held and not (held.moved and books.retrying ~= one.id) and held or nil
 end
 
 ---The place of a call for which the loop may not choose a failed action again; nil: it may.
@@ -126,7 +134,7 @@ function M.barred(books, one)
   if decided then
     return ("%s: %q was decided about its call %s, and holds for this run"):format(id, decided.value, decided.place)
   end
-  local held = books.held and books.held[id]
+  local held = held_of(books, one)
   local place = held and M.barred_by(one, held)
   return place and ("%s: %s (not repeated: call %s may have acted)"):format(id, held.why, place) or nil
 end
@@ -137,7 +145,7 @@ end
 ---@return integer|nil number
 ---@return string[]|nil from
 function M.resumed(books, one)
-  local held, from = books.held and books.held[one.id], {}
+  local held, from = held_of(books, one), {}
   if not held then
     return nil
   end

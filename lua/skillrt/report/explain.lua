@@ -266,7 +266,7 @@ end
 function M.now(by_scope, books)
   local list = { #by_scope[""].actions > 0 and now_in(by_scope[""], books) or nil }
   for _, id in ipairs(names.sorted(books.subs or {})) do
-    if #by_scope[id].actions > 0 then
+    if books.subs[id].status ~= "failed" and #by_scope[id].actions > 0 then
       local choice = now_in(by_scope[id], books.subs[id])
       choice.sub, choice.skill = id, books.subs[id].skill
       list[#list + 1] = choice

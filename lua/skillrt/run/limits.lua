@@ -122,7 +122,7 @@ end
 -- When a limit of time is over, by steady.lua; nil: nothing is under way that it holds.
 local function over_at(root, one)
   local books, all = one.books, root.books
-  if one.ends then
+  if not one.open then
     return (books == all or all.subs and all.subs[books.sub] == books) and one.ends or nil
   end
   local open = one.open
@@ -379,6 +379,13 @@ function Limits:rest(rests)
     ends_with(self, self.allowed or self.allowance, first, first.ends)
   end
   self.rests_from = first and rests and now or nil
+end
+
+---Its sub-run is over: no time of it is watched.
+function Limits:close()
+  for _, one in ipairs(self.times) do
+    one.ends = nil
+  end
 end
 
 ---How long Lua may run on without a wait, and how long the run may be open from now on.

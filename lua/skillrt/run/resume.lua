@@ -303,7 +303,7 @@ end
 
 -- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
 -- results that they had; else only what ended it is forgotten.
-local function take_end(turn)
+local function take_end(turn, is_allowed)
   local books, again = turn.books, to_resume(turn)
   local forget = over_terminals(turn, again and again.id)
   if not again then
@@ -315,7 +315,21 @@ local function take_end(turn)
     forget[#forget + 1] = again.id
   end
   local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, again.id) or nil
-  assert(turn:emit({ t = "retry", [again.kind] = again.id, stands = true, forget = forget, move = move }))
+  assert(turn:emit({ t = "retry", [again.kind] = again.id, stands = not is_allowed or nil, forget = forget,
+    move = move }))
+end
+
+---A sub-run that had failed goes on, as the call that waits for it is sent again.
+---@param turn skillrt.Turn  the run's
+---@param sub skillrt.Sub
+function M.reopen(turn, sub)
+  local books = sub.run.books
+  if books.resumes then
+    take_end({ books = books, run = sub.run, emit = function(_, entry)
+      entry.sub = sub.id
+      return turn:emit(entry)
+    end }, books.resumes == "allowed")
+  end
 end
 
 -- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid

@@ -72,6 +72,7 @@ M.ROWS = {
   { "waits", "grows", "integer?", "the highest number of a wait for an event" },
   { "undo", "grows", "table?", "steps that can be undone" },
   { "acted", "grows", "boolean?", "of a sub-run: something in it may have acted" },
+  { "resumes", "passes", "string?", "of a sub-run that had failed: it sends again what is harmless, or allowed" },
   { "epochs", "grows", "table?", "the newest program of each session" },
   { "talking", "grows", "table?", "... while it runs" },
   { "said", "grows", "integer?", "the newest message to a session" },

@@ -62,8 +62,10 @@ function M.reopen(books, closed, at)
     step.ms = time.step_ms(books, step, closed)
   end
   for _, scope in pairs(books.subs or {}) do
-    scope.active = (scope.active or 0) + math.max(0, closed - (scope.opened_at or closed))
-    scope.opened_at = at
+    if scope.status ~= "failed" then
+      scope.active = (scope.active or 0) + math.max(0, closed - (scope.opened_at or closed))
+      scope.opened_at = at
+    end
   end
   books.active, books.opened_at = (books.active or 0) + math.max(0, closed - (books.opened_at or closed)), at
 end

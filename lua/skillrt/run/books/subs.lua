@@ -19,13 +19,27 @@ function M.begin(whole, record)
   return books
 end
 
--- Forgets a sub-run, and those that its open steps wait for.
-local function forget(whole, id)
+local forget
+
+-- Forgets the failed sub-runs that a step could have resumed.
+local function forget_failed(whole, step)
+  for _, known in pairs(step.known or {}) do
+    if known.scope then
+      forget(whole, known.scope.sub)
+    end
+  end
+end
+
+-- Forgets a sub-run, and those that its steps wait for or could have resumed.
+function forget(whole, id)
   local books = whole.subs[id]
   if not books then
     return
   end
   whole.subs[id] = nil
+  for _, held in pairs(books.held or {}) do
+    forget_failed(whole, held)
+  end
   for _, newest in pairs(books.newest) do
     local step = newest
     while step do
@@ -35,6 +49,7 @@ local function forget(whole, id)
           forget(whole, call.sub)
         end
       end
+      forget_failed(whole, step)
       step = step.before
     end
   end
@@ -50,17 +65,40 @@ function M.forget(whole, id)
   end
 end
 
----Sub-runs that nobody waits for any more, after steps or calls were dropped, are forgotten.
+---A step is done: no failed sub-run of it is resumed.
+---@param whole skillrt.Books
+---@param step skillrt.Step
+function M.forget_failed(whole, step)
+  forget_failed(whole, step)
+  if next(whole.subs) == nil then
+    whole.subs = nil
+  end
+end
+
+---Sub-runs that no step waits for any more or may resume, after steps or calls were dropped, are forgotten.
 ---@param whole skillrt.Books
 function M.sweep(whole)
   if not whole.subs then
     return
   end
   local waited = {}
-  for _, step in pairs(whole.steps) do
-    for _, call in pairs(step.calls) do
-      waited[call.sub or ""] = true
+  local function keep(steps)
+    for _, step in pairs(steps or {}) do
+      for _, call in pairs(step.calls or {}) do
+        waited[call.sub or ""] = true
+      end
+      for _, known in pairs(step.known or {}) do
+        if known.scope and not waited[known.scope.sub] then
+          waited[known.scope.sub] = true
+          keep(whole.subs[known.scope.sub].held)
+        end
+      end
     end
+  end
+  keep(whole.steps)
+  keep(whole.held)
+  for id, scope in pairs(whole.subs) do
+    keep(waited[id] and scope.held)
   end
   local gone = {}
   for id in pairs(whole.subs) do

@@ -12,7 +12,7 @@ local secrets = require("skillrt.base.secrets")
 -- A call's way. It "asks" where no transport has it: a person, a time, an event or a sub-run gives its result.
 --
 --   from                          when                                           to
---   declared                      a combinator above it has no room              waiting
+--   declared, waiting             a combinator above it has no room              waiting
 --   waiting                       there is room                                  declared
 --   declared, held, paced,        limits, gate and combinators let it be sent    due
 --     unknown (to be repeated)    a limit has no room                            held
@@ -31,7 +31,7 @@ local secrets = require("skillrt.base.secrets")
 ---@type table<skillrt.CallState, table<skillrt.CallState, true>>
 local NEXT <const> = {
   declared = { waiting = true, due = true, held = true, paced = true, asked = true, unknown = true, finished = true },
-  waiting = { declared = true, finished = true },
+  waiting = { declared = true, waiting = true, finished = true },
   held = { due = true, paced = true, finished = true },
   paced = { due = true, held = true, paced = true, finished = true },
   due = { sent = true, paced = true, finished = true },

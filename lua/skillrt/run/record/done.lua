@@ -6,6 +6,7 @@ local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
 local steps = require("skillrt.run.step.step")
+local subs = require("skillrt.run.books.subs")
 
 -- A step that completed for the first time.
 local function complete(books, step, record)
@@ -110,6 +111,9 @@ return {
       whole.checkpoint = { name = record.checkpoint, step = record.step, at = record.at }
     elseif record.damaged then
       note_damage(books, whole, step, record)
+    end
+    if whole.subs and not record.keep then
+      subs.forget_failed(whole, step)
     end
     if record.partial then
       note_part(books, step, record)

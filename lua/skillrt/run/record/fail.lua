@@ -51,7 +51,7 @@ return {
       books.retries = (books.retries or 0) + 1
     end
     if record.retry or record.over == "script" then
-      step:failed(record)
+      step:failed(record, whole.subs)
     else
       repeats.hold(books, step, record)
       steps.close(books, step, record)

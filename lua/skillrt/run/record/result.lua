@@ -106,8 +106,13 @@ return {
       arrived.took(whole, record.event)
     end
     if call and call.sub and whole.subs then
-      known.acted = whole.subs[call.sub] and whole.subs[call.sub].acted
-      subs.forget(whole, call.sub)
+      local scope = whole.subs[call.sub]
+      known.acted = scope and scope.acted
+      if scope and scope.status == "failed" then -- its step may be performed again
+        known.scope = call
+      else
+        subs.forget(whole, call.sub)
+      end
     end
     if known.acted and step.sub then
       books.acted = true

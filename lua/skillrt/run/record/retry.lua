@@ -19,7 +19,10 @@ return {
   apply = function(books, record, whole)
     local id = record.action or record.phase
     local is_error = not record.stands or books.failed[id] or books.given_up[id]
-    books.retrying, books.stands = id, record.stands
+    books.retrying, books.stands, books.resumes = id, record.stands, nil
+    if record.sub then
+      books.opened_at = record.at
+    end
     if (books.free_errors or 0) > 0 and books.given_up[id] then
       books.free_errors = books.free_errors - 1
     end

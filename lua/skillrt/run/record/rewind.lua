@@ -18,6 +18,7 @@ end
 return {
   doc = "phases run again",
   fields = [[
+    sub string?
     phases list
     loop boolean? the loop of a hybrid run goes on
     forget list? terminal actions that are as if they had not run
@@ -55,6 +56,7 @@ return {
     if record.forgive then
       failed.forgive(books, record.forgive)
     end
+    books.resumes = nil
     subs.sweep(whole)
   end,
 

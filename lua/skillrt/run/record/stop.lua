@@ -29,6 +29,9 @@ return {
         row.digest = record.kept[row.name] or nil -- it is what the session holds now
       end
     end
+    if record.sub then
+      books.active = (books.active or 0) + math.max(0, record.at - (books.opened_at or record.at))
+    end
     books.programs = nil -- they ended with it
     if books.answer == false then -- the person gave up, and may be asked again later
       books.answer = nil

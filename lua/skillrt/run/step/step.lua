@@ -165,7 +165,7 @@ end
 
 -- A step goes on that had failed, with all that it had got but what is asked for anew. Where it is performed again by a
 -- person, or as the run is, that is what had no result, too: what is made of the answers is another call then.
-local function resume(books, step, from, is_again)
+local function resume(books, step, from, whole, is_again, is_allowed)
   local held = books.held[step.id]
   for _, field in ipairs(repeats.HELD) do
     step[field] = held[field]
@@ -173,7 +173,7 @@ local function resume(books, step, from, is_again)
   step.attempt, step.since = held.attempt + 1, held.attempt
   books.held[step.id] = nil
   step:become("further")
-  step:drop(from)
+  step:drop(from, nil, whole.subs, is_allowed)
   if is_again then
     step:drop_unanswered()
   end
@@ -196,7 +196,7 @@ function M.begin(books, step, said, whole)
     books.status = "executing"
     state:set("status", "running")
   end
-  local is_again = books.retrying == id
+  local is_again, is_allowed = books.retrying == id, not books.stands
   if is_again then
     books.retrying, books.stands = nil, nil
   end
@@ -211,7 +211,7 @@ function M.begin(books, step, said, whole)
   step.root, step.after = state:begin(step.n, FIELD[step.kind], id), books.finished
   M.add(books, setmetatable(step, Step))
   if said.from then
-    resume(books, step, said.from, is_again)
+    resume(books, step, said.from, whole, is_again, is_allowed)
   end
   if said.tool_set then
     phased.start(books, step, said)
@@ -261,13 +261,14 @@ end
 
 ---An attempt failed, and the step is not over: another one comes, or a person fixes its code.
 ---@param record table  `fail`
-function Step:failed(record)
+---@param scopes table<string, skillrt.Books>|nil  of sub-runs
+function Step:failed(record, scopes)
   table.insert(self:own("failures"), record)
   self.attempt, self.retry_at = record.attempt + 1, record.retry and record.at + record.retry
   if record.retry then
     self:become("further")
     if record.blame then
-      self:drop({ record.blame })
+      self:drop({ record.blame }, nil, scopes)
     elseif next(self.known) == nil then
       self:forget()
     end
@@ -377,17 +378,24 @@ local function is_open_again(step, place)
   return known and (known.canceled and not known.acted or known.pure)
 end
 
----A further attempt keeps all results but those of the calls that are blamed.
+---A further attempt keeps all results but those of the calls that are blamed. A sub-run that failed is under way again,
+---with all that its own steps have got.
 ---@param step skillrt.Step
 ---@param from string[]  their places
 ---@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
-function Step.drop(step, from, loose)
+---@param scopes table<string, skillrt.Books>|nil  of sub-runs; nil: each begins anew
+---@param is_allowed boolean|nil  a person lets what failed in a sub-run be sent again
+function Step.drop(step, from, loose, scopes, is_allowed)
   if loose then
     step:become("loose")
   end
   for _, place in ipairs(from) do
+    local resumed = {}
     for at, known in pairs(step.known) do
-      if known.answered and (at == place or places.is_below(at, place)) then
+      local is_meant = at == place or places.is_below(at, place)
+      if is_meant and known.scope and scopes and scopes[known.scope.sub] then
+        resumed[at] = known.scope
+      elseif is_meant and known.answered then
         local generations = step:own("generations")
         generations[at] = (generations[at] or 0) + 1
       end
@@ -397,6 +405,10 @@ function Step.drop(step, from, loose)
       return at == place or places.is_below(at, place) or is_open_again(step, at)
         or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
+    for at, call in pairs(resumed) do
+      scopes[call.sub].resumes = is_allowed and "allowed" or "harmless"
+      step:own("calls")[at] = call
+    end
   end
   if step.state == "loose" then
     without(step, function(at)

@@ -233,6 +233,7 @@ local function open(self, call)
   end
   local sub = made(self, call, id, skill, prompts)
   if recorded then
+    resume.reopen(turn, sub)
     sub.steps:take_up()
   end
   if call.branch.dead then
@@ -322,6 +323,7 @@ end
 local function finish(self, sub, entry)
   local call = sub.call
   sub.state, self.by_id[sub.id] = "over", nil
+  sub.run.limits:close()
   self.turn.calls:settle(call, entry)
   call.execution:go_on()
 end
