@@ -112,6 +112,30 @@ describe("skillrt recover", function()
     assert.equal(0, kit.run(folder, { "log", "--verify", "w" }).code)
   end)
 
+  it("promises of finished steps only what it can know: of a run that is well, that was cut to nothing, of a short record",
+    function()
+      local folder <close> = kit.folder()
+      local journal = finished(folder)
+      local well = kit.run(folder, { "recover", "--cut", "w" })
+      assert.same({ 0, "nothing was damaged, nothing was cut\n" }, { well.code, well.out })
+      local head = journal:match "^[^\n]*\n"
+      folder.file("w/journal/00000001.sj", head .. "#" .. journal:sub(#head + 2))
+      assert.equal(0, kit.run(folder, { "recover", "--cut", "w" }).code)
+      for _, words in ipairs { { "resume", "w" }, { "status", "w" }, { "log", "w" } } do
+        local none = kit.run(folder, words)
+        assert.equal(2, none.code, none.err)
+        assert.truthy(none.err:find("its journal was cut off in front of its first record and is kept in", 1, true), none.err)
+        assert.is_nil(none.err:find("no step of it was begun", 1, true))
+      end
+      folder.file("waits.lua", [[return require "skillrt".skill { name = "waits", actions = { { id = "a", run = function() end },
+        { id = "b", run = function(_, ctx) ctx.ask "Which?" end } } }]])
+      assert.equal(3, kit.run(folder, { "waits.lua", "--work-dir", "v" }).code)
+      folder.file("v/journal/00000001.sj", (folder.read "v/journal/00000001.sj"):sub(1, -300))
+      os.remove(folder.path .. "/v/state.json")
+      local torn = kit.run(folder, { "resume", "v" })
+      assert.truthy((torn.out .. torn.err):find("after other damage the steps reported last may be", 1, true), torn.err)
+    end)
+
   it("says of a run that is well that nothing is damaged", function()
     local folder <close> = kit.folder()
     finished(folder)

@@ -11,6 +11,18 @@ local store = require("skillrt.run.store")
 
 local M = {}
 
+---Why a run's directory has no record.
+---@param place string
+---@return string
+function M.nothing(place)
+  local cuts = store.at(place):cuts()
+  if cuts[1] then
+    return ("%s: holds no run: its journal was cut off in front of its first record and is kept in %s; what its steps did "
+      .. "stays done: look before you begin it again"):format(place, cuts[#cuts])
+  end
+  return place .. ": holds no run: one was begun here, and ended before its first record"
+end
+
 -- What the store reads, unless it has no record at all.
 local function read(place, each, wishes)
   local is_empty = true
@@ -19,7 +31,7 @@ local function read(place, each, wishes)
     return each(payload, seq)
   end, wishes)
   if report and is_empty and not wishes.from then
-    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(place), "missing"
+    return nil, M.nothing(place), "missing"
   end
   return report, message, code
 end

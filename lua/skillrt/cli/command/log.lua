@@ -121,7 +121,7 @@ local function read(dir, show)
   end
   if report and shown == 0 then
     report, code = nil, "missing"
-    message = ("%s: holds no run: one was begun here, and ended before its first record"):format(dir)
+    message = require("skillrt.run.look").nothing(dir)
   end
   if not called then
     local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }

@@ -37,10 +37,10 @@ local function cut(dir)
   end
   if report.cut_bytes == 0 then
     say("nothing was damaged, nothing was cut")
-  else
-    say("%d bytes were cut off and are kept in %s/journal.cut-*; %d records are left", report.cut_bytes,
-      text_of.escape(dir), report.records)
+    return 0
   end
+  say("%d bytes were cut off and are kept in %s/journal.cut-*; %d records are left", report.cut_bytes,
+    text_of.escape(dir), report.records)
   if report.aside then
     say("state.json knew more than that; it is %s now, and is written again by the next resume",
       text_of.escape(report.aside))
