@@ -9,7 +9,6 @@
 #include <string.h>
 #include <uv.h>
 
-#include "engine/inbox.h"
 #include "engine/transports.h"
 
 /* A sync on the pool. Outlives its run if that is closed before libuv gives it back. */
@@ -40,13 +39,11 @@ struct runtime {
   struct ticker *ticker;       /* NULL: nobody watches the time */
   struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
-  char *inbox_path;
   const struct policy *policy;
-  struct inbox *inbox; /* NULL until the policy waits for events */
-  bool missed;         /* events that came since could not be kept, and the policy is told so */
-  bool listening;      /* it was tried */
-  bool stepping;       /* a function of the run turns the loop */
-  bool retired;        /* its sessions were told to end */
+  bool missed;    /* events that came since could not be kept, and the policy is told so */
+  bool listening; /* it was tried */
+  bool stepping;  /* a function of the run turns the loop */
+  bool retired;   /* its sessions were told to end */
   bool stopped, keeps;
   void *user; /* whose it is, and who is told when it has stopped */
   void (*told)(void *user);
@@ -167,9 +164,9 @@ static void inbox_changed(void *data) {
 static void begin_to_listen(void *data) {
   struct runtime *r = data;
   struct error error = {0};
-  if (r->listening || !r->inbox_path) return;
+  if (r->listening || !r->store->ops->listen) return;
   r->listening = true;
-  if (inbox_open(r->sys, loop_uv(r->loop), r->inbox_path, inbox_changed, r, &r->inbox, &error))
+  if (r->store->ops->listen(r->store, loop_uv(r->loop), inbox_changed, r, &error))
     inbox_changed(r);
   else
     arrived(r, "deaf", (struct span){error.text, strlen(error.text)});
@@ -231,7 +228,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
   runtime_belongs(r, NULL, NULL);
-  if (!copy_text(r, o->http_module, &r->http_module) || !copy_text(r, o->inbox, &r->inbox_path))
+  if (!copy_text(r, o->http_module, &r->http_module))
     return error_set(error, ERROR_MEMORY, "run: no memory");
   const char *url = o->url ? o->url : "memory:";
   r->keeps = o->url != NULL;
@@ -352,7 +349,6 @@ struct store *runtime_store(struct runtime *r) {
 void runtime_close(struct runtime *r) {
   if (!r) return;
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
-  inbox_close(r->inbox);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
   r->engine = NULL;
@@ -363,6 +359,5 @@ void runtime_close(struct runtime *r) {
   store_close(&r->store);
   loop_leave(&r->member);
   free_text(r, r->http_module);
-  free_text(r, r->inbox_path);
   sys_free(r->sys, r, sizeof *r);
 }

@@ -17,13 +17,12 @@ struct runtime_options {
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
   const char *url;             /* of the store; NULL: "memory:" */
   struct store_options store;
-  const char *inbox; /* a folder where others put files; NULL: none. Watched from when the policy
-                        first waits for events: event("inbox", ""), and once at the beginning;
-                        event("deaf", message) where it cannot be watched */
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 
-/* Opens the store and loads the journal into the policy. The report may be NULL. */
+/* Opens the store and loads the journal into the policy. From when that first waits for events its
+ * inbox is listened to: event("inbox", ""), and once at the beginning; event("deaf", message) where
+ * it cannot be. The report may be NULL. */
 bool runtime_open(const struct runtime_options *, struct runtime **, struct store_report *,
                   struct error *);
 /* Does what can be done without waiting. A run has stopped when the programs it canceled are gone,

@@ -53,7 +53,6 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
   luaL_checktype(L, at, LUA_TTABLE);
   *options = (struct runtime_options){.sys = bind_sys(L)};
   options->url = text_option(L, at, "directory");
-  options->inbox = text_option(L, at, "inbox");
   options->http_module = text_option(L, at, "http_module");
   options->store.mode = choice_option(L, at, "mode", modes) ? STORE_RESUME : STORE_CREATE;
   options->store.durability =

@@ -8,50 +8,50 @@
 
 #include <lauxlib.h>
 
-#include "engine/inbox.h"
 #include "engine/loop.h"
+#include "store/watch.h"
 
 #define WATCH_TYPE "skillrt.watch"
 
-struct watch {
+struct watcher {
   struct loop_member member; /* first: turned where something changed */
-  struct inbox *inbox;
+  struct watch *watch;
   struct loop *loop;
   bool changed;
 };
 
 static void turned(struct loop_member *member) {
-  ((struct watch *)member)->changed = true;
+  ((struct watcher *)member)->changed = true;
 }
 
 static void noticed(void *data) {
-  loop_ready(&((struct watch *)data)->member);
+  loop_ready(&((struct watcher *)data)->member);
 }
 
-static int watch_close(lua_State *L) {
-  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
-  inbox_close(watch->inbox);
-  watch->inbox = NULL;
-  loop_leave(&watch->member);
+static int watcher_close(lua_State *L) {
+  struct watcher *watcher = luaL_checkudata(L, 1, WATCH_TYPE);
+  watch_close(watcher->watch);
+  watcher->watch = NULL;
+  loop_leave(&watcher->member);
   return 0;
 }
 
-static int watch_wait(lua_State *L) {
-  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
+static int watcher_wait(lua_State *L) {
+  struct watcher *watcher = luaL_checkudata(L, 1, WATCH_TYPE);
   lua_Integer ms = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, watch->inbox, 1, "the watch is closed");
+  luaL_argcheck(L, watcher->watch, 1, "the watch is closed");
   luaL_argcheck(L, ms >= 0 && ms <= 60000, 2, "from 0 to 60000 ms");
-  if (!watch->changed && !loop_wait(watch->loop, NULL, 0, ms)) return 0;
-  lua_pushboolean(L, watch->changed);
-  watch->changed = false;
+  if (!watcher->changed && !loop_wait(watcher->loop, NULL, 0, ms)) return 0;
+  lua_pushboolean(L, watcher->changed);
+  watcher->changed = false;
   return 1;
 }
 
 /* changed() -> whether something has since it was asked last; for who waits by core.serve. */
-static int watch_changed(lua_State *L) {
-  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
-  lua_pushboolean(L, watch->changed);
-  watch->changed = false;
+static int watcher_changed(lua_State *L) {
+  struct watcher *watcher = luaL_checkudata(L, 1, WATCH_TYPE);
+  lua_pushboolean(L, watcher->changed);
+  watcher->changed = false;
   return 1;
 }
 
@@ -60,22 +60,22 @@ static int core_watch(lua_State *L) {
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error); /* before the watch, so that it is finalized after it */
   if (!loop) return bind_fail(L, &error);
-  struct watch *watch = lua_newuserdatauv(L, sizeof *watch, 0);
-  *watch = (struct watch){.loop = loop};
+  struct watcher *watcher = lua_newuserdatauv(L, sizeof *watcher, 0);
+  *watcher = (struct watcher){.loop = loop};
   luaL_setmetatable(L, WATCH_TYPE);
-  loop_attend(loop, &watch->member, turned);
-  if (!inbox_open(bind_sys(L), loop_uv(loop), path, noticed, watch, &watch->inbox, &error))
+  loop_attend(loop, &watcher->member, turned);
+  if (!watch_open(bind_sys(L), loop_uv(loop), path, noticed, watcher, &watcher->watch, &error))
     return bind_fail(L, &error);
   return 1;
 }
 
 int bind_watch(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"wait", watch_wait}, {"changed", watch_changed}, {NULL, NULL}};
+      {"wait", watcher_wait}, {"changed", watcher_changed}, {NULL, NULL}};
   luaL_newmetatable(L, WATCH_TYPE);
-  lua_pushcfunction(L, watch_close);
+  lua_pushcfunction(L, watcher_close);
   lua_setfield(L, -2, "__gc");
-  lua_pushcfunction(L, watch_close);
+  lua_pushcfunction(L, watcher_close);
   lua_setfield(L, -2, "__close");
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");

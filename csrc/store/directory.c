@@ -15,6 +15,7 @@
 #include "store/journal_index.h"
 #include "store/lock.h"
 #include "store/view.h"
+#include "store/watch.h"
 
 struct directory {
   struct store store; /* first: a store is cast to this */
@@ -27,7 +28,8 @@ struct directory {
   struct journal *journal; /* NULL where it is only read */
   struct journal_end end;  /* then: where it ended when it was opened */
   struct journal_index index;
-  char digest[65]; /* of the state.json last written */
+  char digest[65];     /* of the state.json last written */
+  struct watch *inbox; /* NULL: nobody listens */
 };
 
 static const struct journal_end *directory_end(const struct directory *d) {
@@ -95,6 +97,16 @@ static bool directory_view(struct store *store, const char *name, struct span co
   return false;
 }
 
+static bool directory_listen(struct store *store, struct uv_loop_s *loop, void (*changed)(void *),
+                             void *data, struct error *e) {
+  struct directory *d = (struct directory *)store;
+  char path[PATH_MAX];
+  if (!file_path(path, d->path, "inbox", e)) return false;
+  int failed = d->sys->mkdir(d->sys, path, 0700);
+  if (failed < 0 && failed != -EEXIST) return error_system(e, -failed, "%s", path);
+  return watch_open(d->sys, loop, path, changed, data, &d->inbox, e);
+}
+
 static uint64_t directory_seq(const struct store *store) {
   return directory_end((const struct directory *)store)->seq;
 }
@@ -111,6 +123,7 @@ static uint64_t directory_syncs(const struct store *store) {
 
 static void directory_close(struct store *store) {
   struct directory *d = (struct directory *)store;
+  watch_close(d->inbox);
   if (d->journal) directory_held(d, NULL);
   journal_close(d->journal);
   journal_index_clear(&d->index);
@@ -127,6 +140,7 @@ static const struct store_ops directory_ops = {
     .sync = directory_sync,
     .blob_get = directory_blob_get,
     .view = directory_view,
+    .listen = directory_listen,
     .seq = directory_seq,
     .bytes = directory_bytes,
     .syncs = directory_syncs,

@@ -53,6 +53,7 @@ struct record {
 };
 
 struct store;
+struct uv_loop_s;
 
 struct store_ops {
   /* Calls `each` for every payload of the journal from the record `from` on, in order (the store's
@@ -87,6 +88,11 @@ struct store_ops {
    * made) atomically. A view is never fsynced: it can be written again from the journal.
    * "state.json" must hold the place for its digest (see view.h). */
   bool (*view)(struct store *, const char *name, struct span content, struct error *);
+
+  /* From now on `changed` is called from the loop, until the store is closed, when something may
+   * have been put into the run's inbox; never from within this call. NULL: there is no inbox. */
+  bool (*listen)(struct store *, struct uv_loop_s *, void (*changed)(void *), void *data,
+                 struct error *);
 
   /* Highest seq written so far; 0 where the journal is empty. The store's own records (the
    * first of a segment, a clean close) take a seq too, so payloads may skip some. */

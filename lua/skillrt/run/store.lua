@@ -81,7 +81,7 @@ end
 ---@return string? code
 function Store:open(policy, options)
   if not self.keeps_nothing then
-    options.directory, options.inbox = self.place, self:path(INBOX)
+    options.directory = self.place
   end
   return core.open(policy, options)
 end

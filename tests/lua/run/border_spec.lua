@@ -170,7 +170,7 @@ describe("a policy in Lua", function()
       end,
     })
     local status, reason, message, code = run(policy, dir)
-    assert.same({ "paused", "store_failed", "store" }, { status, reason, code })
+    assert.same({ "paused", "store_failed", "system" }, { status, reason, code })
     assert.match("blobs", message)
     assert.same({ "stop store_failed" }, policy.log)
     os.remove(dir .. "/blobs") -- in the place of a folder it is refused by whoever reads
