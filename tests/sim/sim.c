@@ -209,7 +209,7 @@ bool sim_people(void) {
 /* The same in a process of the world's; false: it was killed, as planned. */
 static bool in_process(const char *name, bool resume) {
   if (world->calls > world->most_calls) world->most_calls = world->calls;
-  world->calls = world->events = 0;
+  world->calls = world->syncs = world->events = 0;
   world->outside = false;
   image_restore();
   runtime_forget();
@@ -275,7 +275,7 @@ static void plan_harm(uint64_t calls) {
     h->stop_at = 1 + draw_harm(60, "stop");
     break;
   default:
-    break;
+    h->sync_at = draw_harm(16, "sync");
   }
 }
 

@@ -141,6 +141,8 @@ static enum fate draw_fate(const char *label) {
 }
 
 enum fate world_sent(const char *label, const char *key, bool idempotent) {
+  if (world->unsynced == world->episode + 1)
+    world_wrong("%s was sent behind a sync that failed", label);
   assert(world->sent_count < SENT_MAX);
   enum fate fate = draw_fate(label);
   bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES,
@@ -260,6 +262,11 @@ static int w_fsync(const struct sys *sys, int fd) {
   world->now_ns += 50000;
   return below.fsync(BELOW, fd);
 }
+static int w_fdatasync(const struct sys *sys, int fd) {
+  int failed = !world->outside && ++world->syncs == world->harm.sync_at ? -EIO : w_fsync(sys, fd);
+  if (failed < 0 && failed != -EINTR) world->unsynced = world->episode + 1;
+  return failed;
+}
 static int w_truncate(const struct sys *sys, int fd, int64_t size) {
   (void)sys;
   HARMED;
@@ -355,7 +362,8 @@ const struct sys *world_sys(void) {
   above.read = w_read;
   above.pread = w_pread;
   above.write = w_write;
-  above.fsync = above.fdatasync = w_fsync;
+  above.fsync = w_fsync;
+  above.fdatasync = w_fdatasync;
   above.truncate = w_truncate;
   above.reserve = w_reserve;
   above.seek = w_seek;

@@ -56,6 +56,7 @@ struct harm {
   uint64_t stop_at;  /* at this event of the world the run is asked to stop */
   uint64_t clock_at; /* at this one somebody sets the wall clock */
   int64_t clock_ms;
+  uint64_t sync_at;   /* this sync of the journal fails */
   uint64_t second_at; /* at this one another process wants the run */
   uint64_t people_at; /* at this one people answer, and events come */
 };
@@ -68,12 +69,13 @@ struct world {
   struct ram_disk *disk;
   bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
   struct harm harm;
-  bool outside;           /* others use the disk now: nothing of it is harmed */
-  uint64_t calls, events; /* of this episode */
-  uint64_t most_calls;    /* of an episode before */
-  unsigned retried;       /* how often a person retried what had failed */
-  bool durable;           /* the run promises to survive a power cut */
+  bool outside;                  /* others use the disk now: nothing of it is harmed */
+  uint64_t calls, syncs, events; /* of this episode */
+  uint64_t most_calls;           /* of an episode before */
+  unsigned retried;              /* how often a person retried what had failed */
+  bool durable;                  /* the run promises to survive a power cut */
   unsigned episode;
+  unsigned unsynced; /* 1 + the episode in which a sync of the journal failed */
   struct sent sent[SENT_MAX];
   size_t sent_count;
   uint64_t order; /* of what happens to calls */
