@@ -306,11 +306,18 @@ function Store:move(name, to, durable)
   return ok, message, code
 end
 
+---Removes a file; a folder of that name stays.
 ---@param name string
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
 function Store:remove(name)
+  local info, message, code = self:stat(name)
+  if info and info.kind == "directory" then
+    return nil, self:path(name) .. ": is a folder", "invalid"
+  elseif not info then
+    return nil, message, code
+  end
   return files.remove(self:path(name))
 end
 

@@ -197,6 +197,8 @@ for kind, new in pairs(STORES) do
       assert.same({ "missing", "one" }, { select(3, store:kept "deep/a.txt"), (store:kept "deep/b.txt") })
       assert(store:remove "deep/b.txt")
       assert.equal("missing", select(3, store:stat "deep/b.txt"))
+      assert.same({ "missing", "invalid" }, { select(3, store:remove "deep/b.txt"), (select(3, store:remove "deep")) })
+      assert.equal("directory", store:stat("deep").kind)
       assert.equal("invalid", select(3, store:keep("../out.txt", "x")))
     end)
   end)
