@@ -17,8 +17,8 @@ local M = {}
 function M.nothing(place)
   local cuts = store.at(place):cuts()
   if cuts[1] then
-    return ("%s: holds no run: its journal was cut off in front of its first record and is kept in %s; what its steps did "
-      .. "stays done: look before you begin it again"):format(place, cuts[#cuts])
+    return ("%s: holds no run: its journal was cut off in front of its first record and is kept in %s; what its steps "
+      .. "did stays done: look before you begin it again"):format(place, cuts[#cuts])
   end
   return place .. ": holds no run: one was begun here, and ended before its first record"
 end
