@@ -49,6 +49,30 @@ describe("branches", function()
     assert.equal(2, most)
   end)
 
+  it("wait for room in each combinator above them, whichever has none first", function()
+    local function lasts(seconds)
+      return function(ctx)
+        return ctx.await { kind = "command", argv = { "sleep", seconds } } and seconds
+      end
+    end
+    local function all(ctx, ...)
+      local fns = {}
+      for i, fn in ipairs { ... } do
+        fns[i] = function() return fn(ctx) end
+      end
+      return ctx.all(fns)
+    end
+    local result = run(function(_, ctx)
+      return { out = ctx.map({ 1 }, function()
+        return all(ctx, lasts "0.05", lasts "0.1", function()
+          return ctx.map({ 1 }, function() return all(ctx, lasts "0.3", lasts "0.01") end, { max_parallel = 1 })
+        end)
+      end, { max_parallel = 2 }) }
+    end)
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    assert.same({ { "0.05", "0.1", { { "0.3", "0.01" } } } }, result.state.out)
+  end)
+
   it("fail as a whole by default, after the others; settle gives both; stop ends the rest", function()
     local seen = {}
     local result, dir = run(function(_, ctx)

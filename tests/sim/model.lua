@@ -351,8 +351,12 @@ rule("start", function(run, _, it)
   end
 end)
 
--- No call is sent that has no room in the limits of its action, its scope, and all above.
+-- No call is sent that has no room in the limits of its action, its scope, and all above. One that the cut end of a
+-- journal may have told of is recorded in any case, and its outcome is unknown at once.
 rule("call", function(run, entry, it)
+  if it.following and it.following.t == "doubt" and it.following.c == entry.c then
+    return nil
+  end
   for _, one in ipairs(ACTS[entry.kind] and not entry.pure and each_limit(it.step, "calls") or {}) do
     local most, full = most_of(run, one.scope, one.name)
     if most and one.spent >= most then
@@ -1003,6 +1007,7 @@ function M.check(list, sent, skill, wrong)
   end
   for number, entry in ipairs(list) do
     local it = about(run, entry)
+    it.following = list[number + 1]
     for _, one in ipairs(RULES[entry.t] or {}) do
       local why = one(run, entry, it)
       if why then
