@@ -244,6 +244,13 @@ rule("answer", function(run, entry)
   end
 end)
 
+-- What was decided about a call, its result says.
+rule("result", function(_, entry, it)
+  if it.call.decision and entry.decided ~= it.call.decision then
+    return ("%s was decided about it, and it says %s"):format(it.call.decision, entry.decided or "nothing")
+  end
+end)
+
 -- A call has the same key in all its attempts, made of the run, its step and its place.
 rule("call", function(run, entry, it)
   local before = it.call.key
@@ -717,8 +724,13 @@ function APPLY.answer(run, entry)
   if entry.arrival then
     run.arrivals[entry.arrival] = true
   end
-  for _, one in ipairs(entry.c and entry.value == "retry" and { entry, table.unpack(entry.also or {}) } or {}) do
-    call_at(run.steps[one.step], one.c).state = "allowed"
+  for _, one in ipairs(entry.c and { entry, table.unpack(entry.also or {}) } or {}) do
+    local call = call_at(run.steps[one.step], one.c)
+    if entry.value == "retry" then
+      call.state = "allowed"
+    else
+      call.decision = entry.value
+    end
   end
 end
 
@@ -747,7 +759,7 @@ function APPLY.result(run, entry, it)
     forget_below(it.step, entry.c)
   end
   call.state = is_given_up and "allowed" or "finished" -- nobody waited for it: a step that is resumed may
-  call.unsent, call.own = entry.unsent, entry.own
+  call.unsent, call.own, call.decision = entry.unsent, entry.own, nil
   if entry.q then
     run.questions[entry.q] = nil
   end
