@@ -328,7 +328,7 @@ end)
 -- What somebody decided about a call whose outcome is unknown holds for its action in this run.
 rule("start", function(_, entry, it)
   local scope = it.scope
-  if entry.action and scope.decided[it.id] and scope.retrying ~= it.id then
+  if entry.action and not entry.undo and scope.decided[it.id] and scope.retrying ~= it.id then
     return ("%s was decided about it"):format(scope.decided[it.id])
   end
 end)
@@ -415,14 +415,15 @@ rule("stop", function(run, entry)
   end
 end)
 
--- A run ends at its time, and not before; nothing begins behind it.
+-- A run ends at its time, and not before; nothing is sent or begun behind it. (A step that has begun may say what it
+-- waits for.)
 rule("start call stop", function(run, entry, it)
   local most = most_of(run, run.scopes[""], "run_timeout")
   local is_end = entry.t == "stop" and entry.reason == "run_timeout"
   local spent = most and open_ms(run, entry.at) - most * 1000 or 0
   if is_end and spent < -TICK_MS then
     return ("run_timeout is over in %d ms"):format(-spent)
-  elseif entry.t ~= "stop" and most and spent > TICK_MS and not it.is_late then
+  elseif most and spent > TICK_MS and (entry.t == "start" or ACTS[entry.kind]) then
     return ("run_timeout is over since %d ms"):format(spent)
   end
 end)

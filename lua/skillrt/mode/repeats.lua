@@ -150,12 +150,13 @@ function M.resumed(books, one)
     return nil
   end
   local is_retried = books.retrying == one.id and not books.stands
-  local blamed = held.known[held.blame]
+  local results = held.known or {} -- none where all that it called lies in rounds that are over
+  local blamed = results[held.blame]
   local may = not (blamed and blamed.decided) and (one.repeatable or not M.obstacle(held, held.blame))
   if held.blame and (is_retried or may) then
     from[1] = held.blame
   end
-  for place, known in pairs(held.known) do
+  for place, known in pairs(results) do
     if is_retried and known.decided and place ~= held.blame then
       from[#from + 1] = place
     end
