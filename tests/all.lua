@@ -14,7 +14,7 @@ local only = os.getenv "ONLY" or ""
 local set = os.getenv "SET" or "nightly"
 local fuzz_seconds = tonumber(os.getenv "FUZZ_SECONDS" or "") or 60
 -- of a machine that is busy with others, too
-local limit = tonumber(os.getenv "TEST_SECONDS" or "") or (os.getenv "SKILLRT_NIGHTLY" and 1800 or 600)
+local limit = tonumber(os.getenv "TEST_SECONDS" or "") or (os.getenv "SKILLRT_NIGHTLY" and 7200 or 600)
 
 local function quoted(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"
