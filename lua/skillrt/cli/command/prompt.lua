@@ -25,7 +25,9 @@ local function chosen(skill, id)
   local list = {}
   for _, kind in ipairs({ "phase", "action" }) do
     for _, one in ipairs(skill[kind .. "s"]) do
-      if id and one.id == id or not id and one.agent and not one.run then
+      if id and one.id == id and one.run then
+        return nil, ("%s: %s is a function: no agent is sent a prompt for it"):format(skill.name, id)
+      elseif id and one.id == id or not id and one.agent and not one.run then
         list[#list + 1] = { kind = kind, definition = one }
       end
     end
