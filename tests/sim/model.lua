@@ -417,7 +417,7 @@ end)
 
 -- A run ends at its time, and not before; nothing is sent or begun behind it. (A step that has begun may say what it
 -- waits for.)
-rule("start call stop", function(run, entry, it)
+rule("start call stop", function(run, entry)
   local most = most_of(run, run.scopes[""], "run_timeout")
   local is_end = entry.t == "stop" and entry.reason == "run_timeout"
   local spent = most and open_ms(run, entry.at) - most * 1000 or 0
