@@ -517,12 +517,10 @@ function Limits:admit(call)
 end
 
 ---A call was sent: the books count it.
----@param reservation skillrt.Reservation|false
+---@param reservation skillrt.Reservation
 function Limits.sent(reservation)
-  if reservation then
-    reserve(reservation, -1, "sent")
-    reservation.is_counted = true
-  end
+  reserve(reservation, -1, "sent")
+  reservation.is_counted = true
 end
 
 ---A call is over: what was reserved for it is free once whoever awaited it has said what it used.

@@ -10,7 +10,6 @@ local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
 local limits_of = require("skillrt.run.limits")
 local message_of = require("skillrt.run.message")
-local numbers_of = require("skillrt.run.numbers")
 local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
 local record = require("skillrt.base.record")
@@ -90,7 +89,6 @@ function M.new(run, session, options)
     watcher = options.watcher,
     source = self,
   })
-  self.numbers = numbers_of.new()
   self.known_views = {}
   self.newest = not session.edited and snapshot.ENDING or nil
   if self.watcher and self.watcher.tick then
@@ -163,8 +161,8 @@ function Turn:load(fresh, torn)
   local run, session = self.run, self.session
   self.mode, run.limits = self.make_mode(run), limits_of.new(run)
   self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that runs on
-  self.calls = calls_of.new(run, self.journal, self.numbers, session)
-  self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
+  self.calls = calls_of.new(run, self.journal, session)
+  self.steps = steps_of.new(run, self.journal, self.calls, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
   if not fresh then
@@ -215,15 +213,16 @@ local function keep_back(self)
   local steps, queue = self.steps, self.calls.queue
   for _, list in ipairs({ steps.performing, queue.starting, queue.acting }) do
     for i = #list, 1, -1 do
-      self.numbers:forget(list[i])
+      queue.under_way[list[i]] = nil
       list[i] = nil
     end
   end
 end
 
 local function cancel_all(self)
-  for number, what in pairs(self.numbers.under_way) do
-    self.calls.queue.cancels[#self.calls.queue.cancels + 1] = what.place and number or nil
+  local queue = self.calls.queue
+  for number, what in pairs(queue.under_way) do
+    queue.cancels[#queue.cancels + 1] = what.place and number or nil
   end
 end
 
@@ -231,10 +230,10 @@ end
 -- books, and count as no attempt.
 local function drain(self)
   keep_back(self)
-  if next(self.numbers.under_way) == nil then
+  if next(self.calls.queue.under_way) == nil then
     return stop(self, table.unpack(self.verdict, 1, 3))
   end
-  self:ring(steady.now())
+  self:ring()
   if self.run.phase == "draining" and self.run.limits:out_of_time() then
     become(self, "canceling")
     cancel_all(self)
@@ -265,9 +264,8 @@ end
 
 ---What is due until then: waits that are over, attempts whose wait is over. Of a run that is to end only programs are
 ---noted: the rest is open in the books, and a resume waits for it.
----@param now integer  of steady.lua
-function Turn:ring(now)
-  local due = self.calls.due
+function Turn:ring()
+  local due, now = self.calls.due, steady.now()
   while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
@@ -302,8 +300,11 @@ function Turn:go()
   if queue.acting[1] then
     queue:hand_over(performing)
   end
-  return "go", performing, queue:numbers(), queue.cancels, at and math.max(0, at - steady.now()),
-    self:listens()
+  if queue.withdrawn then
+    queue:sift()
+  end
+  local listens = self:listens()
+  return "go", performing, queue.starting, queue.cancels, at and math.max(0, at - steady.now()), listens
 end
 
 -- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
@@ -321,7 +322,7 @@ local function decide(self)
 
   -- what is due, and who waits for what came
   if calls.due[1] then
-    self:ring(steady.now())
+    self:ring()
   end
   if next(calls.unmatched) then
     waits.match(calls)
@@ -372,7 +373,7 @@ local function decide(self)
   end
 
   -- rest: whether a run of which nothing is under way pauses
-  if not steps.performing[1] and next(self.numbers.under_way) == nil and not next(calls.unmatched) then
+  if not steps.performing[1] and next(calls.queue.under_way) == nil and not next(calls.unmatched) then
     kind, what, why, text = self.rest:decide()
     if kind == "again" then
       return decide(self)
@@ -412,7 +413,7 @@ end
 ---@param number integer
 ---@return table task
 function Turn:request(number)
-  return self.calls:task(self.numbers:of(number))
+  return self.calls:task(self.calls.queue.under_way[number])
 end
 
 ---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
@@ -422,7 +423,7 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Turn:accept(number, reply)
-  local under_way, count = self.numbers.under_way, #self.out
+  local under_way, count = self.calls.queue.under_way, #self.out
   if self.accepting then
     self.begun[self.accepting] = self.written
   end
@@ -496,7 +497,7 @@ end
 ---@param number integer
 ---@param text string
 function Turn:progress(number, text)
-  local call = self.numbers:of(number)
+  local call = self.calls.queue.under_way[number]
   if call then
     call:show(self.watcher, text)
   end

@@ -1,7 +1,6 @@
 -- call_queue_spec.lua: calls that wait for room within a limit.
 local Call = require "skillrt.run.call.call"
 local calls_of = require "skillrt.run.call.calls"
-local numbers = require "skillrt.run.numbers"
 
 -- Calls over limits that let leave so many, each bounded by what `bounds` says of it.
 local function make(room, bounds)
@@ -15,7 +14,7 @@ local function make(room, bounds)
       return free > 0
     end,
   }
-  local calls = calls_of.new({ limits = limits, books = {} }, {}, numbers.new(), {})
+  local calls = calls_of.new({ limits = limits, books = {} }, {}, {})
   local execution = { calls = {}, taken = {}, live = true }
   function self.leave(i)
     local call = Call.new { place = tostring(i), kind = "http", ways = require "skillrt.run.call.kind.http",
@@ -24,8 +23,8 @@ local function make(room, bounds)
   end
   function self.gone()
     local list = {}
-    for i, number in ipairs(calls.queue:numbers()) do
-      list[i] = calls.numbers:of(number).at
+    for i, number in ipairs(calls.queue.starting) do
+      list[i] = calls.queue.under_way[number].at
     end
     return list
   end

@@ -1,7 +1,7 @@
 -- run/call/calls.lua: the calls of a run: declared by a step, begun, recorded, and over.
 --
 -- A call has an intent before each attempt and one result. When it is sent says queue.lua, what its reply means
--- reply.lua, what its branch is given result.lua; what differs by kind says run/call/kind/<kind>.lua. Knows the books,
+-- and what its branch is given reply.lua; what differs by kind says run/call/kind/<kind>.lua. Knows the books,
 -- no agents and no modes. Called by turn.lua, which has one for a run and its sub-runs.
 
 local Call = require("skillrt.run.call.call")
@@ -10,7 +10,7 @@ local due = require("skillrt.base.heap")
 local queue_of = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
-local result = require("skillrt.run.call.result")
+local reply_of = require("skillrt.run.call.reply")
 local single = require("skillrt.base.single")
 
 ---@class skillrt.CallKind  what differs from kind to kind; calls that a transport has: transport.lua
@@ -42,7 +42,6 @@ local single = require("skillrt.base.single")
 ---@class skillrt.Calls
 ---@field run skillrt.Run
 ---@field journal skillrt.Journal
----@field numbers skillrt.Numbers
 ---@field session skillrt.Session
 ---@field queue skillrt.Queue
 ---@field due skillrt.Heap     what has a time: calls, steps, programs to be noted
@@ -62,14 +61,12 @@ local Calls = {}
 
 ---@param run skillrt.Run
 ---@param journal skillrt.Journal
----@param numbers skillrt.Numbers
 ---@param session skillrt.Session
 ---@return skillrt.Calls
-function Calls.new(run, journal, numbers, session)
+function Calls.new(run, journal, session)
   local self = single.of(Calls, {
     run = run,
     journal = journal,
-    numbers = numbers,
     session = session,
     due = due.new(),
     order = 0,
@@ -179,7 +176,9 @@ end
 function Calls:task(call)
   local task = call.ways.send(self, call)
   call:become("sent")
-  self.run.limits.sent(call.reservation)
+  if call.reservation then
+    self.run.limits.sent(call.reservation)
+  end
   return task
 end
 
@@ -223,7 +222,7 @@ function Calls:settle(call, entry, ok, value)
   if call.ways.over then
     call.ways.over(self, call)
   end
-  result.give(call, entry, ok, value)
+  reply_of.give(call, entry, ok, value)
 end
 
 ---Gives a recorded result to its branch.
@@ -233,7 +232,7 @@ function Calls:give(call, known)
   if call.ways.over then
     call.ways.over(self, call)
   end
-  result.give(call, self.journal:reread(known))
+  reply_of.give(call, self.journal:reread(known))
 end
 
 ---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.

@@ -17,7 +17,7 @@ local SHORT_MS <const> = 200
 ---@param number integer  the engine's, of its call
 ---@param text string     "<pid> <start>"
 function M.started(turn, number, text)
-  local call = turn.numbers:of(number)
+  local call = turn.calls.queue.under_way[number]
   local pid, start = text:match("^(%d+) (%S+)$")
   if not (call and call.place and pid) then
     return

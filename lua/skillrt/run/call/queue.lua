@@ -11,6 +11,8 @@ local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Queue
 ---@field calls skillrt.Calls
+---@field last integer         the engine knows numbers only: the last one that was used
+---@field under_way table<integer, skillrt.Call|skillrt.Step>  ... and what they mean: a call, or a step to be performed
 ---@field starting integer[]  numbers of calls whose tasks are asked for with the next batch
 ---@field acting integer[]    ... of those that are performed in this process
 ---@field cancels integer[]   ... of those that the engine is to cancel
@@ -21,7 +23,17 @@ local Queue = {}
 ---@param calls skillrt.Calls
 ---@return skillrt.Queue
 function Queue.new(calls)
-  return single.of(Queue, { calls = calls, starting = {}, acting = {}, cancels = {}, withdrawn = false, held = {} })
+  return single.of(Queue, { calls = calls, last = 0, under_way = {}, starting = {},
+    acting = {}, cancels = {}, withdrawn = false, held = {} })
+end
+
+---The engine's number of a call, or of a step to be performed.
+---@param what skillrt.Call|skillrt.Step
+---@return integer
+function Queue:number(what)
+  local number = self.last + 1
+  self.last, self.under_way[number] = number, what
+  return number
 end
 
 -- ---- room in combinators ----
@@ -191,8 +203,12 @@ end
 
 -- Whether the gate of the agent that a call asks is closed: it waits until then; or not, where another may be asked.
 local function waits_at_gate(self, call)
-  local gate, now = call.request.gate, steady.now()
-  local wait = gate and gate:wait(now, call.has_turn) or 0
+  local gate = call.request.gate
+  if not gate then
+    return false
+  end
+  local now = steady.now()
+  local wait = gate:wait(now, call.has_turn)
   if wait > 0 then
     call.has_turn = true -- within the rates that are declared
     self:pace(call, Queue.is_too_long(call, gate:left(now)) and now or now + wait)
@@ -211,7 +227,7 @@ local function let_go(self, call)
     return false
   end
   call:become("due")
-  call.reservation, call.number, call.has_turn = reservation or false, self.calls.numbers:next(call), false
+  call.reservation, call.number, call.has_turn = reservation or false, self:number(call), false
   call.world = run.world and run.world:takes(call) and run.world or false
   table.insert((call.ways.acts_here or call.world) and self.acting or self.starting, call.number)
   return true
@@ -229,8 +245,9 @@ end
 ---behind them.
 ---@param call skillrt.Call
 function Queue:send(call)
-  local bounds = self.calls.run.limits.bounds_of(call)
-  for _, queue in ipairs(self.held) do
+  local held = self.held
+  local bounds = held[1] and self.calls.run.limits.bounds_of(call)
+  for _, queue in ipairs(held) do
     if queue.bounds == bounds then
       call:become("held")
       queue.last = queue.last + 1
@@ -240,7 +257,7 @@ function Queue:send(call)
   end
   if not let_go(self, call) then
     call:become("held")
-    self.held[#self.held + 1] = { bounds = bounds, first = 1, last = 1, call }
+    held[#held + 1] = { bounds = self.calls.run.limits.bounds_of(call), first = 1, last = 1, call }
   end
 end
 
@@ -268,7 +285,7 @@ end
 -- What was kept for a call that is not under way any more.
 local function give_back(self, call)
   if call.number then
-    self.calls.numbers:forget(call.number)
+    self.under_way[call.number] = nil
   end
   self:over(call)
 end
@@ -305,7 +322,7 @@ function Queue:close(gate, until_ms, why)
   gate:close(until_ms, why)
   for _, list in ipairs({ self.starting, self.acting }) do
     for i = #list, 1, -1 do
-      local call = self.calls.numbers:of(list[i])
+      local call = self.under_way[list[i]]
       if call and call.state == "due" and call.request.gate and call.request.gate.at == gate.at then
         table.remove(list, i)
         give_back(self, call)
@@ -319,7 +336,7 @@ end
 ---@param performing integer[]  their numbers are added
 function Queue:hand_over(performing)
   for i, number in ipairs(self.acting) do
-    local call = self.calls.numbers:of(number)
+    local call = self.under_way[number]
     self.acting[i] = nil
     if call then -- else it was given up meanwhile
       self.calls:task(call)
@@ -328,14 +345,18 @@ function Queue:hand_over(performing)
   end
 end
 
----The numbers of calls whose tasks are to be asked for.
----@return integer[]
-function Queue:numbers()
-  if self.withdrawn then
-    self.withdrawn = false
-    self.calls.numbers:sift(self.starting)
+---Takes the calls out of `starting` that were withdrawn.
+function Queue:sift()
+  local starting, kept = self.starting, 0
+  for i = 1, #starting do
+    local number = starting[i]
+    starting[i] = nil
+    if self.under_way[number] then
+      kept = kept + 1
+      starting[kept] = number
+    end
   end
-  return self.starting
+  self.withdrawn = false
 end
 
 return Queue

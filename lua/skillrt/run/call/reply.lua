@@ -2,7 +2,7 @@
 -- a person, as nobody knows whether it was executed.
 --
 -- What may have been executed is decided here alone (docs/steps.md, "What is made again"). A reply is judged once when
--- it comes, and once where a resume gives it back. Knows expectations and books. Called by result.lua, transport.lua,
+-- it comes, and once where a resume gives it back. Knows expectations and books. Called by calls.lua, transport.lua,
 -- kind/session.lua, questions.lua.
 
 local expect = require("skillrt.agent.expect")
@@ -112,6 +112,44 @@ function M.meaning(request, reply)
   return false, value
 end
 
+-- ---- what its branch is given ----
+
+---What a script is given of a reply: its own copy.
+---@param call skillrt.Call
+---@param reply table
+---@param value any
+---@return table
+function M.copy(call, reply, value)
+  local out = {}
+  for key, item in pairs(reply) do
+    out[key] = item
+  end
+  out.stdout, out.stderr, out.value, out.call = reply.body, reply.extra, value, call.place
+  return out
+end
+
+---Gives the branch what a record says its call came to.
+---@param call skillrt.Call
+---@param entry table     the record `result`
+---@param ok boolean|nil  what its reply means; nil: it was judged by a process before
+---@param value any
+function M.give(call, entry, ok, value)
+  local execution, failed, reply = call.execution, entry.failed, entry.reply
+  if failed then
+    reply = call.kind == "run" and reply and M.copy(call, reply) or { call = call.place, status = failed.class }
+    return execution:fail(call, failed, reply)
+  elseif call.ways.value then
+    return execution:deliver(call, call.ways.value(call, entry))
+  elseif ok == nil then
+    ok, value = M.meaning(call.request, reply)
+  end
+  if ok then
+    execution:deliver(call, M.copy(call, reply, value))
+  else
+    execution:fail(call, value, M.copy(call, reply))
+  end
+end
+
 -- ---- what follows ----
 
 -- A usage limit is waited for so often, whatever `max_retries` says: five hours, as providers' windows are, where no
@@ -141,13 +179,13 @@ end
 
 -- What a reply tells the gate of its agent.
 local function tell_gate(calls, call, reply, failure, wait)
-  local gate, now = call.request.gate, steady.now()
+  local gate = call.request.gate
   if gate and not failure then
-    gate:answered(reply, now, calls.run.core.wall_ms())
+    gate:answered(reply, steady.now(), calls.run.core.wall_ms())
   elseif gate and (failure.class == "rate_limit" or (failure.retry_after_ms or 0) > 0) then
     wait = wait or retry.asked(failure.retry_after_ms)
     if wait > 0 then
-      calls.queue:close(gate, now + wait, record.printable(failure.message))
+      calls.queue:close(gate, steady.now() + wait, record.printable(failure.message))
     end
   end
 end

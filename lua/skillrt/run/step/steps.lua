@@ -41,18 +41,16 @@ local Steps = {}
 ---@param run table
 ---@param journal skillrt.Journal
 ---@param calls skillrt.Calls
----@param numbers table
 ---@param mode table
 ---@param sub skillrt.Sub|nil   the sub-run whose steps they are
 ---@param top skillrt.Steps|nil  of it: the run's own
 ---@return skillrt.Steps
-function Steps.new(run, journal, calls, numbers, mode, sub, top)
+function Steps.new(run, journal, calls, mode, sub, top)
   local self = single.of(Steps, {
     run = run,
     books = run.books,
     journal = journal,
     calls = calls,
-    numbers = numbers,
     mode = mode,
     iterations = mode.iterations,
     root = run.books.state.root, -- the same table all the time
@@ -128,7 +126,7 @@ function Steps:go(step)
     return self:perform_again(step)
   elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
     local performing = self.performing
-    performing[#performing + 1] = self.numbers:next(step)
+    performing[#performing + 1] = self.calls.queue:number(step)
   else
     self:perform(step)
   end

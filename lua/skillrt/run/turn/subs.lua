@@ -208,7 +208,7 @@ local function made(self, call, id, skill, prompts)
     run = run, is_touched = false, left = 0 }, Sub)
   local journal, mode = journal_for(turn.journal, id), turn.make_mode(run)
   run.limits = limits_of.new(run, call)
-  sub.steps = steps_of.new(run, journal, turn.calls, turn.numbers, mode, sub, turn.steps)
+  sub.steps = steps_of.new(run, journal, turn.calls, mode, sub, turn.steps)
   sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
   self.by_id[id] = sub
   return sub

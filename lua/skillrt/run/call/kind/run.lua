@@ -5,7 +5,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local plain = require("skillrt.base.plain")
-local result = require("skillrt.run.call.result")
+local reply_of = require("skillrt.run.call.reply")
 local skill_of = require("skillrt.skill")
 
 ---@class skillrt.call.Run: skillrt.CallKind
@@ -50,7 +50,7 @@ end
 M.take_up = M.begin
 
 function M.value(call, entry)
-  return result.copy(call, entry.reply)
+  return reply_of.copy(call, entry.reply)
 end
 
 function M.give_up(calls, _, open)

@@ -65,7 +65,7 @@ end
 -- behind them may need them.
 local function again(calls, call, name)
   local found = {}
-  for _, other in pairs(calls.numbers.under_way) do
+  for _, other in pairs(calls.queue.under_way) do
     local request = (other == call or other.state == "due") and other.request
     local said = request and request.session == name and request.again == "feed" and said_before(other)
     if said then
@@ -145,6 +145,16 @@ local function keep(turn, entry)
   turn.calls.unmatched[entry.name] = true
 end
 
+-- The call of a session that waits for the answer with this id.
+local function waiting(calls, session, id)
+  for _, what in pairs(calls.queue.under_way) do
+    local request = what.place and what.request
+    if request and request.session == session and request.id == id then
+      return what
+    end
+  end
+end
+
 -- Whether a session's user takes what was said; its text is shown to who watches.
 local function is_heard(turn, name, value)
   local user = turn.calls.users[name]
@@ -152,7 +162,7 @@ local function is_heard(turn, name, value)
   if user and user.heard then
     taken, id, text = user.heard(value)
   end
-  local call = text and turn.watcher and turn.numbers:waiting(name, id)
+  local call = text and turn.watcher and waiting(turn.calls, name, id)
   if call then
     call:show(turn.watcher, text)
   end

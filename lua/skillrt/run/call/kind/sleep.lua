@@ -1,7 +1,7 @@
 -- run/call/kind/sleep.lua: a wait for a time. Found by its name.
 
 local alarm = require("skillrt.run.call.alarm")
-local result = require("skillrt.run.call.result")
+local reply_of = require("skillrt.run.call.reply")
 local steady = require("skillrt.run.steady")
 
 local function begin(calls, call)
@@ -29,7 +29,7 @@ return {
     calls:settle(call, { reply = { status = "ok", elapsed_ms = steady.now() - call.began } })
   end,
   value = function(call, entry)
-    return result.copy(call, entry.reply)
+    return reply_of.copy(call, entry.reply)
   end,
   give_up = alarm.give_up,
 }
