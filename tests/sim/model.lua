@@ -862,6 +862,9 @@ function APPLY.retry(_, entry, it)
   scope.errors = math.max(0, scope.errors - (entry.stands and 0 or 1))
   scope.retrying, scope.barred[id], scope.decided[id], scope.aborting, scope.over[id] = id, nil, nil, nil, nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
+  for _, forgotten in ipairs(entry.forget or {}) do
+    scope.runs[forgotten] = nil -- as if it had not run
+  end
 end
 
 function APPLY.rounds(_, entry, it)

@@ -39,6 +39,7 @@ local M = {}
 --   going, draining               ... and what is under way is not waited for         canceling
 --   any but stopped               its process is to stop, or has to                   stopping
 --   any but opening               its last record is written                          stopped
+--   stopped                       the store did not take that                         stopping
 ---@alias skillrt.Phase "opening"|"going"|"draining"|"canceling"|"stopping"|"stopped"
 
 ---@type table<skillrt.Phase, table<skillrt.Phase, true>>
@@ -48,7 +49,7 @@ local NEXT <const> = {
   draining = { canceling = true, stopping = true, stopped = true },
   canceling = { stopping = true, stopped = true },
   stopping = { stopping = true, stopped = true },
-  stopped = { stopped = true },
+  stopped = { stopping = true, stopped = true },
 }
 
 ---@class skillrt.Turn
@@ -509,7 +510,7 @@ local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped
 function Turn:stop(why, where)
-  become(self, self.run.phase == "stopped" and "stopped" or "stopping")
+  become(self, self.run.phase == "stopped" and why ~= "store_failed" and "stopped" or "stopping")
   self.interruption = { why, where }
   if FAILED[why] then
     self:forget()
