@@ -1,12 +1,12 @@
 #!/bin/bash
 # bare.sh: the two commands of the README on a Debian 12 that holds nothing else, then the specs of workflow scripts
-# on newer nodes of npm. Called by .ci/run; MINBASE=file.tar takes the place of debootstrap.
+# on its node and on newer ones of npm. Called by .ci/run; MINBASE=file.tar takes the place of debootstrap.
 #
 # The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
 # stays mounted, running or lying about. Closes with "N passed, N failed"; without root or the mirror it is skipped.
 set -eu
 cd "$(dirname "$0")/.."
-SUITE=bookworm NODES="24 26"
+SUITE=bookworm NODES="22 24 26"
 
 skip() {
   echo "bare root: skipped: $*"
@@ -65,16 +65,22 @@ in_root() {
   fi
 }
 
+# on_node VERSION PATH: what workflow scripts can do, and what breaks out of them
+on_node() {
+  in_root "workflow scripts on node $1" "$2" \
+    "node --version && make test-lua ONLY=tests/run/workflow_spec && make test-lua ONLY=tests/run/workflow_escape"
+}
+
 cp -R build/release/static/skillrt examples "$root/mnt/"
 in_root "the static program, copied alone" "" "cd /mnt && ./skillrt run examples/plain --agent examples/stand_in.sh \
   --work-dir plain -- x && ./skillrt run examples/hello/skill.lua --work-dir hello && ./skillrt check examples/plain"
 in_root "make demo" "" "apt-get install -y make && make demo"
 in_root "make test" "" "make test SIM_SEED=1"
+on_node "18 of Debian" ""
 arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
 for node in $NODES; do
   if npm install --no-audit --no-fund --silent --prefix "$root/opt/node$node" "node-linux-$arch@$node"; then
-    in_root "workflow scripts on node $node" "/opt/node$node/node_modules/node-linux-$arch/bin:" \
-      "node --version && make test-lua ONLY=tests/run/workflow_spec"
+    on_node "$node" "/opt/node$node/node_modules/node-linux-$arch/bin:"
   else
     echo "FAILED node $node: npm cannot install node-linux-$arch@$node"
     failed=$((failed + 1))

@@ -306,6 +306,11 @@ describe("branches", function()
     assert.equal(2, #R.records(dir, "fail"))
   end)
 
+  it("are a list: a table of names is refused, and not taken for an empty one", function()
+    local result = run(function(_, ctx) return { ctx.all { a = function() end } } end, { limits = { max_retries = 0 } })
+    assert.matches('ctx.all: needs a list, not a table of names such as "a"', result.message)
+  end)
+
   it("may not wait inside ctx.once, nor inside a coroutine of the script's own", function()
     local result = run(function(_, ctx)
       local ok, message = pcall(ctx.once, "x", function() return ctx.sleep(0) end)

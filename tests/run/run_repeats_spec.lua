@@ -332,6 +332,22 @@ describe("a decision about a call whose outcome is unknown", function()
     end)
   end
 
+  it("holds for a phase in the rounds that follow, too", function()
+    local dir, sent, call = place()
+    local definition = { rounds = { { first = "pay", last = "tell", max_rounds = 3 } }, phases = {
+      { id = "pay", output = "pay.md", run = function(_, ctx)
+        ctx.await(call())
+        return "x"
+      end },
+      { id = "tell", output = "tell.md", run = function(_, ctx) return tostring(ctx.await(call "told")) end },
+    } }
+    local copy = in_doubt(dir, definition)
+    local before = { sent(), sent "told" }
+    local result = assert(go_on(copy, definition, { answer = "fail" }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ before[1], before[2] + 3 }, { sent(), sent "told" })
+  end)
+
   it("retry lets it be sent once more, not again and again", function()
     local dir, sent, call = place()
     local definition = one(function(_, ctx)

@@ -325,10 +325,10 @@ rule("start", function(run, _, it)
   end
 end)
 
--- What somebody decided about a call whose outcome is unknown holds for its action in this run.
+-- What somebody decided about a call whose outcome is unknown holds for its action or phase in this run.
 rule("start", function(_, entry, it)
   local scope = it.scope
-  if entry.action and not entry.undo and scope.decided[it.id] and scope.retrying ~= it.id then
+  if not entry.undo and scope.decided[it.id] and scope.retrying ~= it.id then
     return ("%s was decided about it"):format(scope.decided[it.id])
   end
 end)
@@ -579,10 +579,11 @@ rule("start", function(_, entry, it)
   end
 end)
 
--- A phase whose condition does not hold is left out, and no other one.
+-- A phase whose condition does not hold is left out, and one about whose call somebody decided in an earlier round; no
+-- other one.
 rule("skip", function(run, entry, it)
   local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
-  if at and #(run.skill.phases[at].when or {}) == 0 then
+  if at and #(run.skill.phases[at].when or {}) == 0 and not it.scope.decided[entry.phase] then
     return ("phase %s has no condition"):format(entry.phase)
   end
 end)

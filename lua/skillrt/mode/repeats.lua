@@ -113,6 +113,17 @@ local function held_of(books, one)
   return held and not (held.moved and books.retrying ~= one.id) and held or nil
 end
 
+---What a person decided about a call of an action or phase whose outcome is unknown; nil: nothing, or another decision
+---lets it be performed again.
+---@param books skillrt.Books
+---@param id string
+---@return string|nil why
+function M.decision(books, id)
+  local decided = books.decided and books.retrying ~= id and books.decided[id]
+  return decided and ("%s: %q was decided about its call %s, and holds for this run"):format(id, decided.value,
+    decided.place) or nil
+end
+
 ---The place of a call for which the loop may not choose a failed action again; nil: it may.
 ---@param one skillrt.Action
 ---@param step table  the failed step
@@ -130,13 +141,10 @@ function M.barred(books, one)
   if books.retrying == id then
     return nil
   end
-  local decided = books.decided and books.decided[id]
-  if decided then
-    return ("%s: %q was decided about its call %s, and holds for this run"):format(id, decided.value, decided.place)
-  end
   local held = held_of(books, one)
   local place = held and M.barred_by(one, held)
-  return place and ("%s: %s (not repeated: call %s may have acted)"):format(id, held.why, place) or nil
+  return M.decision(books, id)
+    or place and ("%s: %s (not repeated: call %s may have acted)"):format(id, held.why, place) or nil
 end
 
 ---The step that an action which failed is resumed as, and what it asks for anew; nil: it begins a new one.

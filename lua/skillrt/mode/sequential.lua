@@ -4,6 +4,7 @@
 -- Conditions are asked when a phase's turn comes; a phase left out is recorded; one whose condition
 -- cannot be asked fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
 
+local repeats = require("skillrt.mode.repeats")
 local when = require("skillrt.skill.when")
 
 local M = {}
@@ -93,6 +94,10 @@ local function obstacle(self, phase)
   local other = self.by_id[self.books.handlers[1]]
   if other and other ~= phase then
     return "skip", "an earlier phase failed and goes on with " .. other.id
+  end
+  local decision = repeats.decision(self.books, phase.id)
+  if decision then
+    return "skip", decision
   end
   for _, condition in ipairs(phase.when) do
     local holds, problem = when.test(condition, self.books.state.root)

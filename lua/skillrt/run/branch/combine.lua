@@ -116,6 +116,8 @@ end
 function M.map(execution, branch, list, perform, options, what)
   if type(list) ~= "table" then
     error(("ctx.%s: needs a list, not %s"):format(what, names.show(list)), 3)
+  elseif #list == 0 and next(list) ~= nil then
+    error(("ctx.%s: needs a list, not a table of names such as %s"):format(what, names.show((next(list)))), 3)
   elseif type(perform) ~= "function" then
     error(("ctx.%s: needs a function, not %s"):format(what, names.show(perform)), 3)
   end
