@@ -54,6 +54,9 @@ local function check_documents(config, key, found)
       entry = { path = entry }
       config[key][i] = entry
       local problem, code = fields.path(entry.path)
+      if not entry.path:find "%S" then
+        problem, code = "is empty: give a path", "missing"
+      end
       if problem then
         found:error(code, ("%s[%d].path"):format(key, i), "%s", problem)
       end

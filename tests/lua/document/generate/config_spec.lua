@@ -67,6 +67,14 @@ describe("a skill-config's normal form", function()
     assert.same({ type = "universal-executor", run_in_background = false }, normal.sequential_config.phases[1].agent)
   end)
 
+  it("has no document without a name, however it is written: what it generates would be refused", function()
+    for _, entry in ipairs { " ", { path = " " } } do
+      local raw = sequential()
+      raw.templates = { entry }
+      assert.matches("templates%[1%].path: is empty: give a path", refused(raw))
+    end
+  end)
+
   it("gives a phase without output a file of its own (F2)", function()
     local phases = good(sequential { { id = "01-a" }, { id = "02-b" } }).sequential_config.phases
     assert.same({ "01-a.json", "02-b.json" }, { phases[1].output, phases[2].output })
