@@ -6,6 +6,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -163,7 +164,7 @@ function M.value(question, text)
   end
   local list = json.array({})
   for word in text:gmatch("[^,]+") do
-    local value, message = value_of(question, word:match("^%s*(.-)%s*$"))
+    local value, message = value_of(question, trim(word))
     if value == nil then
       return nil, message
     end
