@@ -14,8 +14,8 @@ local function pick(list) return list[random(#list)] end
 
 local STRINGS <const> = {
   "", "a", "b", "abc", "10", "9", "1", "0", " 12 ", "0x1F", "1e3", ".5", "5.", "NaN", "Infinity", "-Infinity", "null",
-  "true", "1,2", "[object Object]", "é", "一二", "\u{1F600}", "\u{1F600}b", "\u{FF5E}", "\u{D83D}", "\u{DE00}", "-0", "+1",
-  "- 1", "0b11", "-0x1", "1_0", "\u{3000}7\u{A0}", "A", "Z", "aa", "ab", "undefined", "\u{10FFFF}", "\u{E000}", "x\u{D83D}",
+  "true", "1,2", "[object Object]", "é", "一二", "\u{FF5E}", "-0", "+1",
+  "- 1", "0b11", "-0x1", "1_0", "A", "Z", "aa", "ab", "undefined", "\u{E000}",
 }
 local NUMBERS <const> = {
   0, 1, 2, 3, -1, 10, 9, 0.0, -0.0, 0.1, 0.5, -2.5, 1e21, 1e20, 123456789012345680000.0, 1e-6, 1e-7, 5e-324,

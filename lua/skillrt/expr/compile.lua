@@ -1,14 +1,13 @@
 -- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
--- holds the parameters of arrow functions by slot; it is nil when there are none. What is read most
--- (`name`, `x.length`, an operator and a literal) gets closures of its own. Knows no syntax. Called by explain.lua and
--- expr/init.lua.
+-- holds the parameters of arrow functions by slot; it is nil when there are none. Knows no syntax. Called by
+-- explain.lua and expr/init.lua.
 local json = require "skillrt.base.json"
 local value = require "skillrt.expr.value"
 
 local M = {}
 
 local type = type
-local truthy, throw, typeof = value.truthy, value.throw, value.typeof
+local truthy, throw = value.truthy, value.throw
 local get, is_null, meter = value.get, value.is_null, value.meter
 
 ---@alias skillrt.expr.Closure fun(state: table, frame: table?): any
@@ -19,7 +18,7 @@ local SKIP <const> = setmetatable({}, { __name = "skip" })
 -- the longest piece of the condition's text that a reason quotes
 local MAX_QUOTE <const> = 60
 
-local build, build_test
+local build
 
 ---@param node skillrt.expr.Node
 ---@param text string
@@ -30,7 +29,7 @@ function M.quote(node, text)
   return piece:sub(1, utf8.offset(piece, 0, MAX_QUOTE) - 1) .. "..."
 end
 
-local builders, test_builders, method_builders = {}, {}, {}
+local builders, method_builders = {}, {}
 
 function builders.literal(node)
   if node.kind == "null" then return function() return json.null end end
@@ -100,21 +99,9 @@ local function call_step(node, text)
   end
 end
 
-local function may_skip(node)
-  while node.type == "member" or node.type == "index" or node.type == "call" do
-    if node.optional then return true end
-    node = node.object
-  end
-  return false
-end
-
----Puts a step behind its object, with the detour of `?.` only where the chain has one.
+---Puts a step behind its object; what a `?.` did not find is handed on.
 local function put_behind(node, text, step)
-  local object = build(node.object, text)
-  if not may_skip(node) then
-    return function(state, frame) return step(object(state, frame), state, frame) end
-  end
-  local optional = node.optional
+  local object, optional = build(node.object, text), node.optional
   return function(state, frame)
     local found = object(state, frame)
     if rawequal(found, SKIP) or (optional and (found == nil or is_null(found))) then return SKIP end
@@ -122,28 +109,7 @@ local function put_behind(node, text, step)
   end
 end
 
----The members that conditions read most, in one closure with their object: tables first, the rest by `step`.
-local function read_directly(object, key, step)
-  if key == "length" then
-    return function(state, frame)
-      local found = object(state, frame)
-      local count = type(found) == "table" and #found or 0
-      return count > 0 and count or step(found)
-    end
-  end
-  return function(state, frame)
-    local found = object(state, frame)
-    if type(found) == "table" then return found[key] end
-    return step(found)
-  end
-end
-
-function builders.member(node, text)
-  local step = member_step(node, text)
-  if may_skip(node) or node.key:find "^%d+$" then return put_behind(node, text, step) end
-  return read_directly(build(node.object, text), node.key, step)
-end
-
+function builders.member(node, text) return put_behind(node, text, member_step(node, text)) end
 function builders.index(node, text) return put_behind(node, text, index_step(node, text)) end
 function builders.call(node, text) return put_behind(node, text, call_step(node, text)) end
 
@@ -182,7 +148,7 @@ function method_builders.includes(node, text)
 end
 
 local function quantifier(node, text)
-  local body, slot = build_test(node.argument.body, text), node.argument.slot
+  local body, slot = build(node.argument.body, text), node.argument.slot
   local wanted = node.method == "some"
   local cost = 1 + (node.argument.to - node.argument.from) // 8 -- about one step a token
   return function(object, state, frame)
@@ -193,7 +159,7 @@ local function quantifier(node, text)
       meter.left = left
       if left < 0 then value.charge(0) end -- which says so
       frame[slot] = object[i]
-      if body(state, frame) == wanted then return wanted end
+      if truthy(body(state, frame)) == wanted then return wanted end
     end
     return not wanted
   end
@@ -203,100 +169,19 @@ method_builders.some, method_builders.every = quantifier, quantifier
 -- operators --------------------------------------------------------------------------------------
 
 function builders.unary(node, text)
-  if node.operator == "!" then return build_test(node, text) end
   local operand = build(node.operand, text)
-  if node.operator == "typeof" then return function(state, frame) return typeof(operand(state, frame)) end end
-  local to_number = value.to_number
-  if node.operator == "+" then return function(state, frame) return to_number(operand(state, frame)) end end
-  return function(state, frame) return -to_number(operand(state, frame)) end
-end
-
--- Operators between a part and a literal, as most conditions are: of numbers without a call of the operator.
-local OF_NUMBERS <const> = {
-  ["<"] = function(left, literal, general)
-    return function(state, frame)
-      local v = left(state, frame)
-      if type(v) == "number" then return v < literal end
-      return general(v, literal)
-    end
-  end,
-  [">"] = function(left, literal, general)
-    return function(state, frame)
-      local v = left(state, frame)
-      if type(v) == "number" then return v > literal end
-      return general(v, literal)
-    end
-  end,
-  ["<="] = function(left, literal, general)
-    return function(state, frame)
-      local v = left(state, frame)
-      if type(v) == "number" then return v <= literal end
-      return general(v, literal)
-    end
-  end,
-  [">="] = function(left, literal, general)
-    return function(state, frame)
-      local v = left(state, frame)
-      if type(v) == "number" then return v >= literal end
-      return general(v, literal)
-    end
-  end,
-  ["%"] = function(left, literal, general)
-    return function(state, frame)
-      local v = left(state, frame)
-      if type(v) == "number" and v >= 0 and literal > 0 then return (v - 0.0) % literal end
-      return general(v, literal)
-    end
-  end,
-}
-local EQUALITIES <const> = { ["==="] = true, ["!=="] = false, ["=="] = true, ["!="] = false }
-
--- Values of one type are equal as Lua has it.
-local function equal_to(left, literal, general, wanted)
-  local kind = type(literal)
-  return function(state, frame)
-    local v = left(state, frame)
-    if type(v) == kind then return (v == literal) == wanted end
-    return general(v, literal)
-  end
-end
-
--- `== null`, which undefined is, too.
-local function loosely_null(left, wanted)
-  return function(state, frame)
-    local v = left(state, frame)
-    return (v == nil or is_null(v)) == wanted
-  end
-end
-
--- The closure of an operator between a part, which is built already, and a literal; nil: it has none of its own.
-local function with_literal(left, operator, literal)
-  local general, wanted, kind = value.binary[operator], EQUALITIES[operator], type(literal)
-  if literal == nil then return (operator == "==" or operator == "!=") and loosely_null(left, wanted) or nil end
-  local is_exact = kind ~= "number" or literal < 2 ^ 53 -- NaN is not
-  if not is_exact then return nil end
-  if wanted ~= nil then return equal_to(left, literal, general, wanted) end
-  local make = kind == "number" and OF_NUMBERS[operator]
-  return make and make(left, literal, general)
+  local operate = value.unary[node.operator]
+  return function(state, frame) return operate(operand(state, frame)) end
 end
 
 function builders.binary(node, text)
-  local left = build(node.left, text)
-  local special = node.right.type == "literal" and with_literal(left, node.operator, node.right.value)
-  if special then return special end
-  local right, operate = build(node.right, text), value.binary[node.operator]
+  local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
 end
 
----@return skillrt.expr.Closure[]
-local function build_all(nodes, text, how)
-  local built = {}
-  for i, node in ipairs(nodes) do built[i] = how(node, text) end
-  return built
-end
-
 function builders.logical(node, text)
-  local terms, op = build_all(node.terms, text, build), node.operator
+  local terms, op = {}, node.operator
+  for i, term in ipairs(node.terms) do terms[i] = build(term, text) end
   local count = #terms
   local function stops(v)
     if op == "??" then return not (v == nil or is_null(v)) end
@@ -312,60 +197,12 @@ function builders.logical(node, text)
 end
 
 function builders.conditional(node, text)
-  local test, yes, no = build_test(node.test, text), build(node.yes, text), build(node.no, text)
+  local test, yes, no = build(node.test, text), build(node.yes, text), build(node.no, text)
   return function(state, frame)
-    if test(state, frame) then return yes(state, frame) end
+    if truthy(test(state, frame)) then return yes(state, frame) end
     return no(state, frame)
   end
 end
-
--- tests: the same, but only true or false is wanted -----------------------------------------------
-
-function test_builders.name(node)
-  local name = node.name
-  return function(state)
-    local v = state[name]
-    if v == nil or v == false then return false end
-    return v == true or truthy(v)
-  end
-end
-
-function test_builders.unary(node, text)
-  if node.operator ~= "!" then return nil end
-  local operand = build_test(node.operand, text)
-  return function(state, frame) return not operand(state, frame) end
-end
-
-function test_builders.logical(node, text)
-  if node.operator == "??" then return nil end
-  local terms, stop = build_all(node.terms, text, build_test), node.operator == "||"
-  if #terms == 2 then
-    local first, second = terms[1], terms[2]
-    return function(state, frame)
-      if first(state, frame) == stop then return stop end
-      return second(state, frame)
-    end
-  end
-  return function(state, frame)
-    for i = 1, #terms do
-      if terms[i](state, frame) == stop then return stop end
-    end
-    return not stop
-  end
-end
-
-function test_builders.conditional(node, text)
-  local test, yes, no = build_test(node.test, text), build_test(node.yes, text), build_test(node.no, text)
-  return function(state, frame)
-    if test(state, frame) then return yes(state, frame) end
-    return no(state, frame)
-  end
-end
-
-local BOOLEAN <const> = {
-  ["==="] = true, ["!=="] = true, ["=="] = true, ["!="] = true,
-  ["<"] = true, [">"] = true, ["<="] = true, [">="] = true,
-}
 
 ---@param node skillrt.expr.Node
 ---@param text string
@@ -373,20 +210,15 @@ local BOOLEAN <const> = {
 function build(node, text)
   return builders[node.type](node, text)
 end
+M.build = build
 
+---The same, but only true or false is wanted.
 ---@param node skillrt.expr.Node
 ---@param text string
----@return skillrt.expr.Closure
-function build_test(node, text)
-  local special = test_builders[node.type]
-  local test = special and special(node, text)
-  if test then return test end
+---@return fun(state: table, frame: table?): boolean
+function M.build_test(node, text)
   local run = build(node, text)
-  if node.type == "binary" and BOOLEAN[node.operator] then return run end
-  if node.type == "call" and not may_skip(node) then return run end
   return function(state, frame) return truthy(run(state, frame)) end
 end
-
-M.build, M.build_test = build, build_test
 
 return M

@@ -21,7 +21,6 @@ local lpeg = require "skillrt.base.system".require "lpeg"
 local complaint = require "skillrt.expr.complaint"
 local number = require "skillrt.expr.number"
 local tree = require "skillrt.expr.tree"
-local utf16 = require "skillrt.expr.utf16"
 
 local M = {}
 
@@ -58,19 +57,17 @@ end
 
 -- tokens ------------------------------------------------------------------------------------------
 
--- both stand behind the first byte: LPeg refuses to repeat a function that might take nothing
+-- behind the first byte: LPeg refuses to repeat a function that might take nothing
 local high_byte = R "\x80\xff"
 local function letter_beyond_ascii(text, at)
-  local code, next_at = utf16.decode(text, at - 1)
-  return tree.is_letter(code) and next_at
+  return tree.is_letter(utf8.codepoint(text, at - 1)) and utf8.offset(text, 2, at - 1)
 end
-local function wide_space(text, at)
-  local char = text:match("^[\xC2-\xEF][\x80-\xBF]+", at - 1)
-  return char and number.wide_space[char] and at - 1 + #char
-end
+-- white space of JavaScript beyond ASCII
+local wide_space = P "\u{A0}" + "\u{1680}" + "\xE2\x80" * R "\x80\x8A" + "\u{2028}" + "\u{2029}" + "\u{202F}"
+  + "\u{205F}" + "\u{3000}" + "\u{FEFF}"
 -- rules of the grammar, not copies in each place: that makes it load in half the time
 local sp, word, name_char = V "sp", V "word", V "name_char"
-local sp_rule = (S " \t\r\n\v\f" + high_byte * P(wide_space)) ^ 0
+local sp_rule = (S " \t\r\n\v\f" + wide_space) ^ 0
 local digit, hex = R "09", R("09", "af", "AF")
 local name_start = R("az", "AZ") + S "_$" + high_byte * P(letter_beyond_ascii)
 local name_char_rule = name_start + digit
@@ -84,18 +81,29 @@ local decimal = (whole * ("." * digits ^ -1) ^ -1 + "." * digits) * (S "eE" * S 
 local based = "0" * (S "xX" * hex ^ 1 + S "bB" * S "01" ^ 1 + S "oO" * R "07" ^ 1)
 local numeral = C(based + decimal) * (#name_char * refuse "a letter or digit too much in a number") ^ -1
 
+-- 1_000 too
+local function literal(text) return number.unsigned((text:gsub("_", ""))) end
+
 local ESCAPES <const> = { n = "\n", t = "\t", r = "\r", b = "\b", f = "\f", v = "\v", ["0"] = "\0" }
-local function from_hex(text)
-  return utf8.char(tonumber(text, 16))
+local function character(at, code)
+  if code > 0x10FFFF then raise(at, "\\u{...} ends at 10FFFF") end
+  if code >= 0xD800 and code < 0xE000 then raise(at, "half of a pair of \\u escapes is no character") end
+  return utf8.char(code)
 end
-local braced = Cmt("{" * C(hex ^ 1) * "}", function(_, at, text)
-  text = text:match "^0*(.+)$"
-  if #text > 6 or tonumber(text, 16) > 0x10FFFF then raise(at - #text - 1, "\\u{...} ends at 10FFFF") end
-  return true, from_hex(text)
+local function from_hex(pattern)
+  return Cmt(pattern, function(_, at, text)
+    return true, character(at - #text, text:find "^0*%x?%x?%x?%x?%x?%x?$" and tonumber(text, 16) or math.huge)
+  end)
+end
+-- a character beyond U+FFFF, written as JSON writes it
+local high_half, low_half = C(S "dD" * S "89abAB" * hex * hex), C(S "dD" * S "cdefCDEF" * hex * hex)
+local pair = Cmt(high_half * "\\u" * low_half, function(_, _, high, low)
+  return true, utf8.char(0x10000 + ((tonumber(high, 16) & 0x3FF) << 10 | tonumber(low, 16) & 0x3FF))
 end)
 local escape = P "\\" * (
-  "u" * (C(hex * hex * hex * hex) / from_hex + braced + refuse("\\u needs four hex digits or {...}", 2))
-  + "x" * (C(hex * hex) / from_hex + refuse("\\x needs two hex digits", 2))
+  "u" * (pair + from_hex(C(hex * hex * hex * hex)) + "{" * from_hex(C(hex ^ 1)) * "}"
+    + refuse("\\u needs four hex digits or {...}", 2))
+  + "x" * (from_hex(C(hex * hex)) + refuse("\\x needs two hex digits", 2))
   + C(S "ntrbfv" + P "0" * -digit) / ESCAPES
   + #digit * refuse("octal escapes are not allowed: use \\x", 1)
   + (P "\r\n" + S "\r\n" + "\u{2028}" + "\u{2029}") * Cc ""
@@ -108,7 +116,7 @@ local function quoted(quote)
   end))
 end
 local text_token = #S "'\"" * does(function(_, at, parse) parse.quote = at end)
-  * (quoted "'" + quoted '"') / utf16.join_pairs
+  * (quoted "'" + quoted '"')
 
 -- brackets: the innermost open one is named when it is not closed ------------------------------------
 
@@ -180,7 +188,7 @@ local grammar = P {
   binary = Carg(1) * Ct(V "operand" * (Cp() * operator * sp * V "operand") ^ 0) / tree.binary,
   operand = Cp() * Ct((Cp() * prefix) ^ 0) * Carg(1) * (V "postfixed" + no_value) * Cp() / tree.operand,
   postfixed = Cp() * Carg(1) * V "primary" * Ct(suffix ^ 0) / tree.postfixed,
-  primary = Cp() * Cc "number" * (numeral / number.literal) * Cp() * sp * Carg(1) / tree.literal
+  primary = Cp() * Cc "number" * (numeral / literal) * Cp() * sp * Carg(1) / tree.literal
     + Cp() * Cc "string" * text_token * Cp() * sp * Carg(1) / tree.literal
     + Cp() * V "name" * Cp() * sp * Carg(1) / tree.name
     + open("(", ")") * V "expression" * close ")" * sp

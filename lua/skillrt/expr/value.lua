@@ -1,14 +1,14 @@
 -- expr/value.lua: what JavaScript's operators mean for Lua values.
 -- nil is undefined, lightuserdata NULL is null, integers and floats are both doubles, a table is an
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
--- Knows nothing of syntax. Called by compile.lua, explain.lua and analyse.lua.
+-- Texts are counted and ordered by characters, not by UTF-16 code units. Knows nothing of syntax.
+-- Called by compile.lua, explain.lua and analyse.lua.
 local json = require "skillrt.base.json"
 local number = require "skillrt.expr.number"
-local utf16 = require "skillrt.expr.utf16"
 
 local M = {}
 
-local type, match = type, string.match
+local type, find, match, sub = type, string.find, string.match, string.sub
 local number_to_string, string_to_number = number.to_string, number.from_string
 local fmod, tointeger = math.fmod, math.tointeger
 
@@ -107,7 +107,7 @@ local function join(list, depth)
     if size > MAX_STRING then throw "an array becomes a string of more than 1 MiB" end
     parts[i] = text
   end
-  return utf16.join_pairs(table.concat(parts, ","))
+  return table.concat(parts, ",")
 end
 
 ---@param v any
@@ -173,6 +173,13 @@ function M.loose_equal(a, b)
   return to_number(x) == to_number(y)
 end
 
+-- By their bytes, which is the order of their characters; Lua's own `<` follows the locale.
+local function less(x, y)
+  local at = 1
+  while at <= #x and x:byte(at) == y:byte(at) do at = at + 1 end
+  return (x:byte(at) or -1) < (y:byte(at) or -1)
+end
+
 ---`a < b`, or `a <= b` when `or_equal`; anything against NaN is false.
 ---@param a any
 ---@param b any
@@ -182,7 +189,7 @@ local function before(a, b, or_equal)
   local x, y = to_primitive(a), to_primitive(b)
   if type(x) == "string" and type(y) == "string" then
     charge_string(x)
-    return utf16.less(x, y) or (or_equal and x == y)
+    return less(x, y) or (or_equal and x == y)
   end
   local p, q = to_number(x), to_number(y)
   if or_equal then return p <= q end
@@ -201,7 +208,7 @@ local function add(a, b)
   if #x + #y > MAX_STRING then throw "+ builds a string of more than 1 MiB" end
   charge_string(x)
   charge_string(y)
-  return utf16.concat(x, y)
+  return x .. y
 end
 
 -- An operator of two doubles; what is a number already is not asked what it is.
@@ -242,6 +249,15 @@ M.binary = {
   ["%"] = arithmetic(fmod),
 }
 
+---The operators before one part.
+---@type table<string, fun(a: any): any>
+M.unary = {
+  ["!"] = function(a) return not M.truthy(a) end,
+  ["-"] = function(a) return -to_number(a) end,
+  ["+"] = to_number,
+  ["typeof"] = M.typeof,
+}
+
 ---`v.length` of a table or a string; nil when there is none.
 ---@param v any
 ---@return any
@@ -249,7 +265,7 @@ function M.length(v)
   local t = type(v)
   if t == "string" then
     charge_string(v)
-    return utf16.length(v)
+    return utf8.len(v) or #v
   end
   if t ~= "table" then return nil end
   local n = #v
@@ -277,7 +293,8 @@ function M.get(object, key)
     local index = index_of(key)
     if not index then return nil end
     charge_string(object)
-    return utf16.at(object, index)
+    local at = utf8.len(object) and utf8.offset(object, index + 1)
+    return at and at <= #object and object:sub(at, utf8.offset(object, 2, at) - 1) or nil
   end
   if t ~= "table" then return nil end
   local index = index_of(key)
@@ -312,13 +329,10 @@ M.string_methods = {
   includes = function(s, part)
     charge_string(s)
     if #part > 256 then charge((#s * #part) >> 12) end -- the search may compare each with each
-    return utf16.includes(s, part)
+    return find(s, part, 1, true) ~= nil
   end,
-  startsWith = function(s, part) return utf16.starts_with(s, part) end,
-  endsWith = function(s, part)
-    charge_string(part)
-    return utf16.ends_with(s, part)
-  end,
+  startsWith = function(s, part) return sub(s, 1, #part) == part end,
+  endsWith = function(s, part) return part == "" or sub(s, -#part) == part end,
 }
 
 return M

@@ -76,15 +76,14 @@ describe("a condition", function()
     assert.is_true(holds("a === b", { a = 2 ^ 53, b = math.tointeger(2 ^ 53) + 1 }))
   end)
 
-  it("counts and orders strings by UTF-16 code units (F31)", function()
-    assert.equal(2, value "'\u{1F600}'.length")
+  it("counts and orders strings by characters (F31)", function()
+    assert.equal(1, value "'\u{1F600}'.length")
     assert.equal(3, value("s.length", { s = "一二三" }))
-    assert.is_true(holds "'\u{1F600}' < '\u{FF5E}'")
+    assert.is_true(holds "'\u{1F600}' > '\u{FF5E}'")
     assert.is_true(holds "'Z' < 'a' && '10' < '9' && 10 > 9 && '10' > 9")
     assert.equal("b", value("s[1]", { s = "abc" }))
-    assert.equal("\u{1F600}", value("s[0] + s[1]", { s = "\u{1F600}" }))
-    assert.is_true(holds("s.startsWith('\\uD83D') && s.includes(s[1]) && s.endsWith(s[1])", { s = "\u{1F600}" }))
-    assert.is_false(holds [['\u12D8\u3D00'.includes('\uD83D')]])
+    assert.equal("二\u{1F600}", value("s[1] + s[2]", { s = "一二\u{1F600}" }))
+    assert.is_nil(value("s[3]", { s = "一二三" }))
   end)
 
   it("prints and computes numbers as doubles (F31)", function()
@@ -314,32 +313,5 @@ describe("evaluating a condition", function()
   it("wants a table for a state and a string for a text: anything else is the caller's bug", function()
     assert.error_matches(function() condition("a")(nil) end, "needs a state")
     assert.error_matches(function() expr.compile(nil) end, "condition is a string")
-  end)
-end)
-
-describe("== and != with a literal", function()
-  local values = { cjson.null, false, true, 0, 1, 1.0, -1, 2 ^ 60, 0 / 0, "", "1", "a", "true", list(), list("a"), {} }
-
-  it("answer as the exact ones do, of values of every kind, and as quickly as === (F31)", function()
-    for _, literal in ipairs { "null", "undefined", "1", "0", "''", "'a'", "'1'", "true", "false" } do
-      for _, operator in ipairs { "==", "!=" } do
-        local quick = condition("k " .. operator .. " " .. literal)
-        local exact = condition("k " .. operator .. " (l.x || " .. literal .. ")") -- no literal: the general way
-        for i = 0, #values do
-          local state = { k = values[i], l = {} }
-          assert.equal((exact(state)), (quick(state)), ("%s of value %d"):format(quick.text, i))
-        end
-      end
-    end
-    local function cost(text)
-      local one, count = condition(text), 0
-      one { status = "b" }
-      debug.sethook(function() count = count + 1 end, "", 1)
-      one { status = "b" }
-      debug.sethook()
-      return count
-    end
-    assert.is_true(cost "status == 'a'" <= 1.5 * cost "status === 'a'")
-    assert.is_true(cost "status != null" <= 1.5 * cost "status === 'a'")
   end)
 end)

@@ -34,7 +34,7 @@ describe("a text that is no condition", function()
     { "l.some(x => { return x })", "must be an expression" }, { "a ?? b || c", "may not be mixed" },
     { "a && b ?? c", "may not be mixed" }, { "a ? b", "expected ':'" }, { "a b", "found 'b'" },
     { "a.", "expected a name" }, { "010", "may not begin with 0" }, { "1px", "too much in a number" },
-    { "'\\u12'", "four hex digits" }, { "'\\u{110000}'", "10FFFF" }, { "'\\x1'", "two hex digits" },
+    { "'\\u12'", "four hex digits" }, { "'\\u{110000}'", "10FFFF" }, { "'x\\uD83D'", "is no character" }, { "'\\x1'", "two hex digits" },
     { "'\\1'", "octal" }, { "[1,,2]", "found ','" }, { "[...a]", "spreading" }, { "a, b", "one expression" },
     { "a; b", "one expression" }, { "", "empty" }, { " \n ", "empty" }, { "l.includes()", "between ( and )" },
     { "l.length()", "without ()" }, { "a ** b", "found '**'" }, { "a\0b", "0x00" }, { "a \27[31m", "0x1b" },
