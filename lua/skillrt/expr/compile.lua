@@ -176,6 +176,10 @@ end
 
 function builders.binary(node, text)
   local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
+  if node.right.type == "literal" then -- as most are
+    local constant = right()
+    return function(state, frame) return operate(left(state, frame), constant) end
+  end
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
 end
 
@@ -212,12 +216,18 @@ function build(node, text)
 end
 M.build = build
 
+-- operators that give true or false
+local IS_TEST <const> = {
+  ["==="] = true, ["!=="] = true, ["=="] = true, ["!="] = true, ["<"] = true, [">"] = true, ["<="] = true, [">="] = true,
+}
+
 ---The same, but only true or false is wanted.
 ---@param node skillrt.expr.Node
 ---@param text string
 ---@return fun(state: table, frame: table?): boolean
 function M.build_test(node, text)
   local run = build(node, text)
+  if node.type == "binary" and IS_TEST[node.operator] then return run end
   return function(state, frame) return truthy(run(state, frame)) end
 end
 

@@ -223,7 +223,10 @@ end
 ---@type table<string, fun(a: any, b: any): any>
 M.binary = {
   ["==="] = M.strict_equal,
-  ["!=="] = function(a, b) return not strict_equal(a, b) end,
+  ["!=="] = function(a, b)
+    if type(a) == "number" and type(b) == "number" then return a + 0.0 ~= b + 0.0 end
+    return not strict_equal(a, b)
+  end,
   ["=="] = M.loose_equal,
   ["!="] = function(a, b) return not M.loose_equal(a, b) end,
   ["<"] = function(a, b)
@@ -246,7 +249,10 @@ M.binary = {
   ["-"] = arithmetic(function(a, b) return a - b end),
   ["*"] = arithmetic(function(a, b) return a * b end),
   ["/"] = arithmetic(function(a, b) return a / b end),
-  ["%"] = arithmetic(fmod),
+  ["%"] = function(a, b)
+    if type(a) == "number" and type(b) == "number" and a >= 0 and b > 0 then return (a - 0.0) % b end
+    return fmod(to_number(a), to_number(b))
+  end,
 }
 
 ---The operators before one part.
