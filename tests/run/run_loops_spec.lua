@@ -148,3 +148,32 @@ describe("a round that began what it does not wait for", function()
     assert.equal("12", result.state.out)
   end)
 end)
+
+describe("a tool that wins a race", function()
+  after_each(R.clean)
+
+  it("wins it in a resume when its turn comes, so that who lost it is asked for again (F40)", function()
+    local function racing()
+      local skill = { on_indoubt = "skip", limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
+        local won = ctx.first {
+          function() return ctx.tool("quick", {}) end,
+          function() return ctx.await { kind = "command", argv = { "sh", "-c", "sleep 0.1; kill -9 $$" } } end,
+        }
+        return { won = won }
+      end } } }
+      skill.tools = { quick = { description = "x", input = { type = "object" }, run = function(_, ctx)
+        return assert(ctx.await { kind = "command", argv = { "printf", "quick" }, idempotent = true }).stdout
+      end } }
+      return skill
+    end
+    local dir = R.folder() .. "/run"
+    assert.equal("completed", R.run(racing(), { work_dir = dir }).status)
+    for keep = 3, #R.records(dir) - 2 do
+      local cut = R.folder() .. "/run"
+      R.cut(dir, cut, keep)
+      local again, message = skillrt.resume(cut, { skill = R.skill(racing()) })
+      assert.same({ "completed", "quick" }, { again and again.status, again and again.state.won },
+        ("cut behind %d: %s"):format(keep, again and again.message or message))
+    end
+  end)
+end)

@@ -201,6 +201,22 @@ describe("an action that failed", function()
     local result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
     assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" })
   end)
+
+  it("in a tool is retried by a person: the tool is used again, as its recorded answer is what failed", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      assert(ctx.await(call "first"))
+      assert(ctx.tool("second", {}))
+      return { good = true }
+    end)
+    definition.tools = { second = { description = "x", input = { type = "object" }, run = function(_, ctx)
+      return assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]"))).stdout
+    end } }
+    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
+    R.write(dir .. "/good", "")
+    local result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
+    assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" }, result.message)
+  end)
 end)
 
 describe("a sub-run that failed", function()

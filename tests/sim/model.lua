@@ -113,11 +113,12 @@ local function may_have_acted(call)
   return call.acts and not call.idem and not call.unsent
 end
 
--- The first place at or below one where something may have acted; of a sub-run's call all that it called counts.
+-- The first place at or below one where something may have acted, and is not allowed to act again; of a sub-run's call
+-- all that it called counts.
 local function acted_below(run, step, above)
   for place, call in pairs(step.calls) do
     if not above or is_below(place, above) then
-      if may_have_acted(call) and call.state ~= "none" then
+      if may_have_acted(call) and call.state ~= "none" and call.state ~= "allowed" then
         return place
       end
       local scope = call.sub and run.scopes[call.sub]

@@ -87,14 +87,18 @@ end
 
 -- ---- declared ----
 
--- Something else is asked for than was recorded at its place: it is forgotten where that is expected, but for what
--- acted in an attempt before: none that goes another way may make it a second time.
-local function differs(self, call, known)
-  local step = call.step
-  if not known.pure and (call.execution:is_exact() or not repeats.may_differ(step, known)) then
-    call.execution:diverge(call.place, known.to or "another call", call.to)
-  elseif step.known[call.place] or known.idem then -- what was sent and may have acted is a question
-    assert(self.journal:emit({ t = "drop", step = step.number, from = { call.place } }))
+---Something else is asked for than was recorded at its place: that is forgotten where it is expected, but for what
+---acted in an attempt before: none that goes another way may make it a second time.
+---@param execution skillrt.Execution
+---@param place string
+---@param known table  what is recorded
+---@param to string    what is asked for
+function Calls:differs(execution, place, known, to)
+  local step = execution.step
+  if not known.pure and (execution:is_exact() or not repeats.may_differ(step, known)) then
+    execution:diverge(place, known.to or known.digest, to)
+  elseif step.known[place] or step.tools[place] or known.idem then -- what was sent and may have acted is a question
+    assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
   end
 end
 
@@ -121,7 +125,7 @@ function Calls:declare(execution, branch, request)
   })
   local known = step.known[call.place] or call:open()
   if known and known.digest and known.digest ~= call.digest then
-    differs(self, call, known)
+    self:differs(execution, call.place, known, call.to)
   end
   self.queue:enter(call)
   return call

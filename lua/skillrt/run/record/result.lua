@@ -20,6 +20,7 @@ local function known_of(call, record, seq)
     answered = not record.unsent and not record.unknown and not canceled or nil,
     decided = record.decided,
     own = record.own,
+    waited = record.waited,
     to = call and call.to,
     pure = call and call.pure,
     said = call and call.said,
@@ -86,6 +87,7 @@ return {
     arrival string? the id under which an answer or event came
     approval string? the digest of what a person approved
     wrote string? the file that a tool has written
+    waited boolean? of a tool: its function waited
     own boolean?
   ]],
 

@@ -2,12 +2,16 @@
 -- when it is over. What it awaited in between is forgotten then, and a resume does not perform it again.
 --
 -- The function may wait, as every branch does; its calls have places below the tool's own. It is no call, and has a
--- place like one. Knows the journal and executions, no tools. Called by run/ctx.lua.
+-- place like one; where it waited, a replay gives its result back in the journal's order, like that of a call. Knows
+-- the journal and executions, no tools. Called by run/ctx.lua; found by its name.
 
+local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
+local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 
+---@class skillrt.call.Tool: skillrt.CallKind
 local M = {}
 
 ---@class skillrt.ToolUse
@@ -35,6 +39,25 @@ local function emit(journal, step, entry)
   end
 end
 
+-- Its result comes when those before it have come, as branches beside it ran meanwhile.
+local function wait_for_turn(execution, branch, place)
+  local calls = execution.run_calls
+  calls.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution,
+    request = {}, kind = "tool", ways = M, to = "a tool", order = calls.order }))
+  return coroutine.yield(execution_of.WAIT)
+end
+
+-- A failure that the tool passed on is its own: to make it good is to use the tool again.
+local function take_blame(branch, place)
+  local failed = branch.failed
+  if failed and failed.blame and places.is_below(failed.blame, place) then
+    failed.blame = place
+  end
+  if branch.last and places.is_below(branch.last, place) then
+    branch.last = place
+  end
+end
+
 ---What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too; and
 ---the file that it has written.
 ---@param execution skillrt.Execution
@@ -45,11 +68,16 @@ end
 function M.perform(execution, branch, use, fn)
   local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
   local digest = ("tool %s %s"):format(use.name, use.digest)
-  local known, open = step.known[place], step.tools and step.tools[place]
-  local before = known and known.digest or open and open.digest
-  if before and before ~= digest then
-    execution:diverge(place, before, digest)
-    return coroutine.yield(execution_of.WAIT)
+  local before = step.known[place] or step.tools[place]
+  if before and before.digest ~= digest then
+    execution.run_calls:differs(execution, place, before, digest)
+    if execution.diverged then
+      return coroutine.yield(execution_of.WAIT)
+    end
+  end
+  local known, open = step.known[place], step.tools[place]
+  if known and known.waited and not execution.live and not execution.taken[place] then
+    return wait_for_turn(execution, branch, place)
   elseif known then
     execution.taken[place] = true
     return journal:reread(known).value
@@ -59,14 +87,25 @@ function M.perform(execution, branch, use, fn)
       refused = use.refused and record.printable(use.refused) })
   end
   local value, wrote
+  local turns = execution.first
   do
     local _ <close> = below(branch, place)
     value, wrote = fn(place)
   end
   emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value,
-    wrote = wrote or nil })
+    wrote = wrote or nil, waited = execution.first > turns or nil })
   execution.taken[place] = true
+  take_blame(branch, place)
   return value
+end
+
+---A replay gives back what it gave.
+function M.value(_, entry)
+  return entry.value
+end
+
+function M.give_up()
+  return true
 end
 
 return M
