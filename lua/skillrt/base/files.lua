@@ -160,6 +160,25 @@ function M.glob(base, pattern)
   return found
 end
 
+---Removes a file or a folder with all in it; links are removed, not followed.
+---@param path string
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.remove_tree(path)
+  local info, message, code = M.stat(path)
+  if not info then
+    return code == "missing" or nil, message, code
+  end
+  for _, entry in ipairs(info.kind == "directory" and M.list(path) or {}) do
+    local ok, why, what = M.remove_tree(path .. "/" .. entry.name)
+    if not ok then
+      return nil, why, what
+    end
+  end
+  return M.remove(path)
+end
+
 ---Where a person's programs keep what they remember; nil: there is no home.
 ---@return string?
 function M.state_home()

@@ -74,7 +74,7 @@ end
 
 -- The language the folder has already, where none is asked for.
 local function language(options)
-  local manifest = not options.lang and require("skillrt.document.write.manifest").read(options.out)
+  local manifest = not options.lang and writer.manifest(options.out)
   local known = manifest and manifest.lang
   return options.lang or (known == "zh" and "zh") or "en"
 end

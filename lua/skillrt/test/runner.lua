@@ -6,7 +6,6 @@
 local clock = require("skillrt.base.fake_clock")
 local asserts = require("skillrt.test.asserts")
 local files = require("skillrt.base.files")
-local place = require("skillrt.document.write.place")
 local test = require("skillrt.test")
 local words = require("skillrt.test.words")
 
@@ -147,7 +146,7 @@ local function performed(self, one)
   end
   words.running = nil
   for _, path in ipairs(made) do
-    place.remove_tree(path)
+    files.remove_tree(path)
   end
   return ok, problem
 end

@@ -7,7 +7,7 @@
 local files_of = require "skillrt.base.files"
 local generate = require "skillrt.document.generate"
 local outline = require "skillrt.base.outline"
-local manifest = require "skillrt.document.write.manifest"
+local write = require "skillrt.document.write"
 
 local M = {}
 
@@ -105,7 +105,7 @@ local OUTLINED = { phase = true, action = true }
 
 -- The digests of the documents as they are generated: by the manifest, or, where none is there, from the config.
 local function made_of(result, tree)
-  local made = tree and tree:has(manifest.NAME) and manifest.read(tree.dir)
+  local made = tree and tree:has(write.MANIFEST) and write.manifest(tree.dir)
   if made or not tree or not tree:has "skill-config.json" then
     return made and made.files or {}
   end

@@ -173,7 +173,7 @@ end
 -- is neither the one nor the other.
 local function script_in(path)
   local dir = path:gsub("(.)/+$", "%1")
-  if require("skillrt.document.write.stage").is_unfinished(dir) then
+  if require("skillrt.document.write").is_unfinished(dir) then
     local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
     return nil, message:format(dir, dir, dir), "invalid"
   end

@@ -3,7 +3,6 @@
 --
 -- Where none is there, it says so; nothing depends on them. Called by write/init and report/tree.
 local files = require("skillrt.base.files")
-local place = require("skillrt.document.write.place")
 
 local M = {}
 
@@ -40,7 +39,7 @@ local function scratch(texts)
   local dir = ("%s/skillrt-%s"):format(os.getenv("TMPDIR") or "/tmp", files.random_name())
   local self = setmetatable({ ok = files.make_folders(dir), paths = {} }, {
     __close = function()
-      place.remove_tree(dir)
+      files.remove_tree(dir)
     end,
   })
   for i, text in ipairs(texts) do

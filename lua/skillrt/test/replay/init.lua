@@ -156,7 +156,7 @@ local function replayed(dir, path, person, wanted)
   os.remove(folder)
   assert(files.make_folders(folder))
   local _ <close> = setmetatable({}, {
-    __close = function() require("skillrt.document.write.place").remove_tree(folder) end,
+    __close = function() files.remove_tree(folder) end,
   })
   local world = world_of.new(recording, store.at(files.join(files.current(), dir)))
   world.places = { files.join(folder, "run"), world.store.place }
