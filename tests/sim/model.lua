@@ -861,7 +861,7 @@ end
 -- A person has a failed step performed again: what held it back does no longer.
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
-  scope.errors = math.max(0, scope.errors - (entry.stands and 0 or 1))
+  scope.errors = math.max(0, scope.errors - (entry.harmless and 0 or 1))
   scope.retrying, scope.barred[id], scope.decided[id], scope.aborting, scope.over[id] = id, nil, nil, nil, nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
   for _, forgotten in ipairs(entry.forget or {}) do

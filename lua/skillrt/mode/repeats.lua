@@ -157,7 +157,7 @@ function M.resumed(books, one)
   if not held then
     return nil
   end
-  local is_retried = books.retrying == one.id and not books.stands
+  local is_retried = books.retrying == one.id and books.permission ~= "harmless"
   local results = held.known or {} -- none where all that it called lies in rounds that are over
   local blamed = results[held.blame]
   local may = not (blamed and blamed.decided) and (one.repeatable or not M.obstacle(held, held.blame))

@@ -188,7 +188,8 @@ end
 
 -- What the first step that is shown began with: the replay of changes starts there.
 local function first_state(story)
-  return change_of(story.left_out.state or story.run.state or {}, FINAL) or {}
+  local before = story.left_out.state
+  return change_of(before and before.root or story.run.state or {}, FINAL) or {}
 end
 
 ---@param dir string

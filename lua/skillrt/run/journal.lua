@@ -6,7 +6,6 @@
 
 local core = require("skillrt.core")
 local fatal = require("skillrt.base.fatal")
-local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
@@ -27,6 +26,7 @@ local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 ---@field begun_step integer|nil  the number of that step
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
+Journal.__index = Journal
 
 local LARGE <const> = 64 * 1024 -- bytes of a record
 
@@ -53,7 +53,7 @@ end
 ---@param run table  { books, keeps_nothing, books_bytes, watcher }
 ---@return skillrt.Journal
 function Journal.new(run)
-  return single.of(Journal, {
+  return setmetatable({
     books = run.books,
     keeps_nothing = run.keeps_nothing,
     out = run.out,
@@ -65,7 +65,7 @@ function Journal.new(run)
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
     dull = dull_to(run.watcher),
-  })
+  }, Journal)
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large

@@ -315,7 +315,7 @@ local function take_end(turn, is_allowed)
     forget[#forget + 1] = again.id
   end
   local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, again.id) or nil
-  assert(turn:emit({ t = "retry", [again.kind] = again.id, stands = not is_allowed or nil, forget = forget,
+  assert(turn:emit({ t = "retry", [again.kind] = again.id, harmless = not is_allowed or nil, forget = forget,
     move = move }))
 end
 
@@ -324,11 +324,11 @@ end
 ---@param sub skillrt.Sub
 function M.reopen(turn, sub)
   local books = sub.run.books
-  if books.resumes then
+  if books.permission and not books.retrying then
     take_end({ books = books, run = sub.run, emit = function(_, entry)
       entry.sub = sub.id
       return turn:emit(entry)
-    end }, books.resumes == "allowed")
+    end }, books.permission == "allowed")
   end
 end
 

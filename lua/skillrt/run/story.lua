@@ -4,10 +4,9 @@
 -- Takes the records in their order, live or read back; changes nothing. What a record adds says its type
 -- (record/<type>.lua).
 
-local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
-local patch = require("skillrt.skill.patch")
 local record_of = require("skillrt.run.record")
+local state_of = require("skillrt.skill.state")
 local store = require("skillrt.run.store")
 
 local M = {}
@@ -57,7 +56,7 @@ M.MOST = 10000
 ---@field completed string[]  the ids of own steps, each once
 ---@field files string[]      what they wrote, each once
 ---@field last_failed skillrt.story.Step?
----@field state table?        what they made of the state that the run began with
+---@field state skillrt.State?  what they made of the state that the run began with
 
 ---@class skillrt.Story
 ---@field run table|nil       the first record
@@ -81,20 +80,6 @@ function M.new()
   return setmetatable({ steps = {}, by_number = {}, sessions = {}, questions = {}, edits = {}, moves = {}, used = {},
     retries = 0, records = 0, at = 0, status = "pending",
     left_out = { steps = 0, own = 0, failed = 0, calls = 0, completed = {}, files = {} } }, Story)
-end
-
--- A merge patch (RFC 7396) applied in place, to what nobody else has.
-local function fold(target, set)
-  for key, value in pairs(set) do
-    if value == json.null then
-      target[key] = nil
-    elseif patch.is_object(value) then
-      target[key] = fold(patch.is_object(target[key]) and target[key] or {}, value)
-    else
-      target[key] = patch.copy(value)
-    end
-  end
-  return target
 end
 
 local function add_once(list, text)
@@ -124,14 +109,14 @@ local function leave_out(out, step)
     add_once(out.completed, step.status == "completed" and step.id)
     add_once(out.files, step.file)
   end
-  fold(out.state, step.set or {})
+  out.state:patch(step.set or {})
 end
 
 -- Lets go of the oldest steps but for so many: those that were over before the others began.
 local function shorten(self, most)
   local count, kept = #self.steps, {}
   local from = self.steps[count - most + 1].at
-  self.left_out.state = self.left_out.state or patch.copy(self.run.state or {})
+  self.left_out.state = self.left_out.state or state_of.new(self.run.state or {})
   for i, step in ipairs(self.steps) do
     if i <= count - most and step.ended and step.ended <= from then
       leave_out(self.left_out, step)

@@ -13,21 +13,16 @@ local message_of = require("skillrt.run.message")
 local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
 local record = require("skillrt.base.record")
+local resume = require("skillrt.run.resume")
 local rest_of = require("skillrt.run.turn.rest")
 local scheduler = require("skillrt.run.turn.scheduler")
-local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
 local steps_of = require("skillrt.run.step.steps")
+local subs_of = require("skillrt.run.turn.subs")
 local views = require("skillrt.run.views")
 local waits = require("skillrt.run.call.kind.wait")
-
--- Loaded when a run is resumed, or a step runs a skill.
-local function later(name)
-  return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
-end
-local resume, subs_of = later("skillrt.run.resume"), later("skillrt.run.turn.subs")
 
 local M = {}
 
@@ -39,7 +34,6 @@ local M = {}
 --   going, draining               ... and what is under way is not waited for         canceling
 --   any but stopped               its process is to stop, or has to                   stopping
 --   any but opening               its last record is written                          stopped
---   stopped                       the store did not take that                         stopping
 ---@alias skillrt.Phase "opening"|"going"|"draining"|"canceling"|"stopping"|"stopped"
 
 ---@type table<skillrt.Phase, table<skillrt.Phase, true>>
@@ -49,7 +43,7 @@ local NEXT <const> = {
   draining = { canceling = true, stopping = true, stopped = true },
   canceling = { stopping = true, stopped = true },
   stopping = { stopping = true, stopped = true },
-  stopped = { stopping = true, stopped = true },
+  stopped = {},
 }
 
 ---@class skillrt.Turn
@@ -67,14 +61,15 @@ local NEXT <const> = {
 ---@field begun table<integer, integer>  the same of those that were interrupted, by number
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Turn = {}
+Turn.__index = Turn
 
 ---@param run skillrt.Run
 ---@param session skillrt.Session
 ---@param options table  { first = first record of a new run, make_mode = fun(run): table, watcher, books_bytes }
 ---@return skillrt.Turn
 function M.new(run, session, options)
-  local self = single.of(Turn, { run = run, session = session, books = run.books, out = {}, blobs = {},
-    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false })
+  local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {},
+    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false }, Turn)
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
@@ -185,13 +180,12 @@ end
 -- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
 local NOTHING_LEFT <const> = { task_completed = true, all_phases_completed = true }
 
--- The last record; `due`: UTC ms when the run resumes by itself.
-local function stop(self, status, reason, message, due)
+-- The last record, which the store may refuse; `due`: UTC ms when the run resumes by itself.
+local function write_end(self, status, reason, message, due)
   local run = self.run
   if NOTHING_LEFT[reason] and self.books.finished == 0 then
     reason, message = "nothing_ran", "no step ran: no condition of any held"
   end
-  become(self, "stopped")
   self.verdict = { status, reason }
   local limit = run.limits:named(reason)
   if reason == "rolled_back" then
@@ -206,7 +200,18 @@ local function stop(self, status, reason, message, due)
   end
   assert(self:emit({ t = "stop", status = status, reason = reason, message = message and record.printable(message),
     limit = limit, due = due, kept = kept, idle = run.limits.idle_ms }))
-  return "stop", status, reason
+end
+
+local function stop(self, ...)
+  become(self, "stopped")
+  write_end(self, ...)
+  return "stop", self.verdict[1], self.verdict[2]
+end
+
+-- Its process stopped.
+local function interrupted(self)
+  local reason, line = table.unpack(self.interruption, 1, 2)
+  return "paused", reason, self.run.limits:interrupted(reason, line)
 end
 
 -- Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
@@ -402,8 +407,7 @@ function Turn:choose()
   elseif phase == "stopped" then
     return "stop", self.verdict[1], self.verdict[2]
   elseif phase == "stopping" then
-    local reason, line = table.unpack(self.interruption, 1, 2)
-    return stop(self, "paused", reason, self.run.limits:interrupted(reason, line))
+    return stop(self, interrupted(self))
   end
   return drain(self)
 end
@@ -510,13 +514,19 @@ local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped
 function Turn:stop(why, where)
-  become(self, self.run.phase == "stopped" and why ~= "store_failed" and "stopped" or "stopping")
+  local is_over = self.run.phase == "stopped"
+  if not is_over then
+    become(self, "stopping")
+  end
   self.interruption = { why, where }
   if FAILED[why] then
     self:forget()
   end
   for i = why == "store_failed" and math.max(#self.out, #self.blobs) or 0, 1, -1 do
     self.out[i], self.blobs[i] = nil, nil -- what the store did not take: the last words have to fit
+  end
+  if is_over and why == "store_failed" then
+    write_end(self, interrupted(self))
   end
 end
 

@@ -11,7 +11,6 @@ local queue_of = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local reply_of = require("skillrt.run.call.reply")
-local single = require("skillrt.base.single")
 
 ---@class skillrt.CallKind  what differs from kind to kind; calls that a transport has: transport.lua
 ---@field begin fun(calls: skillrt.Calls, call: skillrt.Call)  nothing of it is recorded
@@ -58,13 +57,14 @@ local single = require("skillrt.base.single")
 ---@field fed table<string, table>      ... answered messages that a new program of it is told
 ---@field watching table|nil  the soft deadline that is watched (soft_deadline.lua)
 local Calls = {}
+Calls.__index = Calls
 
 ---@param run skillrt.Run
 ---@param journal skillrt.Journal
 ---@param session skillrt.Session
 ---@return skillrt.Calls
 function Calls.new(run, journal, session)
-  local self = single.of(Calls, {
+  local self = setmetatable({
     run = run,
     journal = journal,
     session = session,
@@ -80,7 +80,7 @@ function Calls.new(run, journal, session)
     begun = {},
     users = {},
     fed = {},
-  })
+  }, Calls)
   self.queue = queue_of.new(self)
   return self
 end

@@ -6,7 +6,6 @@
 -- deadline of `within` take no place. Knows limits and gates, no kinds of calls. Called by execution.lua, calls.lua.
 
 local places = require("skillrt.run.places")
-local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Queue
@@ -19,12 +18,13 @@ local steady = require("skillrt.run.steady")
 ---@field withdrawn boolean   `starting` names calls that are not to be sent any more
 ---@field held table[]        by list of bounds: { bounds, first, last, [integer] = skillrt.Call }, the oldest first
 local Queue = {}
+Queue.__index = Queue
 
 ---@param calls skillrt.Calls
 ---@return skillrt.Queue
 function Queue.new(calls)
-  return single.of(Queue, { calls = calls, last = 0, under_way = {}, starting = {},
-    acting = {}, cancels = {}, withdrawn = false, held = {} })
+  return setmetatable({ calls = calls, last = 0, under_way = {}, starting = {},
+    acting = {}, cancels = {}, withdrawn = false, held = {} }, Queue)
 end
 
 ---The engine's number of a call, or of a step to be performed.

@@ -12,14 +12,14 @@ return {
     phase string? its id
     sub string?
     forget list? terminal actions that are as if they had not run
-    stands boolean? of the calls that its failure blames only harmless ones are sent again
+    harmless boolean? of the calls that its failure blames only harmless ones are sent again
     scratch boolean? no result of it is used
   ]],
 
   apply = function(books, record, whole)
     local id = record.action or record.phase
-    local is_error = not record.stands or books.failed[id] or books.given_up[id]
-    books.retrying, books.stands, books.resumes = id, record.stands, nil
+    local is_error = not record.harmless or books.failed[id] or books.given_up[id]
+    books.retrying, books.permission = id, record.harmless and "harmless" or "allowed"
     if record.sub then
       books.opened_at = record.at
     end
@@ -37,7 +37,7 @@ return {
         books.held[id] = nil
       end
     end
-    if books.decided and not record.stands then
+    if books.decided and not record.harmless then
       books.decided[id] = nil -- a later decision
     end
     if record.action then

@@ -56,7 +56,7 @@ return {
     if record.forgive then
       failed.forgive(books, record.forgive)
     end
-    books.resumes = nil
+    books.permission = nil
     subs.sweep(whole)
   end,
 

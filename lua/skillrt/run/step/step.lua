@@ -196,9 +196,9 @@ function M.begin(books, step, said, whole)
     books.status = "executing"
     state:set("status", "running")
   end
-  local is_again, is_allowed = books.retrying == id, not books.stands
+  local is_again, is_allowed = books.retrying == id, books.permission ~= "harmless"
   if is_again then
-    books.retrying, books.stands = nil, nil
+    books.retrying, books.permission = nil, nil
   end
   if books.answer ~= nil or books.answers then
     books.answer, books.answers = nil, nil -- they were for this choice
@@ -406,7 +406,8 @@ function Step.drop(step, from, loose, scopes, is_allowed)
         or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
     for at, call in pairs(resumed) do
-      scopes[call.sub].resumes = is_allowed and "allowed" or "harmless"
+      local scope = scopes[call.sub]
+      scope.permission, scope.retrying = is_allowed and "allowed" or "harmless", nil
       step:own("calls")[at] = call
     end
   end

@@ -19,7 +19,6 @@ local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local retry = require("skillrt.skill.retry")
 local function_result = require("skillrt.agent.function_result")
-local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 local task_of = require("skillrt.run.task")
 
@@ -37,6 +36,7 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field dropped string[]|nil  of the run's own: what was forgotten as changes were accepted
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
+Steps.__index = Steps
 
 ---@param run table
 ---@param journal skillrt.Journal
@@ -46,7 +46,7 @@ local Steps = {}
 ---@param top skillrt.Steps|nil  of it: the run's own
 ---@return skillrt.Steps
 function Steps.new(run, journal, calls, mode, sub, top)
-  local self = single.of(Steps, {
+  local self = setmetatable({
     run = run,
     books = run.books,
     journal = journal,
@@ -60,7 +60,7 @@ function Steps.new(run, journal, calls, mode, sub, top)
     sub = sub or false, -- what is asked with each step is there, also where the answer is no
     is_phased = run.skill.tool_sets or run.skill.kept or false,
     verdict = false,
-  })
+  }, Steps)
   self.top = top or self
   self.numbered = self.top.books -- steps of all scopes are numbered through
   self.face = context.face(run, self)

@@ -7,15 +7,13 @@
 
 local names = require("skillrt.base.names")
 local repeats = require("skillrt.mode.repeats")
-local single = require("skillrt.base.single")
+local undo = require("skillrt.run.step.undo")
 local when = require("skillrt.skill.when")
-
--- Loaded when a run is being aborted.
-local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.step.undo")[key] end })
 
 ---@class skillrt.Scheduler
 ---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
 local Scheduler = {}
+Scheduler.__index = Scheduler
 
 local NONE <const> = {} -- no step is named; never written to
 local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
@@ -46,7 +44,7 @@ end
 ---@param mode table  { choose, find, finished, is_looping, may_begin }
 ---@return skillrt.Scheduler
 function Scheduler.new(run, journal, steps, mode)
-  local self = single.of(Scheduler, {
+  local self = setmetatable({
     run = run,
     books = run.books,
     journal = journal,
@@ -60,7 +58,7 @@ function Scheduler.new(run, journal, steps, mode)
     has_edges = mode.edge_of ~= nil,
     queue = NONE,
     head = 1,
-  })
+  }, Scheduler)
   for _, one in ipairs(run.skill.actions) do
     self.hook = one.id == ABORT and one or self.hook
     if one.terminal or one.id == COMPLETE or one.id == ABORT then
