@@ -31,7 +31,7 @@ describe("a value judged by a JSON Schema", function()
     for text, message in pairs {
       ['{"verdict":"pass"}'] = 'the answer has no "findings"',
       ['{"verdict":"maybe","findings":[]}'] = 'verdict must be one of ["pass","fail"], not "maybe"',
-      ['{"verdict":"pass","findings":[{"file":""}]}'] = "findings[0].file must have at least 1 characters",
+      ['{"verdict":"pass","findings":[{"file":""}]}'] = "findings[0].file must have at least 1 characters, not 0",
       ['{"verdict":"pass","findings":{}}'] = "findings must be array, not an object",
       ['{"verdict":"pass","findings":[],"scor":1}'] = 'the answer must not have "scor" (did you mean "score"?)',
       ['{"verdict":"pass","findings":[],"score":11}'] = "score must be at most 10, not 11",
@@ -65,6 +65,24 @@ describe("a value judged by a JSON Schema", function()
     assert.is_nil((judge({ exclusiveMaximum = 1 }, "1")))
   end)
 
+  it("knows names by pattern, places in a list, conditions and null beside a type", function()
+    local by_name = { patternProperties = { ["^n_"] = { type = "number" } }, additionalProperties = false }
+    assert.is_true(judge(by_name, '{"n_a":1}'))
+    assert.same({ nil, "n_a must be number, not \"x\"" }, { judge(by_name, '{"n_a":"x"}') })
+    assert.is_nil((judge(by_name, '{"m":1}')))
+    local row = { prefixItems = { { type = "string" }, { type = "number" } }, items = false }
+    assert.is_true(judge(row, '["a",1]'))
+    assert.same({ nil, "[2] must not be there" }, { judge(row, '["a",1,2]') })
+    assert.is_true(judge({ contains = { const = 2 } }, "[1,2]"))
+    assert.same({ nil, "the answer has no item that fits `contains`" }, { judge({ contains = { const = 2 } }, "[1]") })
+    local choice = { ["if"] = { properties = { kind = { const = "a" } } }, ["then"] = { required = { "x" } },
+      ["else"] = { required = { "y" } } }
+    assert.is_true(judge(choice, '{"kind":"a","x":1}'))
+    assert.same({ nil, 'the answer has no "y"' }, { judge(choice, '{"kind":"b","x":1}') })
+    assert.is_true(judge({ type = "string", nullable = true }, "null"))
+    assert.is_nil((judge({ type = "string" }, "null")))
+  end)
+
   it("is not deeper than the judge goes", function()
     local schema = { type = "array", items = { ["$ref"] = "#" } }
     assert.is_nil((judge(schema, ("["):rep(100) .. ("]"):rep(100))))
@@ -78,7 +96,8 @@ describe("a JSON Schema", function()
   it("with a keyword that nobody checks is refused", function()
     assert.equal('schema.a: keyword "minimun" is not checked by skillrt (did you mean "minimum"?)',
       wrong { properties = { a = { minimun = 1 } } })
-    assert.matches('keyword "if" is not checked', wrong { ["if"] = {} })
+    assert.matches('keyword "propertyNames" is not checked', wrong { propertyNames = {} })
+    assert.is_true(json_schema.check { ["x-order"] = 1, format = "date" })
   end)
 
   it("that nothing can meet is refused before anything starts (W6)", function()

@@ -4,8 +4,8 @@
 -- The server's own schema is what a model is sent. Pure.
 
 local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
 local regex = require("skillrt.base.regex")
-local schema_check = require("skillrt.base.schema_check")
 
 local M = {}
 
@@ -21,8 +21,10 @@ local function all_of(map, depth)
   return out
 end
 
-local MAPS <const> = { properties = true, ["$defs"] = true, definitions = true }
-local LISTS <const> = { anyOf = true, oneOf = true, allOf = true }
+local MAPS <const> = { properties = true, patternProperties = true, ["$defs"] = true, definitions = true }
+local LISTS <const> = { anyOf = true, oneOf = true, allOf = true, prefixItems = true }
+-- what these forbid must be known exactly
+local EXACT <const> = { ["not"] = true, ["if"] = true, ["then"] = true, ["else"] = true }
 
 -- One keyword's value; nil: it is left out.
 local function kept(key, value, depth)
@@ -30,12 +32,12 @@ local function kept(key, value, depth)
     return is_object(value) and all_of(value, depth) or nil
   elseif LISTS[key] then
     return type(value) == "table" and #value > 0 and json.array(all_of(value, depth)) or nil
-  elseif key == "items" or key == "additionalProperties" then
-    return is_object(value) and relaxed(value, depth + 1) or nil
+  elseif key == "items" or key == "contains" or key == "additionalProperties" then
+    return is_object(value) and relaxed(value, depth + 1) or value == false and value or nil
   elseif key == "pattern" then
     return type(value) == "string" and regex.compile(value) and value or nil
-  elseif key == "not" or not schema_check.KEYWORDS[key] then
-    return nil -- what `not` forbids must be known exactly
+  elseif EXACT[key] or not json_schema.KEYWORDS[key] then
+    return nil
   end
   return value
 end
@@ -49,11 +51,6 @@ function relaxed(schema, depth)
     local into = key == "oneOf" and not schema.anyOf and "anyOf" or key
     out[into] = into ~= "oneOf" and kept(key, value, depth) or out[into]
   end
-  if schema.additionalProperties == false and not schema.patternProperties then
-    out.additionalProperties = false
-  elseif schema.patternProperties then
-    out.additionalProperties = nil
-  end
   return out
 end
 
@@ -63,10 +60,10 @@ end
 function M.judged(schema)
   local out = relaxed(schema, 1)
   out.type = "object"
-  if not schema_check.check(out) then
+  if not json_schema.check(out) then
     return { type = "object" }
   end
-  return schema_check.normal(out)
+  return json_schema.normal(out)
 end
 
 return M
