@@ -84,10 +84,6 @@ case("effect.syntax", "`files are read`", skill { { id = "scan", effects = { "fi
   skill { { id = "scan", effects = { "files.length>0" } } })
 case("key.undeclared", "`reviewed` in no state, schema or effect", one("!reviewed"),
   one("!reviewed", { state = { reviewed = false } }))
-case("key.never-set", "`critical > 0`, and no effect names `critical`",
-  one("critical < 1", { state = { critical = 0 } }),
-  skill({ { id = "scan", when = "critical < 1", effects = { "critical++" } } }, { state = { critical = 0 } }))
-
 case("reference.action", "`completed_actions.includes('scna')`",
   skill { { id = "scan" }, { id = "report", when = "completed_actions.includes('scna')" } },
   skill { { id = "scan" }, { id = "report", when = "completed_actions.includes('scan')" } })

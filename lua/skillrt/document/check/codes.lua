@@ -38,9 +38,6 @@ code("effect.syntax", "error", "a promise that cannot be read cannot be kept",
 -- keys ---------------------------------------------------------------------------------------------
 code("key.undeclared", "warning", "a key that nobody declares is null unless an agent happens to set it",
   "declare it in the state or its schema, or name it in an effect of the action that sets it")
-code("key.never-set", "note", "no effect says who changes it, so the check takes it that any action may",
-  "name it in the effects of the actions that change it")
-
 -- references ---------------------------------------------------------------------------------------
 code("reference.action", "error", "what waits for it, or routes to it, comes to a halt there",
   "declare the action, or correct its name")

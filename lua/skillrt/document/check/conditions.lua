@@ -78,7 +78,7 @@ local function readers_of(model)
       for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
         if not model.is_reserved(key) and key ~= JUDGED then
           if not readers[key] then
-            readers[key] = { place = place, text = condition.text }
+            readers[key] = { place = place, condition = condition }
             order[#order + 1] = key
           end
           local list = readers[key]
@@ -123,23 +123,21 @@ end
 local function check_keys(subject, model, found)
   local readers, order = readers_of(model)
   local setters, code = setters_of(model)
-  local fields, known = fields_of(subject), {}
-  for _, set in ipairs { model.state, model.schema, fields, setters } do
+  local known = {}
+  for _, set in ipairs { model.state, model.schema, fields_of(subject), setters } do
     for key in pairs(set) do
       known[key] = true
     end
   end
   for _, key in ipairs(order) do
     local who = readers[key]
-    local declared = model.state[key] ~= nil or model.schema[key] ~= nil or fields[key]
-    if not declared and not setters[key] then
-      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it%s'
-      local meant = names.meant(key, known)
-      found:add("key.undeclared", who.place(who.text), what:format(key, named(who), meant),
+    if not known[key] then
+      local condition, meant = who.condition, names.meant(key, known)
+      local dead = condition(model.state) ~= true and ("; until an agent happens to set it, `%s` is false"):format(
+        condition.text) or ""
+      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it%s%s'
+      found:add("key.undeclared", who.place(condition.text), what:format(key, named(who), meant, dead),
         { level = code and meant == "" and "note" or nil })
-    elseif not setters[key] then
-      found:add("key.never-set", who.place(who.text),
-        ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))
     end
   end
 end

@@ -3,8 +3,6 @@
 --
 -- Explores the space that preconditions and declared effects span. A key that effects name changes by them alone;
 -- any other key may be set by any action. Called by document/check/init.lua.
-local relaxation = require "skillrt.document.check.reach.relaxation"
-local rounds = require "skillrt.document.check.reach.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
 
@@ -43,52 +41,42 @@ local function conditions_of(step)
   return #step.terms > 0 and quoted(step.terms) or "nothing"
 end
 
--- The first state in which as few terms as possible are missing.
+local MAX_ASKED <const> = 2000 -- states that are asked for what is missing
+
+-- The first state in which as few terms as possible are missing, these, and those that are missing in each.
 local function nearest(result, step)
-  local best, least, terms = nil, math.huge, nil
-  for at = 1, math.min(result.looked, 2000) do
+  local best, terms, count, times, unmade = nil, {}, math.min(result.looked, MAX_ASKED), {}, {}
+  for at = 1, count do
     local missing = result:unmet(step, at)
-    if #missing < least then
-      best, least, terms = at, #missing, missing
-      if least == 0 then
-        break
-      end
+    for _, term in ipairs(missing) do
+      times[term] = (times[term] or 0) + 1
+    end
+    if not best or #missing < #terms then
+      best, terms = at, missing
     end
   end
-  return best, terms
+  for _, term in ipairs(terms) do
+    unmade[#unmade + 1] = times[term] == count and term or nil
+  end
+  return best, terms, unmade
 end
 
-local function told_never(self, step, reason, steps)
+local function never(self, _, step)
   local action = step.action
+  local at, missing, unmade = nearest(self.result, step)
+  local steps, reason = self.result:path(at)
+  if #unmade > 0 then
+    local all_else = #step.terms > #unmade and #missing == #unmade
+      and ("; %s all its other conditions hold"):format(sequence(steps)) or ""
+    reason = ("nobody makes %s true%s"):format(quoted(unmade), all_else)
+  elseif #missing > 0 then
+    reason = ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing))
+  else
+    reason, steps = ("no sequence of actions leads to it (it waits for %s)"):format(conditions_of(step)), nil
+  end
   self.never[action.id] = true
   self.found:add("reach.never", action.place(), ('action "%s" can never run: %s'):format(action.id, reason),
     { steps = steps })
-end
-
--- Proven without regard to order: some condition that nothing makes true.
-local function never_at_all(self, step)
-  local terms = self.relaxed:unmade(step)
-  local at, missing = nearest(self.result, step)
-  local steps = at and self.result:path(at)
-  if #terms > 0 then
-    local all_else = missing and #missing == #terms and ("; %s all its other conditions hold"):format(sequence(steps))
-    told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""),
-      steps)
-  else
-    local what = #step.terms == 1 and "%s never holds" or "its conditions never hold together: %s"
-    told_never(self, step, what:format(conditions_of(step)), steps)
-  end
-end
-
-local function never_in_order(self, step)
-  local at, missing = nearest(self.result, step)
-  if at and #missing > 0 then
-    local steps = self.result:path(at)
-    told_never(self, step, ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing)),
-      steps)
-  else
-    told_never(self, step, ("no sequence of actions leads to it (it waits for %s)"):format(conditions_of(step)))
-  end
 end
 
 local function shadowed(self, i, step)
@@ -111,14 +99,9 @@ local function check_actions(self)
       return
     end
     local before = #self.found
-    if not self.relaxed.runs[i] then
-      never_at_all(self, step)
-    elseif not self.result.chosen[i] and self.result.complete then
-      if self.result.passed[i] then
-        shadowed(self, i, step)
-      else
-        never_in_order(self, step)
-      end
+    if self.result.complete and not self.result.chosen[i] then
+      local tell = self.result.passed[i] and shadowed or never
+      tell(self, i, step)
     end
     told = told + #self.found - before
   end
@@ -169,10 +152,10 @@ end
 
 -- Why the last action is not reached.
 local function why_not(self, i, step)
-  local terms, at, missing = self.relaxed:unmade(step), nearest(self.result, step)
-  if #terms > 0 then
-    return ("nobody makes %s true"):format(quoted(terms)), at
-  elseif missing and #missing > 0 then
+  local at, missing, unmade = nearest(self.result, step)
+  if #unmade > 0 then
+    return ("nobody makes %s true"):format(quoted(unmade)), at
+  elseif #missing > 0 then
     return ("%s never holds then"):format(quoted(missing)), at
   elseif self.result.passed[i] then
     local by = self.space.steps[self.result.passed[i].by].action.id
@@ -229,13 +212,12 @@ local function check_loops(self)
   for i, step in ipairs(self.space.steps) do
     repeats(self, i, step)
   end
-  local at = rounds.stuck(self.result)
+  local at = self.result:stuck()
   if at then
     local steps = self.result:path(at)
-    local loop = rounds.loop(self.result, at)
     self.found:add("reach.loop", self.space.model.place(),
       ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
-        table.concat(loop, ", ")), { steps = steps })
+        table.concat(self.result:round(at), ", ")), { steps = steps })
   end
 end
 
@@ -313,8 +295,9 @@ end
 
 -- Phases with a condition that nothing before them can make true.
 local function check_phases(self)
-  for _, phase in ipairs(self.space.phases) do
-    if #phase.terms > 0 and #self.relaxed:unmade(phase) > 0 then
+  for i, phase in ipairs(self.space.phases) do
+    local trailing = phase.action.trailing
+    if trailing and select(3, nearest(self.result, phase))[1] or not trailing and not self.result.phase_runs[i] then
       self.found:add("reach.never", phase.action.place(),
         ('phase "%s" can never run: nobody makes %s true'):format(phase.action.id, quoted(phase.terms)))
     end
@@ -343,12 +326,11 @@ end
 function M.check(model, found, options)
   local space = space_of.of(model)
   local self = { space = space, found = model.judged and as_notes(found) or found, never = {} }
-  self.relaxed = relaxation.run(space)
+  self.result = search.run(space, options)
   check_phases(self)
   if #space.steps == 0 then
     return { states = 0, complete = true }
   end
-  self.result = search.run(space, options)
   self.has_complete = model.by_id["action-complete"] ~= nil
   check_actions(self)
   check_goal(self)

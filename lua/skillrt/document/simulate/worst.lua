@@ -22,25 +22,9 @@ local function of_step(given, definition)
     dollars = one.dollars * attempts }
 end
 
--- The states that may follow one, and by which step.
-local function following(result, at)
-  local out = {}
-  for _, i in ipairs((result:open(at))) do
-    local step = result.space.steps[i]
-    if step.action.terminal then
-      out[#out + 1] = { step = i }
-    else
-      for _, state in ipairs((result:after(step))) do
-        out[#out + 1] = { step = i, to = result.numbers[state] }
-      end
-    end
-  end
-  return out
-end
-
 -- The longest way from a state by some weights of steps; nil: ways go round.
 local function longest(result, weights)
-  local best, open, stack = {}, {}, {}
+  local best, open, stack = { [0] = 0 }, {}, {}
   for at = 1, result.looked do
     if result.parent[at] == 0 then
       stack[#stack + 1] = { at = at }
@@ -52,19 +36,17 @@ local function longest(result, weights)
     if best[top.at] then
       stack[#stack] = nil
     elseif not top.ways then
-      open[top.at], top.ways, top.next, top.most = true, result.states[top.at] and top.at <= result.looked
-        and following(result, top.at) or {}, 1, 0
+      open[top.at], top.ways, top.next, top.most = true, result.ways[top.at], 1, 0
     else
-      local way = top.ways[top.next]
-      local known = way and (not way.to and 0 or best[way.to])
-      if not way then
+      local step, to = top.ways[top.next], top.ways[top.next + 1]
+      if not step then
         best[top.at], open[top.at], stack[#stack] = top.most, nil, nil
-      elseif known then
-        top.most, top.next = math.max(top.most, known + weights[way.step]), top.next + 1
-      elseif open[way.to] then
+      elseif best[to] then
+        top.most, top.next = math.max(top.most, best[to] + weights[step]), top.next + 2
+      elseif open[to] then
         return nil
       else
-        stack[#stack + 1] = { at = way.to }
+        stack[#stack + 1] = { at = to }
       end
     end
   end

@@ -29,8 +29,10 @@ local char, unpack = string.char, table.unpack
 ---@field chosen integer[]        by step: the first state in which it may be taken
 ---@field passed table[]          by step: { state, by }: it might run, another was taken
 ---@field ends table<string, integer>  status -> the first state in which a run may end so
+---@field ways integer[][]        by state that was looked at: a step, the number of the state that it leads to (0: the
+---   run ends), the next step, and so on
 ---@field halts table<integer, boolean>  states in which a run may end or be blocked
----@field leads_beyond table<integer, boolean>  states that lead to one which is never looked at
+---@field phase_runs table<integer, boolean>  by phase before the loop: it may run
 ---@field vague table<integer, boolean>  states that only a guess leads to
 ---@field blocked_at integer?     the first state with no way on
 ---@field blocked_count integer
@@ -173,9 +175,8 @@ function Search:add(state, parent, via, vague)
   if number <= self.max_states then
     self.states[number], self.parent[number], self.via[number] = state, parent, via
     self.vague[number] = vague or nil
-  else
-    self.leads_beyond[parent] = true
   end
+  return number
 end
 
 -- The states a phase leaves: as they were where it may be left out, and what it makes of them.
@@ -192,7 +193,9 @@ function Search:after_phase(phase, i, current)
     if not self:holds(phase, now, "must") then
       keep(one[1], one[2])
     end
-    for _, state in ipairs(self:holds(phase, now, "may") and self:after(phase) or {}) do
+    local may = self:holds(phase, now, "may")
+    self.phase_runs[i] = self.phase_runs[i] or may
+    for _, state in ipairs(may and self:after(phase) or {}) do
       keep(state, -i)
     end
   end
@@ -254,9 +257,10 @@ function Search:nothing_to_choose(at)
 end
 
 function Search:take(i, at)
-  local step = self.space.steps[i]
+  local step, ways = self.space.steps[i], self.ways[at]
   self.chosen[i] = self.chosen[i] or at
   if step.action.terminal then
+    ways[#ways + 1], ways[#ways + 2] = i, 0
     self:finish(step.action.terminal, at)
     return
   end
@@ -264,15 +268,16 @@ function Search:take(i, at)
   local vague = self.vague[at] or guessed
   for _, one in ipairs(following) do
     local known = self.numbers[one]
-    if not known then
-      self:add(one, at, i, vague)
-    elseif not vague then
+    if known and not vague then
       self.vague[known] = nil
     end
+    ways[#ways + 1], ways[#ways + 2] = i, known or self:add(one, at, i, vague)
   end
+  self.kept = self.kept + 32 * #following
 end
 
 function Search:look(at)
+  self.ways[at] = {}
   if self:ended(at) then
     return
   end
@@ -301,7 +306,8 @@ function M.run(space, options)
     max_tests = options.max_tests or M.MAX_TESTS,
     max_bytes = options.max_bytes or M.MAX_BYTES,
     states = {}, numbers = {}, parent = {}, via = {}, count = 0, looked = 0, tests = 0, kept = 0,
-    chosen = {}, passed = {}, ends = {}, halts = {}, leads_beyond = {}, vague = {}, blocked_count = 0, before = {},
+    chosen = {}, passed = {}, ends = {}, halts = {}, ways = {}, phase_runs = {}, vague = {}, blocked_count = 0,
+    before = {},
   }, Search)
   self:seed()
   while self.looked < self.count and self.looked < self.max_states and self.tests < self.max_tests do
@@ -314,6 +320,47 @@ function M.run(space, options)
   end
   self.complete = self.looked == self.count
   return self
+end
+
+---The first state from which no end, and none that was not looked at, can be reached.
+---@return integer?
+function Search:stuck()
+  local good = {}
+  local function leads_on(ways)
+    for k = 2, #ways, 2 do
+      if ways[k] > self.looked or good[ways[k]] then
+        return true
+      end
+    end
+  end
+  local function grow()
+    local grown = false
+    for at = self.looked, 1, -1 do
+      if not good[at] and (self.halts[at] or leads_on(self.ways[at])) then
+        good[at], grown = true, true
+      end
+    end
+    return grown
+  end
+  repeat until not grow()
+  for at = 1, self.looked do
+    if not good[at] then
+      return at
+    end
+  end
+end
+
+---A round that the run takes from a state: the actions until a state comes again.
+---@param at integer  from which no end can be reached
+---@return string[]
+function Search:round(at)
+  local ids, seen = {}, {}
+  while not seen[at] do
+    seen[at] = #ids + 1
+    local ways = self.ways[at]
+    ids[#ids + 1], at = self.space.steps[ways[1]].action.id, ways[2]
+  end
+  return table.move(ids, seen[at], #ids, 1, {})
 end
 
 ---The steps that lead to a state, the shortest sequence.
