@@ -124,7 +124,7 @@ local function settings_of(options)
     settings.watcher = watcher_for(options.on_record, options.on_progress, options.on_question)
   end
   if options.log or options.traces then
-    settings.watcher, message = require("skillrt.report.host_reports").new(options, settings.watcher)
+    settings.watcher, message = require("skillrt.report.watch").of_host(options, settings.watcher)
     if not settings.watcher then
       return nil, message
     end

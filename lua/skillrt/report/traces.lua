@@ -11,6 +11,7 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
+local FINAL <const> = { completed = true, failed = true, aborted = true }
 local BATCH <const>, MOST_OUT <const>, EVERY_MS <const>, MOST_LEFT <const> = 200, 4, 5000, 64
 
 local function unescaped(text)
@@ -29,12 +30,14 @@ local function pairs_of(text)
 end
 
 ---What the environment says about a collector; nil: there is none.
----@param env fun(name: string): string|nil
+---@param address string|nil  of a host's own
 ---@return table|nil settings  { url, headers, timeout, resource }
-function M.settings(env)
-  local own, base = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), env("OTEL_EXPORTER_OTLP_ENDPOINT")
+function M.settings(address)
+  local env = os.getenv
+  local own, base = not address and env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or "",
+    address or env("OTEL_EXPORTER_OTLP_ENDPOINT") or ""
   local off = env("OTEL_SDK_DISABLED") == "true" or env("OTEL_TRACES_EXPORTER") == "none"
-  if off or not ((own or "") ~= "" or (base or "") ~= "") then
+  if off or own == "" and base == "" then
     return nil
   end
   local headers = pairs_of(env("OTEL_EXPORTER_OTLP_TRACES_HEADERS") or env("OTEL_EXPORTER_OTLP_HEADERS"))
@@ -44,7 +47,7 @@ function M.settings(env)
   resource["service.version"] = resource["service.version"] or core.version
   local ms = tonumber(env("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") or env("OTEL_EXPORTER_OTLP_TIMEOUT")) or 10000
   return {
-    url = (own or "") ~= "" and own or base:gsub("/+$", "") .. "/v1/traces",
+    url = own ~= "" and own or base:gsub("/+$", "") .. "/v1/traces",
     headers = headers,
     timeout = math.max(0.1, math.min(60, ms / 1000)),
     resource = resource,
@@ -53,20 +56,12 @@ end
 
 -- One request, as a run of its own; nil and why it could not begin.
 local function post(settings, body, count)
-  local sent = { count = count }
-  local skill, problem = require("skillrt.skill").check({
-    name = "traces", context = "memory", limits = { max_errors = 1, max_retries = 0 },
-    actions = { { id = "send", run = function(_, ctx)
-      local reply, message = ctx.await({ kind = "http", method = "POST", url = settings.url, headers = settings.headers,
-        body = body, timeout = settings.timeout, idempotent = true })
-      sent.ok, sent.message = reply ~= nil, message
-    end } },
-  })
-  if not skill then
-    return nil, problem
-  end
-  local run, message = require("skillrt.run.runner").begin(skill, { apart = true, http_module = settings.http_module,
-    watcher = { observe = function() end, flush = function() end } })
+  local sent, runner = { count = count }, require("skillrt.run.runner")
+  local run, message = runner.begin(runner.once("traces", function(_, ctx)
+    local reply, why = ctx.await({ kind = "http", method = "POST", url = settings.url, headers = settings.headers,
+      body = body, timeout = settings.timeout, idempotent = true, retry = { max = 0 } })
+    sent.ok, sent.message = reply ~= nil, why
+  end), { apart = true, http_module = settings.http_module })
   if not run then
     return nil, message
   end
@@ -111,7 +106,7 @@ end
 ---@return table watcher
 function M.new(settings, in_host)
   local story, queue, out, over, lost, why = story_of.new(), {}, {}, {}, 0, nil
-  local last, self = core.mono_ns() // 1000000, {}
+  local last, stop, self = core.mono_ns() // 1000000, nil, {}
 
   local function settle(wait)
     out = under_way(out, wait, function(sent)
@@ -153,30 +148,15 @@ function M.new(settings, in_host)
       over[#over + 1] = step
     end
     story:forget_over()
+    stop = record.t == "stop" and not record.sub and record or stop
   end
 
-  function self.flush()
-    for _, one in ipairs(over) do
-      add(one.number and spans_of.of_step(story.run, one) or spans_of.of_call(story.run, one))
-    end
-    over = {}
-    if #queue >= BATCH or core.mono_ns() // 1000000 - last >= EVERY_MS then
-      settle(false)
-      send()
-    end
-  end
-
-  function self.forget()
-    over = {}
-  end
-
-  ---The run has stopped: the last of it leaves.
-  ---@param result { status: string }
-  function self.ended(result)
-    self.flush()
-    if result.status == "completed" or result.status == "failed" or result.status == "aborted" then
+  -- The run has stopped: the last of it leaves.
+  local function finish()
+    if FINAL[stop.status] then
       add(spans_of.of_run(story))
     end
+    stop = nil
     settle(false)
     sweep(false)
     if in_host and #left >= MOST_LEFT then
@@ -189,8 +169,26 @@ function M.new(settings, in_host)
     end
   end
 
-  function self.closed(result)
-    self.ended(result)
+  function self.flush()
+    for _, one in ipairs(over) do
+      add(one.number and spans_of.of_step(story.run, one) or spans_of.of_call(story.run, one))
+    end
+    over = {}
+    if stop then
+      finish()
+    elseif #queue >= BATCH or core.mono_ns() // 1000000 - last >= EVERY_MS then
+      settle(false)
+      send()
+    end
+  end
+
+  function self.forget()
+    over, stop = {}, nil
+  end
+
+  function self.closed()
+    self.flush()
+    send()
     settle(true)
     if lost > 0 then
       local text = "traces: %s: %d %s not sent: %s"

@@ -1,6 +1,6 @@
 -- report/watch.lua: which watcher fits: JSON, quiet, live on a terminal, plain lines elsewhere.
 --
--- Loads only the one that is used. Called by cli/command/run.lua and those that go on with a run.
+-- Loads only the one that is used. Called by cli/command/run.lua, those that resume a run, and cli/host.lua.
 
 local M = {}
 
@@ -17,26 +17,42 @@ function M.shown(options, continuing)
   return require("skillrt.report.plain").new({ quiet = options.quiet, continuing = continuing })
 end
 
+-- Whoever shows a run, and those who write its log and send its traces.
+local function with_reports(shown, options, traced, address, in_host)
+  local list = { shown }
+  if options.log then
+    local log, message = require("skillrt.report.json_log").new(options.log, in_host and function() end or nil)
+    if not log then
+      return nil, ("%slog: %s"):format(in_host and "" or "--", message)
+    end
+    list[#list + 1] = log
+  end
+  local traces = traced and require("skillrt.report.traces")
+  local settings = traces and traces.settings(address)
+  if settings then
+    settings.http_module = options.http_module
+    list[#list + 1] = traces.new(settings, in_host)
+  end
+  return list
+end
+
 ---@param options { quiet: boolean?, json: boolean?, log: string? }
 ---@param continuing boolean?  people saw what came before
 ---@return table[]|nil watchers
 ---@return string? message  the log cannot be written
 function M.new(options, continuing)
-  local log, message
-  if options.log then
-    log, message = require("skillrt.report.json_log").new(options.log)
-    if not log then
-      return nil, ("--log: %s"):format(message)
-    end
-  end
-  local list = { M.shown(options, continuing) }
-  list[#list + 1] = log
-  if os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") then
-    local traces = require("skillrt.report.traces")
-    local settings = traces.settings(os.getenv)
-    list[#list + 1] = settings and traces.new(settings) or nil
-  end
-  return list
+  local traced = os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+  return with_reports(M.shown(options, continuing), { log = options.log }, traced)
+end
+
+---What a program that embeds skillrt has written of a run; it prints nothing and waits for nothing.
+---@param options { log: string?, traces: string?, http_module: string? }  traces: an address, or "environment"
+---@param shown table|nil  the host's own watcher
+---@return table[]|nil watchers
+---@return string? message
+function M.of_host(options, shown)
+  local traces = options.traces
+  return with_reports(shown, options, traces, traces ~= "environment" and traces or nil, true)
 end
 
 return M

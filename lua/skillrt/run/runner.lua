@@ -275,6 +275,29 @@ function M.run(skill, options)
   return finish(run, report, self)
 end
 
+---A skill of one function, whose run is kept nowhere.
+---@param name string
+---@param perform fun(state: table, ctx: table): any ...
+---@return skillrt.Skill
+function M.once(name, perform)
+  return assert(skill_of.check({ name = name, context = "memory", limits = { max_errors = 1, max_retries = 1 },
+    actions = { { id = name, run = perform } } }))
+end
+
+---Performs a function of ctx by itself.
+---@param name string  of its run
+---@param perform fun(ctx: table): any, string?
+---@param options skillrt.RunOptions?
+---@return any value  nil: and why there is none
+---@return string? message
+function M.perform(name, perform, options)
+  local value, message
+  local result, why = M.run(M.once(name, function(_, ctx)
+    value, message = perform(ctx)
+  end), options)
+  return value, message or why or result and result.message or "it was interrupted"
+end
+
 ---What skill:run does in a script that a command runs: the script's first run takes the command's options where it
 ---has none of its own, every run its watcher.
 ---@param options skillrt.RunOptions

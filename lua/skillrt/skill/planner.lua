@@ -79,6 +79,7 @@ local function relevant(self)
     formula_of.each_leaf(table.remove(todo), function(leaf)
       leaf.memo = self.memos[leaf.text] or {} -- equal texts are one part
       self.memos[leaf.text or leaf] = leaf.memo
+      self.reads_completed = self.reads_completed or leaf.reads and leaf.reads.completed_actions
       leaf.helpers = leaf.helpers or helpers_of(self, leaf)
       for _, one in ipairs(leaf.helpers) do
         if not one.helps then
@@ -90,21 +91,7 @@ local function relevant(self)
   table.sort(list, function(a, b)
     return a.index < b.index
   end)
-  self.actions, self.readers, self.always = list, {}, {}
-  for _, one in ipairs(list) do
-    local keys, unknown = {}, false
-    formula_of.each_leaf(one.needs, function(leaf)
-      unknown = unknown or not leaf.reads
-      for key in pairs(leaf.reads or {}) do
-        keys[key] = true
-      end
-    end)
-    for key in pairs(not unknown and keys or {}) do
-      self.readers[key] = self.readers[key] or {}
-      table.insert(self.readers[key], one)
-    end
-    self.always[#self.always + 1] = unknown and one or nil
-  end
+  self.actions = list
 end
 
 ---@param actions skillrt.Action[]
@@ -133,12 +120,7 @@ local function lay_out(search, node)
     now[key] = search.root[key]
   end
   search.laid = node.changed
-  for key, value in pairs(node.changed) do
-    now[key] = value ~= json.null and value or nil
-    if value == false then
-      now[key] = false
-    end
-  end
+  estimate.put_back(now, node.changed)
 end
 
 local function name_of(node)
@@ -155,32 +137,11 @@ end
 
 -- ---- the search ----
 
--- Whether an action may run in the state that is laid out. Where nothing that it reads differs from the root, it is
--- as it was there.
+-- The actions that may run in the state that is laid out.
 local function candidates(self, search, node)
-  local asked, list = {}, {}
-  local function ask(one)
-    if asked[one] == nil then
-      asked[one] = formula_of.holds(one.needs, search.now)
-    end
-  end
-  for key in pairs(node.changed) do
-    for _, one in ipairs(self.readers[key] or {}) do
-      ask(one)
-    end
-  end
-  for _, one in ipairs(self.always) do
-    ask(one)
-  end
+  local list = {}
   for _, one in ipairs(self.actions) do
-    local holds = asked[one]
-    if holds == nil then
-      if search.at_root[one] == nil then
-        search.at_root[one] = formula_of.holds(one.needs, search.now)
-      end
-      holds = search.at_root[one]
-    end
-    if holds and (node.ran[one.id] or 0) + search.runs(one.id) < one.most then
+    if (node.ran[one.id] or 0) + search.runs(one.id) < one.most and formula_of.holds(one.needs, search.now) then
       list[#list + 1] = one
     end
   end
@@ -252,12 +213,8 @@ end
 
 local function new_search(self, root, runs)
   local now = tables.fill({}, root)
-  self.reads_completed = self.readers.completed_actions ~= nil
-  formula_of.each_leaf(self.goal, function(leaf)
-    self.reads_completed = self.reads_completed or (leaf.reads or {}).completed_actions ~= nil
-  end)
   return { root = root, now = now, laid = {}, seen = {}, heap = heap_of.new(), runs = runs, by_id = self.by_id,
-    at_root = {}, states = 1, count = 0, asked = 0, most_asked = M.MAX_ASKED }
+    states = 1, count = 0, asked = 0, most_asked = M.MAX_ASKED }
 end
 
 ---@class skillrt.Plan

@@ -28,18 +28,13 @@ local function first_set(list)
   end
 end
 
--- The first line that a program says of its version, asked by a run that is kept nowhere.
+-- The first line that a program says of its version.
 local function version_of(path)
-  local skill = require("skillrt.skill").check({
-    name = "version", context = "memory", limits = { max_errors = 1 },
-    actions = { { id = "ask", run = function(_, ctx)
-      local reply = ctx.await({ kind = "command", argv = { path, "--version" }, timeout = 10, expect = "text" })
-      return { said = reply and reply.body:match("[^\n]+") or nil }
-    end } },
-  })
-  local result = skill and require("skillrt.run.runner").run(skill, { watcher = { observe = function() end,
-    flush = function() end } })
-  return result and result.state.said
+  local said = require("skillrt.run.runner").perform("version", function(ctx)
+    local reply = ctx.await({ kind = "command", argv = { path, "--version" }, timeout = 10, expect = "text" })
+    return reply and reply.body:match("[^\n]+")
+  end)
+  return said
 end
 
 -- What workflow scripts run in.
@@ -104,8 +99,7 @@ local function try(args)
     return ending.refused(message, "invalid")
   end
   local started = core.mono_ns()
-  local result, why, code = require("skillrt.run.runner").run(skill, { input = { task = QUESTION },
-    watcher = { observe = function() end, flush = function() end } })
+  local result, why, code = require("skillrt.run.runner").run(skill, { input = { task = QUESTION } })
   if not result then
     return ending.refused(why, code)
   elseif result.status ~= "completed" then

@@ -38,23 +38,6 @@ local function server_of(args)
   return one and one.url and one, message
 end
 
--- Performs a function of ctx in a run that keeps nothing: what it gives.
-local function performed(perform)
-  local value, message
-  local skill, problem = require("skillrt.skill").check({
-    name = "login", context = "memory", limits = { max_errors = 1, max_retries = 1 },
-    actions = { { id = "login", run = function(_, ctx)
-      value, message = perform(ctx)
-    end } },
-  })
-  local result, why
-  if skill then
-    result, why = require("skillrt.run.runner").run(skill, { apart = true, watcher = { observe = function() end,
-      flush = function() end } })
-  end
-  return value, message or problem or why or result and result.message or "it was interrupted"
-end
-
 -- What the browser was sent back with, by itself or as a person pastes it: the code; nil and why there is none.
 local function answer(plan, lines, listener)
   local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
@@ -114,10 +97,11 @@ return {
       port = wanted or PORT
     end
     local redirect = ("http://%s:%d/callback"):format(wanted and "localhost" or "127.0.0.1", port)
-    local plan, message = performed(function(ctx)
+    local perform = require("skillrt.run.runner").perform
+    local plan, message = perform("login", function(ctx)
       return login.begin(ctx, server, { redirect = redirect, secrets = { core.uuid(), core.uuid() .. core.uuid() },
         version = core.version })
-    end)
+    end, { apart = true })
     if not plan then
       return refused(server, message)
     elseif plan.address then
@@ -126,9 +110,9 @@ return {
       local code, why, kind = answer(plan, core.serve.lines(LONGEST), listener)
       local ok
       if code then
-        ok, why = performed(function(ctx)
+        ok, why = perform("login", function(ctx)
           return login.finish(ctx, server, plan, code)
-        end)
+        end, { apart = true })
       end
       if not ok then
         return refused(server, why, kind)

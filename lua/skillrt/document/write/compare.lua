@@ -11,27 +11,14 @@ local SECONDS = 60
 
 -- What a program writes and the code it exits with; nil where it is not there, or fails.
 local function run(argv, ok_codes)
-  local agent, skill_of = require("skillrt.agent"), require("skillrt.skill")
-  local body, code
-  local result = require("skillrt.run.runner").run(skill_of.new({
-    name = "compare",
-    context = "memory",
-    limits = { max_retries = 0, max_errors = 1 },
-    agents = {
-      program = agent.command({
-        argv = argv,
-        timeout = SECONDS,
-        max_output = MAX_OUTPUT,
-        ok_codes = ok_codes,
-        parse = function(out, _, exit_code)
-          body, code = out, exit_code
-          return {}
-        end,
-      }),
-    },
-    actions = { { id = "compare", agent = "program", terminal = true } },
-  }), {})
-  return result and body, code
+  local code
+  local body = require("skillrt.run.runner").perform("compare", function(ctx)
+    local reply = ctx.await({ kind = "command", argv = argv, timeout = SECONDS, max_output = MAX_OUTPUT,
+      ok_codes = ok_codes })
+    code = reply and reply.code
+    return reply and reply.body
+  end)
+  return body, code
 end
 
 -- A folder of temporary files that goes away with its scope.
