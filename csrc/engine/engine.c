@@ -150,7 +150,7 @@ void engine_tick(struct engine *e) {
 }
 
 const char *engine_status(const struct engine *e) {
-  return e->status;
+  return e->header.status;
 }
 
 const char *engine_reason(const struct engine *e) {

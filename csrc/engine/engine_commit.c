@@ -9,6 +9,7 @@
 
 static bool append(struct engine *e, enum append kind, struct error *error) {
   struct store *store = e->options.store;
+  e->out.header = e->header;
   if (!store->ops->append(store, &e->out, kind, error)) return false;
   batch_reset(&e->out);
   return true;

@@ -150,7 +150,8 @@ struct engine {
   struct transport *alarm_carrier; /* NULL unless that timer runs */
   int64_t alarm_ns;
 
-  char status[16], reason[64];
+  struct header header; /* of its batches: how it ends, once that is decided */
+  char reason[64];
   struct error error;   /* final */
   struct error trouble; /* of the question being asked */
 };

@@ -48,6 +48,7 @@ struct decision {
                              -1: no such time */
   bool events;            /* event may still bring something */
   char status[16];        /* completed failed aborted paused */
+  int64_t due;            /* UTC ms: the run is to be resumed then; 0: not by itself */
   char reason[64];        /* task_completed, error_limit, user_exit ... */
 };
 

@@ -1,4 +1,4 @@
-/* bind_store.c: core.read, salvage, recover, holder: a run's store for Lua, without its run.
+/* bind_store.c: core.read, salvage, recover, holder, list, inbox: runs and their stores for Lua.
  *
  * Goes through store.h alone. Called by bind_core.c; used by the commands that look at runs. */
 #include "lua/bind_store.h"
@@ -8,6 +8,8 @@
 
 #include "lua/bind.h"
 #include "lua/raised.h"
+
+#define INBOX_TYPE "skillrt.inbox"
 
 void bind_report(lua_State *L, const struct store_report *report) {
   lua_createtable(L, 0, 10);
@@ -185,10 +187,181 @@ static int core_is_own_name(lua_State *L) {
   return 1;
 }
 
+/* ---- list ---- */
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, name);
+}
+
+static int list_row(lua_State *L) {
+  const struct listing *run = lua_touserdata(L, 2);
+  lua_createtable(L, 0, 6);
+  set_text(L, "url", run->url);
+  set_text(L, "problem", run->problem);
+  set_text(L, "run_id", run->run_id[0] ? run->run_id : NULL);
+  set_text(L, "status", run->problem ? NULL : run->header.status);
+  if (run->header.due) {
+    lua_pushinteger(L, run->header.due);
+    lua_setfield(L, -2, "due");
+  }
+  lua_pushboolean(L, run->is_held);
+  lua_setfield(L, -2, "is_held");
+  lua_rawseti(L, 1, luaL_len(L, 1) + 1);
+  return 0;
+}
+
+static bool list_one(void *data, const struct listing *run) {
+  struct reader *reader = data;
+  lua_State *L = reader->L;
+  lua_pushcfunction(L, list_row);
+  lua_pushvalue(L, reader->each);
+  lua_pushlightuserdata(L, bind_unconst(run));
+  reader->raised = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  return !reader->raised;
+}
+
+/* list(url, status?, due?) -> { { url, run_id, status, due?, is_held } or { url, problem } ... } in
+ * no order | nil, message, code: the runs there, with this status, due by then */
+static int core_list(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  struct wanted wanted = {luaL_optstring(L, 2, NULL), luaL_optinteger(L, 3, 0)};
+  struct error error = {0};
+  lua_settop(L, 3);
+  lua_newtable(L);
+  struct reader reader = {.L = L, .each = 4};
+  bool good = store_list(bind_sys(L), url, &wanted, list_one, &reader, &error);
+  if (reader.raised) return lua_error(L);
+  return good ? 1 : bind_fail(L, &error);
+}
+
+/* ---- the inbox ---- */
+
+struct inbox_box {
+  struct inbox *inbox;
+};
+
+static struct inbox *check_inbox(lua_State *L) {
+  return ((struct inbox_box *)luaL_checkudata(L, 1, INBOX_TYPE))->inbox;
+}
+
+static int inbox_collect(lua_State *L) {
+  inbox_close(&((struct inbox_box *)luaL_checkudata(L, 1, INBOX_TYPE))->inbox);
+  return 0;
+}
+
+/* put(text, key?, durable?) -> name */
+static int inbox_put(lua_State *L) {
+  struct inbox *inbox = check_inbox(L);
+  struct span text;
+  text.data = luaL_checklstring(L, 2, &text.length);
+  char name[ARRIVAL_NAME];
+  struct error error = {0};
+  if (!inbox->ops->put(inbox, luaL_optstring(L, 3, NULL), text, lua_toboolean(L, 4), name, &error))
+    return bind_fail(L, &error);
+  lua_pushstring(L, name);
+  return 1;
+}
+
+/* take() -> { { name, came, text or problem } ... } the oldest first, what was not taken yet; and
+ * whether nothing failed in a way that may pass */
+static int inbox_take(lua_State *L) {
+  struct inbox *inbox = check_inbox(L);
+  struct arrival one;
+  struct error error = {0};
+  bool whole = true;
+  lua_newtable(L);
+  for (lua_Integer count = 0;;) {
+    bool good = inbox->ops->take(inbox, &one, &error);
+    whole = whole && good && !one.again;
+    if (!good || !one.name) break;
+    if (one.again) continue;
+    lua_createtable(L, 0, 3);
+    set_text(L, "name", one.name);
+    set_text(L, "problem", one.problem);
+    if (!one.problem) {
+      lua_pushlstring(L, one.text.data, one.text.length);
+      lua_setfield(L, -2, "text");
+    }
+    lua_pushinteger(L, one.came);
+    lua_setfield(L, -2, "came");
+    lua_rawseti(L, -2, ++count);
+  }
+  lua_pushboolean(L, whole);
+  return 2;
+}
+
+/* acknowledge(name), refuse(name) -> true | nil, message, code */
+static int inbox_settle(lua_State *L,
+                        bool (*settle)(struct inbox *, const char *, struct error *)) {
+  struct error error = {0};
+  if (!settle(check_inbox(L), luaL_checkstring(L, 2), &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int inbox_acknowledge(lua_State *L) {
+  return inbox_settle(L, check_inbox(L)->ops->acknowledge);
+}
+
+static int inbox_refuse(lua_State *L) {
+  return inbox_settle(L, check_inbox(L)->ops->refuse);
+}
+
+/* fate(name) -> "waits", "refused", "taken" */
+static int inbox_fate(lua_State *L) {
+  static const char *const words[] = {"waits", "refused", "taken"};
+  struct inbox *inbox = check_inbox(L);
+  enum arrival_fate fate;
+  struct error error = {0};
+  if (!inbox->ops->fate(inbox, luaL_checkstring(L, 2), &fate, &error)) return bind_fail(L, &error);
+  lua_pushstring(L, words[fate]);
+  return 1;
+}
+
+/* waiting() -> how many arrivals wait */
+static int inbox_waiting(lua_State *L) {
+  struct inbox *inbox = check_inbox(L);
+  size_t count = 0;
+  struct error error = {0};
+  if (!inbox->ops->waiting(inbox, &count, &error)) return bind_fail(L, &error);
+  lua_pushinteger(L, (lua_Integer)count);
+  return 1;
+}
+
+/* inbox(url) -> inbox: that of a run, whether it was begun or not */
+static int core_inbox(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  struct error error = {0};
+  struct inbox_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  box->inbox = NULL;
+  luaL_setmetatable(L, INBOX_TYPE);
+  return inbox_open(bind_sys(L), url, &box->inbox, &error) ? 1 : bind_fail(L, &error);
+}
+
 int bind_store(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"read", core_read},       {"salvage", core_salvage},         {"holder", core_holder},
-      {"recover", core_recover}, {"is_own_name", core_is_own_name}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"read", core_read},
+                                       {"salvage", core_salvage},
+                                       {"holder", core_holder},
+                                       {"recover", core_recover},
+                                       {"is_own_name", core_is_own_name},
+                                       {"list", core_list},
+                                       {"inbox", core_inbox},
+                                       {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"put", inbox_put},
+                                     {"take", inbox_take},
+                                     {"acknowledge", inbox_acknowledge},
+                                     {"refuse", inbox_refuse},
+                                     {"fate", inbox_fate},
+                                     {"waiting", inbox_waiting},
+                                     {NULL, NULL}};
+  if (luaL_newmetatable(L, INBOX_TYPE)) {
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, inbox_collect);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
   return 0;
 }

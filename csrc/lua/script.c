@@ -130,7 +130,7 @@ static void read_lists(lua_State *L, int at, int self, struct question *question
   }
 }
 
-/* "go", performs, starts, cancels, wait_ms, events; or "stop", status, reason */
+/* "go", performs, starts, cancels, wait_ms, events; or "stop", status, reason, due */
 static int choose_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
@@ -143,6 +143,7 @@ static int choose_body(lua_State *L) {
   if (decision->kind == DECIDE_STOP) {
     snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, answer + 1));
     snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, answer + 2, ""));
+    decision->due = (int64_t)luaL_optinteger(L, answer + 3, 0);
   } else {
     read_lists(L, answer + 1, self, question);
     decision->wait_ms = (int64_t)luaL_optinteger(L, answer + 4, -1);

@@ -19,6 +19,7 @@ enum {
 };
 
 void batch_init(struct batch *b, const struct sys *sys) {
+  b->header = (struct header){.due = 0};
   b->sys = sys;
   buffer_init(&b->bytes, sys, BATCH_BYTES);
   buffer_init(&b->ends, sys, BATCH_ENDS);
@@ -32,6 +33,7 @@ void batch_clear(struct batch *b) {
 }
 
 void batch_reset(struct batch *b) {
+  b->header = (struct header){.due = 0};
   if (b->bytes.capacity > BATCH_KEPT) buffer_clear(&b->bytes);
   buffer_reset(&b->bytes);
   buffer_reset(&b->ends);

@@ -24,8 +24,8 @@ struct journal {
   enum durability durability;
   uint64_t segment_bytes;
   int fd;
-  struct sys_stat file; /* which one it is */
-  struct journal_end end;
+  struct sys_stat file;   /* which one it is */
+  struct journal_end end; /* its header is that of the last batch */
   struct reserve reserve;
   struct journal_index *index;
   struct buffer out; /* a batch's lines; its memory is used again */
@@ -174,10 +174,12 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
 static bool journal_batch(struct journal *j, const struct batch *batch, struct journal_end *end,
                           struct error *e) {
   size_t count = batch ? batch_count(batch) : 1;
+  char closed[JOURNAL_OWN_MAX];
+  struct span own = {closed, journal_closed_payload(closed, &end->header)};
   buffer_reset(&j->out);
   end->batch++;
   for (size_t i = 0; i < count; i++) {
-    struct span payload = batch ? batch_at(batch, i) : journal_closed_payload();
+    struct span payload = batch ? batch_at(batch, i) : own;
     struct journal_line line = {.seq = ++end->seq,
                                 .batch = end->batch,
                                 .mark = i + 1 < count ? JOURNAL_MORE : JOURNAL_LAST,
@@ -198,6 +200,7 @@ static bool journal_batch(struct journal *j, const struct batch *batch, struct j
   end->size = end->offset;
   end->records += batch ? count : 0;
   end->closed = !batch;
+  if (batch) end->header = batch->header;
   end->bare = false;
   return true;
 }

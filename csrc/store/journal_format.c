@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/crc32c.h"
@@ -23,7 +24,7 @@ enum {
 
 static const char own_begin[] = "{\"t\":\"journal\"";
 static const char own_format[] = "{\"t\":\"journal\",\"format\":";
-static const char own_closed[] = "{\"t\":\"journal\",\"closed\":true}";
+static const char own_closed[] = "{\"t\":\"journal\",\"closed\":true";
 
 /* Eight digits at a time, a byte of a word for each: a step writes 80 of them, and a resume reads
  * 48 of every record. */
@@ -142,15 +143,6 @@ bool journal_own(struct span payload) {
   return payload.length >= length && memcmp(payload.data, own_begin, length) == 0;
 }
 
-bool journal_closed(struct span payload) {
-  size_t length = sizeof own_closed - 1;
-  return payload.length == length && memcmp(payload.data, own_closed, length) == 0;
-}
-
-struct span journal_closed_payload(void) {
-  return (struct span){.data = own_closed, .length = sizeof own_closed - 1};
-}
-
 size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous) {
   int length = snprintf(to, JOURNAL_OWN_MAX,
                         "%s,\"format\":%d,\"run\":\"%s\",\"segment\":%" PRIu32
@@ -170,6 +162,35 @@ static bool field_read(struct span *rest, const char *before, char end, char *to
   memcpy(to, from, (size_t)(stop - from));
   to[stop - from] = '\0';
   *rest = (struct span){.data = stop, .length = rest->length - (size_t)(stop - rest->data)};
+  return true;
+}
+
+static bool status_valid(const char *status) {
+  return status[0] && status[strspn(status, "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+size_t journal_closed_payload(char *to, const struct header *header) {
+  const char *more = status_valid(header->status) ? ",\"status\":\"" : "}";
+  int length = snprintf(to, JOURNAL_OWN_MAX, "%s%s", own_closed, more);
+  if (more[0] == ',')
+    length += snprintf(to + length, JOURNAL_OWN_MAX - (size_t)length, "%s\",\"due\":%" PRId64 "}",
+                       header->status, header->due);
+  return (size_t)length;
+}
+
+bool journal_closed(struct span payload, struct header *to) {
+  struct header header = {.due = 0};
+  struct span rest = payload;
+  char due[24], none, own[JOURNAL_OWN_MAX];
+  if (!field_read(&rest, own_closed, rest.length > sizeof own_closed ? ',' : '}', &none, 1))
+    return false;
+  if (field_read(&rest, ",\"status\":\"", '"', header.status, sizeof header.status) &&
+      field_read(&rest, "\",\"due\":", '}', due, sizeof due))
+    header.due = strtoll(due, NULL, 10);
+  /* What is expected is known to the byte, as that of a segment is. */
+  size_t length = journal_closed_payload(own, &header);
+  if (payload.length != length || memcmp(payload.data, own, length) != 0) return false;
+  if (to) *to = header;
   return true;
 }
 

@@ -12,6 +12,7 @@
  *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
  *     stays a J1 line in every later format, so that an older program can say "newer"
  *   {"t":"journal","closed":true}                                   the run was closed
+ *   {"t":"journal","closed":true,"status":"S","due":MS}             the same, with its header
  * A run whose last line is a `closed` one was stopped cleanly. Pure: knows no file. */
 #ifndef SKILLRT_STORE_JOURNAL_FORMAT_H
 #define SKILLRT_STORE_JOURNAL_FORMAT_H
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "store/store.h"
 
 enum {
   JOURNAL_FORMAT = 1,
@@ -61,8 +63,10 @@ bool journal_head_read(const char *from, struct journal_line *line, size_t *size
 
 bool journal_run_id_valid(const char *id); /* [A-Za-z0-9._-]{1,64} */
 bool journal_own(struct span payload);     /* a record of the store itself */
-bool journal_closed(struct span payload);
-struct span journal_closed_payload(void);
+/* Whether it says that the run was closed, with which header; NULL: it is not asked for. */
+bool journal_closed(struct span payload, struct header *);
+/* Writes the payload that says so to `to` (JOURNAL_OWN_MAX bytes); gives its length. */
+size_t journal_closed_payload(char *to, const struct header *);
 /* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); gives its length. */
 size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous);
 

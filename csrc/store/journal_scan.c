@@ -181,7 +181,7 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->end.records = s->records;
   s->end.newest = s->newest;
   s->end.payload = s->payload;
-  s->end.closed = journal_closed(line->payload);
+  s->end.closed = journal_closed(line->payload, &s->end.header);
 }
 
 /* One line behind a segment's first. */
@@ -190,8 +190,8 @@ static bool scan_line(struct scan *s, struct journal_reader *r, const struct jou
   const char *wrong = scan_chain(s, line);
   if (wrong) return scan_bad(s, r, offset, s->seq + 1, wrong, e);
   bool own = journal_own(line->payload);
-  if (own &&
-      (s->mark == JOURNAL_MORE || line->mark != JOURNAL_LAST || !journal_closed(line->payload)))
+  if (own && (s->mark == JOURNAL_MORE || line->mark != JOURNAL_LAST ||
+              !journal_closed(line->payload, NULL)))
     return scan_bad(s, r, offset, line->seq, "not a record that the journal itself writes here", e);
   s->end.bare = false;
   scan_advance(s, line, offset, journal_reader_offset(r));

@@ -24,7 +24,8 @@ struct journal_end {
   uint64_t records; /* payloads, without the store's own, of what was scanned */
   uint64_t newest;  /* seq of the last one with the ending that was asked for; 0: there is none */
   bool closed;      /* the last line says that the run was closed */
-  bool bare;        /* the last segment holds nothing but its first line */
+  struct header header; /* then: with this */
+  bool bare;            /* the last segment holds nothing but its first line */
 };
 
 struct journal_index;

@@ -121,7 +121,11 @@ static const struct store_ops memory_ops = {
     .close = memory_close,
 };
 
-bool memory_open(const struct sys *sys, struct store **store, struct error *e) {
+bool memory_open(const struct sys *sys, const char *at, const struct store_options *o,
+                 struct store **store, struct store_report *report, struct error *e) {
+  (void)at;
+  (void)report;
+  if (o->mode != STORE_CREATE) return error_set(e, ERROR_MISSING, "memory: holds no run");
   struct memory *m = sys_alloc(sys, sizeof *m);
   if (!m) return error_set(e, ERROR_MEMORY, "memory store: out of memory");
   m->store.ops = &memory_ops;

@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 /* Append and view succeed, read and record find nothing, blobs live in memory. */
-bool memory_open(const struct sys *, struct store **, struct error *);
+bool memory_open(const struct sys *, const char *at, const struct store_options *, struct store **,
+                 struct store_report *, struct error *);
 
 #endif

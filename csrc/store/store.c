@@ -6,7 +6,22 @@
 #include <string.h>
 
 #include "store/directory.h"
+#include "store/inbox.h"
+#include "store/listing.h"
 #include "store/memory.h"
+
+/* A kind of store: what it answers when it is named by a URL; `at` is what kind_of made of that.
+ * NULL: it has no such thing. */
+struct kind {
+  bool (*open)(const struct sys *, const char *at, const struct store_options *, struct store **,
+               struct store_report *, struct error *);
+  void (*salvage)(const struct sys *, const char *at,
+                  bool (*each)(void *data, const struct record *, struct error *), void *data);
+  bool (*holder)(const struct sys *, const char *at, char line[STORE_HOLDER]);
+  bool (*inbox)(const struct sys *, const char *at, struct inbox **, struct error *);
+  bool (*list)(const struct sys *, const char *at, const struct wanted *,
+               bool (*each)(void *data, const struct listing *), void *data, struct error *);
+};
 
 static bool begins(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
@@ -41,39 +56,71 @@ static bool url_path(const char *url, char *to, struct error *e) {
   return length > 0 || error_set(e, ERROR_INVALID, "%s: names no path", url);
 }
 
-static bool url_memory(const char *url) {
-  return strcmp(url, "memory:") == 0;
+/* Those whose URL is a path. */
+static const struct kind directory = {.open = directory_open,
+                                      .salvage = directory_salvage,
+                                      .holder = directory_holder,
+                                      .inbox = directory_inbox,
+                                      .list = directory_list};
+static const struct kind memory = {.open = memory_open};
+
+/* The kind that a URL means, and what it gets of it, into `at` (PATH_MAX bytes). */
+static const struct kind *kind_of(const char *url, char *at, struct error *e) {
+  at[0] = '\0';
+  if (strcmp(url, "memory:") == 0) return &memory;
+  return url_path(url, at, e) ? &directory : NULL;
 }
 
 bool store_open(const struct sys *sys, const char *url, const struct store_options *options,
                 struct store **store, struct store_report *report, struct error *e) {
-  char path[PATH_MAX];
+  char at[PATH_MAX];
   struct store_report unused;
   if (!report) report = &unused;
   *report = (struct store_report){0};
-  bool good;
-  if (!url_memory(url))
-    good = url_path(url, path, e) && directory_open(sys, path, options, store, report, e);
-  else
-    good = options->mode == STORE_CREATE ? memory_open(sys, store, e)
-                                         : error_set(e, ERROR_MISSING, "%s: holds no run", url);
-  if (good) (*store)->report = *report;
-  return good;
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind || !kind->open(sys, at, options, store, report, e)) return false;
+  (*store)->report = *report;
+  return true;
 }
 
 void store_salvage(const struct sys *sys, const char *url,
                    bool (*each)(void *data, const struct record *, struct error *), void *data) {
-  char path[PATH_MAX];
-  if (!url_memory(url) && url_path(url, path, NULL)) directory_salvage(sys, path, each, data);
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, NULL);
+  if (kind && kind->salvage) kind->salvage(sys, at, each, data);
 }
 
 bool store_holder(const struct sys *sys, const char *url, char line[STORE_HOLDER]) {
-  char path[PATH_MAX];
-  return !url_memory(url) && url_path(url, path, NULL) && directory_holder(sys, path, line);
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, NULL);
+  return kind && kind->holder && kind->holder(sys, at, line);
+}
+
+bool store_list(const struct sys *sys, const char *url, const struct wanted *wanted,
+                bool (*each)(void *data, const struct listing *), void *data, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->list ? kind->list(sys, at, wanted, each, data, e)
+                    : error_set(e, ERROR_MISSING, "%s: lists no runs", url);
+}
+
+bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->inbox ? kind->inbox(sys, at, inbox, e)
+                     : error_set(e, ERROR_MISSING, "%s: has no inbox", url);
 }
 
 void store_close(struct store **store) {
   if (!*store) return;
   (*store)->ops->close(*store);
   *store = NULL;
+}
+
+void inbox_close(struct inbox **inbox) {
+  if (!*inbox) return;
+  (*inbox)->ops->close(*inbox);
+  *inbox = NULL;
 }

@@ -1,8 +1,13 @@
-/* store.h: where a run lives.
+/* store.h: where runs live.
  *
- * A store appends batches of records durably, reads them back, keeps blobs, and writes
- * views. It passes payload bytes and never looks inside them. A store is used by one run; `sync`
- * alone may be called on another thread, and while it runs no other call on the same store is made.
+ * A *store* is one run's, for the process that advances it or looks at it: it appends batches of
+ * records durably, reads them back, keeps blobs, and writes views. It passes payload bytes and
+ * never looks inside them. `sync` alone may be called on another thread, and while it runs no other
+ * call on the same store is made. An *inbox* is the same run's, for those who bring it answers and
+ * events, and for the process that takes them. store_list says which runs there are.
+ *
+ * A kind of store is a struct kind in store.c, which kind_of knows by its URL. All that another
+ * kind has to answer for is in this header, and in tests/c/test_store_suite.c.
  */
 #ifndef SKILLRT_STORE_STORE_H
 #define SKILLRT_STORE_STORE_H
@@ -25,10 +30,19 @@ enum append {
   APPEND_LAST_WORDS /* one batch after a failure, in the space reserved for it */
 };
 
-/* What one append adds to a run, all of it or nothing: records, in order, and the values apart that
- * they name by digest. Keeps its memory from one batch to the next (batch.c). */
+enum { STORE_STATUS = 16 };
+
+/* What store_list says of a run whose last batch has it. */
+struct header {
+  char status[STORE_STATUS]; /* "paused", "completed" ...: a-z; "": it goes on */
+  int64_t due;               /* UTC ms: it is to be resumed then; 0: not by itself */
+};
+
+/* What one append adds to a run, all of it or nothing: records, in order, the values apart that
+ * they name by digest, and a header. Keeps its memory from one batch to the next (batch.c). */
 struct batch {
   const struct sys *sys;
+  struct header header;
   struct buffer bytes; /* the payloads, one behind the other */
   struct buffer ends;  /* size_t per payload: where it ends in `bytes` */
   struct buffer blobs; /* each its digest, its size, its bytes */
@@ -69,7 +83,8 @@ struct store_ops {
   bool (*record)(struct store *, uint64_t seq, struct buffer *to, struct error *);
 
   /* Appends a batch: its blobs are durable when the first byte of its records is written, these are
-   * once sync returned. A batch may have blobs alone, which are durable when this returns.
+   * once sync returned. A batch may have blobs alone, which are durable when this returns. Its
+   * header is listed from the close of the store on, or earlier.
    * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
    * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
    * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
@@ -90,7 +105,8 @@ struct store_ops {
   bool (*view)(struct store *, const char *name, struct span content, struct error *);
 
   /* From now on `changed` is called from the loop, until the store is closed, when something may
-   * have been put into the run's inbox; never from within this call. NULL: there is no inbox. */
+   * have been put into the run's inbox; never from within this call. May be called late or for
+   * nothing. NULL: there is no inbox. */
   bool (*listen)(struct store *, struct uv_loop_s *, void (*changed)(void *), void *data,
                  struct error *);
 
@@ -154,6 +170,82 @@ struct store {
  * may be NULL. */
 bool store_open(const struct sys *, const char *url, const struct store_options *, struct store **,
                 struct store_report *, struct error *);
+
+/* ---- the inbox: answers and events that others bring to a run ---- */
+
+enum { ARRIVAL_MAX = 1 << 20, ARRIVAL_NAME = 256 };
+
+struct arrival {
+  const char *name; /* until the next take; what acknowledge and refuse take. NULL: none is there */
+  int64_t came;     /* UTC ms */
+  struct span text; /* until the next take */
+  const char *problem; /* why there is no text: it is longer than ARRIVAL_MAX, is no file ... */
+  bool again;          /* ... which may pass: it comes again when the inbox is looked at anew */
+};
+
+enum arrival_fate {
+  ARRIVAL_WAITS,
+  ARRIVAL_REFUSED,
+  ARRIVAL_TAKEN /* or never put */
+};
+
+struct inbox;
+
+struct inbox_ops {
+  /* Puts an arrival there, whole or not at all, and gives it a name. `durable`: it survives a power
+   * cut when this returns. The key is its sender's: a store that can keeps one arrival for a key;
+   * elsewhere the run knows by it what was put twice. NULL: none. */
+  bool (*put)(struct inbox *, const char *key, struct span text, bool durable,
+              char name[ARRIVAL_NAME], struct error *);
+  /* The next arrival that was not taken from this inbox, the oldest first; behind the last one a
+   * `name` of NULL, and the call after that looks anew. Another inbox of the run, of a process that
+   * comes later, gives it again until it is acknowledged. */
+  bool (*take)(struct inbox *, struct arrival *, struct error *);
+  /* What it said is durable in the journal: it is removed. */
+  bool (*acknowledge)(struct inbox *, const char *name, struct error *);
+  /* It cannot be used: it is put aside, for people. */
+  bool (*refuse)(struct inbox *, const char *name, struct error *);
+  bool (*fate)(struct inbox *, const char *name, enum arrival_fate *, struct error *);
+  /* How many arrivals wait. */
+  bool (*waiting)(struct inbox *, size_t *count, struct error *);
+  void (*close)(struct inbox *);
+};
+
+struct inbox {
+  const struct inbox_ops *ops;
+};
+
+/* The inbox of a run, whether that was begun or not; takes no lock. ERROR_MISSING: a store without
+ * one. */
+bool inbox_open(const struct sys *, const char *url, struct inbox **, struct error *);
+void inbox_close(struct inbox **inbox); /* as store_close */
+
+/* ---- runs from outside ---- */
+
+/* A run, as far as it is known without reading it. */
+struct listing {
+  const char *url;     /* until `each` returns */
+  const char *problem; /* why no more is known than that there is something; NULL: all is well */
+  char run_id[65];
+  struct header header; /* "executing": the last batch has none, or its process died since */
+  bool is_held;         /* a process advances it */
+};
+
+/* NULL, and 0: whatever it is. */
+struct wanted {
+  const char *status;
+  int64_t due; /* has a time to be resumed at, and this is no earlier */
+};
+
+/* Calls `each` for the runs at a URL (a directory: of runs), in no order, until it returns false.
+ * ERROR_MISSING: there is no such place. Costs no more with each run the longer that is. */
+bool store_list(const struct sys *, const char *url, const struct wanted *,
+                bool (*each)(void *data, const struct listing *), void *data, struct error *);
+
+/* claim (take runs that are due, or whose owner lapsed, for a worker: `count` of them at once) and
+ * renew (the worker's lease) will be functions of a kind here, beside list. What a claim gives is
+ * opened by store_open with STORE_RESUME; its epoch is then the store's own affair: an append after
+ * the run was claimed by another is ERROR_LOST. */
 
 /* Calls `each`, as read does, for every payload in front of the first bad place of a journal that
  * store_open refused; those of a batch that is not whole count, too. Changes nothing. */

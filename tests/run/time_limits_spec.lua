@@ -88,15 +88,15 @@ describe("the time limits of a skill", function()
     end } } }
     local run, folder = nil, R.folder()
     local dir = folder .. "/run"
-    local core = require "skillrt.core"
-    local list, passed = core.files.list, false
-    finally(function() core.files.list = list end)
-    function core.files.list(path, ...) -- an hour passes until the answer is looked at
-      if path:find "/run/inbox$" and not passed and R.exists(path .. "/a.json") then
+    local store = getmetatable(require("skillrt.run.store").at(dir))
+    local take, passed = store.take, false
+    finally(function() store.take = take end)
+    function store.take(self) -- an hour passes until the answer is looked at
+      if not passed and R.exists(dir .. "/inbox/a.json") then
         passed = true
         clock.pass(3600)
       end
-      return list(path, ...)
+      return take(self)
     end
     R.write(folder .. "/a.json", '{"answer":"yes","question":1}')
     os.execute(("(sleep 0.3; mkdir -p %s/inbox; mv %s/a.json %s/inbox/a.json) &"):format(dir, folder, dir))

@@ -15,13 +15,13 @@ local M = {}
 ---@return string? message
 ---@return string? code
 function M.of(folder)
-  local stores, message, code = store.list(folder)
-  if not stores then
+  local runs, message, code = store.list(folder)
+  if not runs then
     return nil, message, code
   end
   local list = {}
-  for i, one in ipairs(stores) do
-    local dir = one.place
+  for i, one in ipairs(runs) do
+    local dir = one.url
     local books, report = look.books(dir)
     if books then
       list[i] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }

@@ -9,13 +9,12 @@ local files = require("skillrt.base.files")
 
 local M = {}
 
-local JOURNAL <const>, INBOX <const>, REFUSED <const> = "journal", "inbox", "refused"
-local LONGEST <const> = 1024 * 1024 -- bytes of an arrival
+local JOURNAL <const> = "journal"
 
 ---@class skillrt.Store
 ---@field place string         for people and for command lines; what `at` takes
 ---@field keeps_nothing boolean?  the journal is in memory, and there is no inbox
----@field met table<string, true>  arrivals that `take` has given and that lie there still
+---@field opened userdata?     its inbox
 ---@field watched string?      the folder that `changes` watches
 ---@field watching userdata?
 local Store = {}
@@ -26,36 +25,26 @@ Store.__index = Store
 ---@param keeps_nothing boolean?
 ---@return skillrt.Store
 function M.at(place, keeps_nothing)
-  return setmetatable({ place = place, keeps_nothing = keeps_nothing, met = {} }, Store)
+  return setmetatable({ place = place, keeps_nothing = keeps_nothing }, Store)
 end
 
--- The names of what lies in a folder of files that each appear whole.
-local function arrivals_in(folder)
-  local names, entries, _, code = {}, core.files.list(folder)
-  for _, entry in ipairs(entries or {}) do
-    if entry.kind ~= "directory" and entry.name:find("^[^.].*%.json$") then
-      names[#names + 1] = entry.name
-    end
-  end
-  return names, code
-end
+---@class skillrt.Listing  a run, as far as it is known without reading it
+---@field url string
+---@field run_id string?
+---@field status string?   nil: see `problem`
+---@field due integer?     UTC ms: it is to be resumed then
+---@field is_held boolean  a process advances it
+---@field problem string?
 
----The runs of a folder.
+---The runs at a place: those with a status, and those due by a time.
 ---@param where string
----@return skillrt.Store[]|nil stores
+---@param status string?
+---@param due integer?  UTC ms
+---@return skillrt.Listing[]|nil runs
 ---@return string? message
 ---@return string? code
-function M.list(where)
-  local entries, message, code = core.files.list(where)
-  if not entries then
-    return nil, message, code
-  end
-  local stores = {}
-  for _, entry in ipairs(entries) do
-    local store = M.at(files.join(where, entry.name))
-    stores[#stores + 1] = entry.kind == "directory" and store:exists() and store or nil
-  end
-  return stores
+function M.list(where, status, due)
+  return core.list(where, status, due)
 end
 
 ---The store of a run that is performed within this one: its files alone, for its records are in this journal.
@@ -167,19 +156,23 @@ end
 
 -- ---- the inbox ----
 
+---@return userdata  of core.inbox
+function Store:inbox()
+  self.opened = self.opened or assert(core.inbox(self.place))
+  return self.opened
+end
+
 ---Puts an answer or an event there, whole.
 ---@param entry table
 ---@param soon boolean|nil  this process takes it: it need not survive a power cut until then
 ---@return string|nil name
 ---@return string? message
 function Store:put(entry, soon)
-  local name = (entry.id and entry.id:gsub("[^%w_-]", "_"):sub(1, 100) .. "-" or "") .. files.random_name() .. ".json"
   local text, why = core.json.encode(entry)
   if not text then
     return nil, why
   end
-  local ok, message = self:keep(INBOX .. "/" .. name, text .. "\n", not soon)
-  return ok and name or nil, message
+  return self:inbox():put(text .. "\n", entry.id, not soon)
 end
 
 ---@class skillrt.Arrival
@@ -189,59 +182,35 @@ end
 ---@field problem string?
 
 ---What was put there, oldest first; each once by the same store.
----@param now integer  UTC ms
 ---@return skillrt.Arrival[]
 ---@return boolean whole  false: the system refused to read something now
-function Store:take(now)
-  local list, names, failed = {}, arrivals_in(self:path(INBOX))
-  local whole = failed ~= "system"
-  for _, name in ipairs(names) do
-    if not self.met[name] then
-      local path = INBOX .. "/" .. name
-      local info, text, problem, code = files.stat(self:path(path)), self:kept(path, LONGEST)
-      if code == "system" then
-        whole = false
-      elseif code ~= "missing" then
-        local came = math.min(now, info and info.mtime_ns // 1000000 or now)
-        list[#list + 1], self.met[name] = { name = name, came = came, text = text, problem = problem }, true
-      end
-    end
-  end
-  table.sort(list, function(a, b)
-    return a.came < b.came or (a.came == b.came and a.name < b.name)
-  end)
-  return list, whole
+function Store:take()
+  return self:inbox():take()
 end
 
 ---What an arrival said is durable elsewhere: it is removed.
 ---@param name string
 function Store:acknowledge(name)
-  files.remove(self:path(INBOX .. "/" .. name))
-  self.met[name] = nil
+  self:inbox():acknowledge(name)
 end
 
 ---An arrival cannot be used: it is put aside, for people.
 ---@param name string
 function Store:refuse(name)
-  local folder = self:path(INBOX .. "/" .. REFUSED)
-  files.make_folders(folder)
-  files.rename(self:path(INBOX .. "/" .. name), files.join(folder, name))
+  self:inbox():refuse(name)
 end
 
 ---What became of an arrival.
 ---@param name string
 ---@return "waits"|"refused"|"taken"
 function Store:fate(name)
-  if files.stat(self:path(INBOX .. "/" .. name)) then
-    return "waits"
-  end
-  return files.stat(self:path(INBOX .. "/" .. REFUSED .. "/" .. name)) and "refused" or "taken"
+  return self:inbox():fate(name)
 end
 
 ---How many arrivals wait.
 ---@return integer
 function Store:waiting()
-  return #arrivals_in(self:path(INBOX))
+  return self:inbox():waiting() or 0
 end
 
 -- ---- files of steps ----

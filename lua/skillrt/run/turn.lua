@@ -186,7 +186,7 @@ local function write_end(self, status, reason, message, due)
   if NOTHING_LEFT[reason] and self.books.finished == 0 then
     reason, message = "nothing_ran", "no step ran: no condition of any held"
   end
-  self.verdict = { status, reason }
+  self.verdict = { status, reason, due }
   local limit = run.limits:named(reason)
   if reason == "rolled_back" then
     assert(self:emit(require("skillrt.run.sound").record(self)))
@@ -205,7 +205,7 @@ end
 local function stop(self, ...)
   become(self, "stopped")
   write_end(self, ...)
-  return "stop", self.verdict[1], self.verdict[2]
+  return "stop", table.unpack(self.verdict, 1, 3)
 end
 
 -- Its process stopped.
@@ -405,7 +405,7 @@ function Turn:choose()
       cancel_all(self)
     end
   elseif phase == "stopped" then
-    return "stop", self.verdict[1], self.verdict[2]
+    return "stop", table.unpack(self.verdict, 1, 3)
   elseif phase == "stopping" then
     return stop(self, interrupted(self))
   end

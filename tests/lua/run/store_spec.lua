@@ -12,7 +12,7 @@ local STORES <const> = {
 }
 
 -- Makes records durable and stops; `asked` is called on the way, with the policy.
-local function policy_of(records, asked)
+local function policy_of(records, asked, ending)
   local self = { out = {}, blobs = {}, seen = {} }
   function self.record(_, payload) table.insert(self.seen, payload) end
   function self.load()
@@ -22,7 +22,8 @@ local function policy_of(records, asked)
     if asked then
       asked(self)
     end
-    return "stop", "completed", "task_completed"
+    table.insert(self.out, ending and '{"t":"stop"}') -- what is listed comes with a record
+    return "stop", table.unpack(ending or { "completed", "task_completed" })
   end
   function self.save() return {} end
   function self.durable() end
@@ -30,11 +31,11 @@ local function policy_of(records, asked)
   return self
 end
 
-local function append(store, mode, records, asked)
-  local policy = policy_of(records, asked)
+local function append(store, mode, records, asked, ending)
+  local policy = policy_of(records, asked, ending)
   local run <close> = assert(store:open(policy, { mode = mode, run_id = "r1" }))
   run:wait()
-  assert.equal("completed", (run:status()))
+  assert.equal(ending and ending[1] or "completed", (run:status()))
   return policy
 end
 
@@ -65,7 +66,7 @@ for kind, new in pairs(STORES) do
       local store = at "a"
       assert.is_false(store:exists())
       assert.is_nil(store:holder())
-      assert.same({ 0, {}, {} }, { store:waiting(), store:take(1), store:cuts() })
+      assert.same({ 0, {}, {} }, { store:waiting(), store:take(), store:cuts() })
       assert.same({ "missing", "missing" }, { select(3, payloads(store)),
         (select(3, store:open(policy_of {}, { mode = "resume" }))) })
     end)
@@ -118,16 +119,30 @@ for kind, new in pairs(STORES) do
       assert.equal("exists", select(3, store:open(policy_of {}, { mode = "create", run_id = "r2" })))
     end)
 
-    it("lists the runs of a folder, and no more", function()
-      append(at "b", "create", { "{}" })
-      append(at "a", "create", { "{}" })
+    it("lists the runs of a folder, and no more: by status, and by when they are due", function()
+      append(at "b", "create", { "{}" }, nil, { "paused", "waiting_for_time", 5000 })
+      append(at "a", "create", { "{}" }, nil, { "completed", "task_completed" })
+      append(at "c", "create", { "{}" })
+      append(at "c", "resume", { "{}" }, nil, { "paused", "user_exit" })
       os.execute(("mkdir '%s/other'"):format(folder))
-      local places = {}
-      for _, store in ipairs(assert(store_of.list(folder))) do
-        places[#places + 1] = store.place
+      local function listed(...)
+        local list = assert(store_of.list(folder, ...))
+        table.sort(list, function(x, y) return x.url < y.url end)
+        for i, one in ipairs(list) do
+          list[i] = table.concat({ one.url:match "[^/]+$", one.run_id, one.status, one.due or "-", tostring(one.is_held) }, " ")
+        end
+        return list
       end
-      table.sort(places)
-      assert.same({ at("a").place, at("b").place }, places)
+      assert.same({ "a r1 completed - false", "b r1 paused 5000 false", "c r1 paused - false" }, listed())
+      assert.same({ "b r1 paused 5000 false", "c r1 paused - false" }, listed "paused")
+      assert.same({ {}, { "b r1 paused 5000 false" } }, { listed(nil, 4999), listed(nil, 5000) })
+      do
+        local run <close> = assert(at("b"):open(policy_of { "{}" }, { mode = "resume" }))
+        assert.same({ "b r1 executing - true" }, listed "executing")
+        run:step()
+      end
+      append(at "b", "resume", { "{}" })
+      assert.same({ "c r1 paused - false" }, listed "paused")
       assert.equal("missing", select(3, store_of.list(folder .. "/none")))
     end)
 
@@ -140,32 +155,32 @@ for kind, new in pairs(STORES) do
     end)
 
     it("gives each arrival once, oldest first, and again to another process until it is acknowledged", function()
-      local store, now = at "a", core.wall_ms() + 1000
+      local store = at "a"
       assert.is_nil((store:put { event = "none", id = "n" }))
       assert(store:make())
       local first = assert(store:put { event = "one", id = "x/y" })
       core.terminal.pause(5)
       local second = assert(store:put({ event = "two" }, true))
       assert.equal(2, store:waiting())
-      local list, whole = store:take(now)
+      local list, whole = store:take()
       assert.same({ first, second }, names_of(list))
       assert.is_true(whole)
       assert.same({ event = "one", id = "x/y" }, core.json.decode(list[1].text))
-      assert.same({}, store:take(now))
-      assert.same({ first, second }, names_of(at("a"):take(now)))
+      assert.same({}, store:take())
+      assert.same({ first, second }, names_of(at("a"):take()))
       store:acknowledge(first)
       assert.same({ "taken", "waits", 1 }, { store:fate(first), store:fate(second), store:waiting() })
       store:refuse(second)
       assert.same({ "refused", 0 }, { store:fate(second), store:waiting() })
-      assert.same({}, at("a"):take(now))
+      assert.same({}, at("a"):take())
     end)
 
-    it("gives an arrival that came later than now as if it came now, and one that is too long as a problem", function()
+    it("gives an arrival that is too long as a problem", function()
       local store = at "a"
       assert(store:make())
       assert(store:put { event = "one", value = ("x"):rep(2 << 20) })
-      local list, whole = store:take(7)
-      assert.same({ 1, 7, nil, true }, { #list, list[1].came, list[1].text, whole })
+      local list, whole = store:take()
+      assert.same({ 1, nil, true }, { #list, list[1].text, whole })
       assert.is_string(list[1].problem)
     end)
 

@@ -105,10 +105,10 @@ function Arrivals:take()
   local now, list, handed = turn.run.core.wall_ms(), {}, self.handed or {}
   self.handed, self.has_come, self.again_at = nil, false, nil
   if not turn.run.keeps_nothing then
-    local arrivals, whole = turn.run.store:take(now)
+    local arrivals, whole = turn.run.store:take()
     for i, arrival in ipairs(arrivals) do
       list[i] = arrival.text and read(arrival.text, arrival.name) or { problem = arrival.problem }
-      list[i].name, list[i].came = arrival.name, arrival.came
+      list[i].name, list[i].came = arrival.name, math.min(now, arrival.came)
     end
     self.unread = not whole and self.unread + 1 or 0
     if not whole and self.unread <= MOST_UNREAD then -- no descriptors now: it lies there
