@@ -113,21 +113,6 @@ local function judge_text(_, reply)
   return true, body
 end
 
--- The last event that holds JSON.
-local function in_stream(body)
-  local events, cut = extract.events(body)
-  if not events then
-    return nil, cut
-  end
-  for i = #events, 1, -1 do
-    local value = extract.whole(events[i])
-    if value ~= nil then
-      return value
-    end
-  end
-  return nil, cut and "the stream was cut inside an event" or "the stream ended without an event that holds JSON"
-end
-
 -- The JSON of a reply; nil and why there is none.
 local function decoded(kind, reply)
   local body = reply.body or ""
@@ -135,7 +120,7 @@ local function decoded(kind, reply)
     local value = extract.at_end(body)
     return value, value == nil and "its output does not end with JSON" or nil
   elseif extract.is_stream(reply.extra) then
-    return in_stream(body)
+    return extract.last_event(body, extract.whole)
   end
   return extract.whole(body)
 end

@@ -194,6 +194,25 @@ function M.events(body)
   return data, cut
 end
 
+---What the last event of a stream gives that gives anything.
+---@param body string
+---@param read fun(data: string): any, string?
+---@return any value
+---@return string? problem
+function M.last_event(body, read)
+  local list, cut = M.events(body)
+  local problem
+  for i = #(list or {}), 1, -1 do
+    local value, why = read(list[i])
+    if value ~= nil then
+      return value
+    end
+    problem = problem or why
+  end
+  return nil, not list and cut or cut and "the stream was cut inside an event" or problem
+    or "the stream ended without an event"
+end
+
 ---The arguments of a tool call, as a model wrote them: an object, nothing is {}.
 ---@param text any
 ---@return table object  {} where it is none

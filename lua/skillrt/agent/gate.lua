@@ -6,6 +6,7 @@
 -- the gate anew for what it finds refused (run/call/transport.lua). Knows headers, no runs.
 
 local files = require("skillrt.base.files")
+local instant = require("skillrt.base.instant")
 local retry = require("skillrt.skill.retry")
 
 local M = {}
@@ -86,19 +87,6 @@ local function duration(text)
   return found and math.ceil(ms) or nil
 end
 
--- "2026-01-27T12:00:30Z" in ms since the epoch.
-local function instant(text)
-  local y, mo, d, h, mi, s = text:match("^(%d+)%-(%d+)%-(%d+)T(%d+):(%d+):(%d+)")
-  if not y then
-    return nil
-  end
-  y, mo, d = tonumber(y), tonumber(mo), tonumber(d)
-  local a = (14 - mo) // 12
-  local year, month = y + 4800 - a, mo + 12 * a - 3
-  local days = d + (153 * month + 2) // 5 + 365 * year + year // 4 - year // 100 + year // 400 - 32045 - 2440588
-  return (days * 86400 + tonumber(h) * 3600 + tonumber(mi) * 60 + tonumber(s)) * 1000
-end
-
 local WAYS <const> = {
   { "anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset" },
   { "anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset" },
@@ -130,7 +118,7 @@ function Gate:answered(reply, now, wall)
     local left, reset = tonumber(headers[way[1]]), headers[way[2]]
     if left and left <= 0 and reset then
       local wait = duration(reset)
-      local ends = wait and wall + wait or instant(reset)
+      local ends = wait and wall + wait or instant.read(reset)
       at.until_ms = math.max(at.until_ms or 0, now + retry.asked(ends and ends - wall))
     end
   end

@@ -127,21 +127,14 @@ function M.endpoint(agent, vendor)
   }
 end
 
--- Headers that are written here or by the transport.
-local OURS = { ["content-length"] = true, ["content-type"] = true, host = true, ["idempotency-key"] = true,
-  ["transfer-encoding"] = true, connection = true, accept = true }
-
 ---What is wrong with the headers and the address that an agent gives.
 ---@param agent table
 ---@param where string
 ---@return string? message
 function M.check(agent, where)
-  for _, name in ipairs(names.sorted(agent.headers)) do
-    if not url_of.is_header_name(name) or not url_of.is_header_value(agent.headers[name]) then
-      return ("%s: header %s cannot be sent"):format(where, names.show(name))
-    elseif OURS[name:lower()] then
-      return ("%s: header %s is written by skillrt; leave it out"):format(where, names.show(name))
-    end
+  local problem = url_of.problem_of_headers(agent.headers, where, "accept")
+  if problem then
+    return problem
   end
   for name, rate in pairs(agent.pace or {}) do
     if name ~= "requests" and name ~= "tokens" or type(rate) ~= "number" or rate <= 0 then

@@ -126,29 +126,6 @@ function M.find(text)
   return whole
 end
 
----The answer in a stream of server-sent events: the last event that holds one.
----@param body string
----@return table? object
----@return string? problem
-function M.find_in_events(body)
-  local list, cut = extract.events(body)
-  if not list then
-    return nil, cut
-  end
-  local problem
-  for i = #list, 1, -1 do
-    local object, why = M.find(list[i])
-    if object then
-      return object
-    end
-    problem = problem or why
-  end
-  if cut then
-    return nil, "the stream was cut inside an event"
-  end
-  return nil, #list == 0 and "the stream ended without an event" or problem
-end
-
 -- The fields without null, or which one has the wrong type.
 local function typed(object)
   local out = {}

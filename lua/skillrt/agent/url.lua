@@ -2,6 +2,8 @@
 --
 -- Knows no agents and no requests.
 
+local names = require("skillrt.base.names")
+
 local M = {}
 
 ---Whether a text is a URL that can be asked.
@@ -30,6 +32,35 @@ end
 ---@return boolean
 function M.is_header_value(value)
   return not value:find("[%z\1-\8\10-\31\127]")
+end
+
+-- Headers that are written by skillrt or by the transport.
+local OURS <const> = { ["content-length"] = true, ["content-type"] = true, host = true, ["idempotency-key"] = true,
+  ["transfer-encoding"] = true, connection = true }
+
+---What is wrong with the headers that an agent gives.
+---@param headers table<string, string>
+---@param where string
+---@param ours string?  one more that skillrt writes
+---@return string? message
+function M.problem_of_headers(headers, where, ours)
+  local seen = {}
+  for _, name in ipairs(names.sorted(headers)) do
+    local lower, problem = name:lower(), nil
+    if not M.is_header_name(name) then
+      problem = "not a header's name"
+    elseif OURS[lower] or lower == ours then
+      problem = "is written by skillrt; leave it out"
+    elseif seen[lower] then
+      problem = "is given twice"
+    elseif not M.is_header_value(headers[name]) then
+      problem = "its value holds a line break or control character"
+    end
+    if problem then
+      return ('%s: header "%s": %s'):format(where, name, problem)
+    end
+    seen[lower] = true
+  end
 end
 
 return M

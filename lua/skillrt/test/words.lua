@@ -49,10 +49,8 @@ local function words(root)
     end
     table.insert(current.children, { test = name, above = current })
   end
-  out.describe, out.context, out.insulate, out.expose = nested, nested, nested, nested
-  out.it, out.test, out.spec, out.pending = test, test, test, pending
-  for word, list in pairs({ before_each = "before", after_each = "after", setup = "setup", lazy_setup = "setup",
-    strict_setup = "setup", teardown = "teardown", lazy_teardown = "teardown", strict_teardown = "teardown" }) do
+  out.describe, out.it, out.pending = nested, test, pending
+  for word, list in pairs({ before_each = "before", after_each = "after", setup = "setup", teardown = "teardown" }) do
     out[word] = function(fn)
       table.insert(current[list], fn)
     end

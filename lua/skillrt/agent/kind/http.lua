@@ -43,36 +43,14 @@ local M = Agent.new({ kind = "http", stub = "own", FIELDS = {
 -- Where a value may come from: nothing the model wrote chooses the server or a header.
 local ROOTS = { input = true, env = true }
 
--- Headers that are written here or by the transport.
-local OURS = {
-  ["content-length"] = true,
-  ["content-type"] = true,
-  ["host"] = true,
-  ["idempotency-key"] = true,
-  ["transfer-encoding"] = true,
-  ["connection"] = true,
-}
-
 local function check_headers(headers, where)
-  local seen = {}
   for _, name in ipairs(names.sorted(headers)) do
-    local at, lower = ('%s: header "%s"'):format(where, name), name:lower()
-    if not url_of.is_header_name(name) then
-      return ("%s: not a header's name"):format(at)
-    elseif OURS[lower] then
-      return ("%s: is written by skillrt; leave it out"):format(at)
-    elseif seen[lower] then
-      return ("%s: is given twice"):format(at)
-    elseif not url_of.is_header_value(headers[name]) then
-      return ("%s: its value holds a line break or control character"):format(at)
-    end
     local ok, message = place.check(headers[name], ROOTS)
     if not ok then
-      return ("%s: %s"):format(at, message)
+      return ('%s: header "%s": %s'):format(where, name, message)
     end
-    seen[lower] = true
   end
-  return nil
+  return url_of.problem_of_headers(headers, where)
 end
 
 local function check_url(url, where)
@@ -220,8 +198,12 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M:outcome(reply, task) -- luacheck: no self
-  local find = extract.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
-  local object, problem = find(reply.body or "")
+  local body, object, problem = reply.body or "", nil, nil
+  if extract.is_stream(reply.extra) then
+    object, problem = extract.last_event(body, reply_of.find)
+  else
+    object, problem = reply_of.find(body)
+  end
   if not object then
     return nil, { class = "invalid_output", message = problem, form = true }
   end

@@ -6,7 +6,7 @@
 
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
-local condition = require("skillrt.agent.condition")
+local reading = require("skillrt.agent.wire.reading")
 local tables = require("skillrt.base.tables")
 
 ---@type skillrt.Wire
@@ -251,40 +251,6 @@ function EVENT.message_stop(self)
   self.stopped = true
 end
 
-local function one_event(self, text)
-  local event, why = json.decode(text)
-  if type(event) ~= "table" then
-    return condition.broken("an event is no JSON object: " .. tostring(why))
-  elseif event.type == "error" then
-    return condition.of(event.error)
-  end
-  local handle = EVENT[event.type]
-  if not handle then
-    return nil -- ping, and what comes to be
-  end
-  local ok = pcall(handle, self, event)
-  return not ok and condition.broken(("event %s is not what it should be"):format(tostring(event.type))) or nil
-end
-
-local function message_of_events(body)
-  local list, cut = extract.events(body)
-  if not list then
-    return nil, condition.broken(tostring(cut))
-  end
-  local self = { open = {} }
-  for i = 1, #list do
-    local failure = one_event(self, list[i])
-    if failure then
-      return nil, failure
-    end
-  end
-  if not self.stopped or next(self.open) then
-    return nil, condition.broken(cut and "the stream was cut inside an event"
-      or "the stream ended without message_stop")
-  end
-  return self.message
-end
-
 -- ---- what it says ----
 
 local function used_of(usage)
@@ -315,8 +281,9 @@ local function kept(content)
   return json.array(out)
 end
 
-local function reply_of(message)
-  local texts, calls = {}, {}
+local function reply_of(self)
+  local message, texts, calls = self.message, {}, {}
+  assert(type(message.content) == "table")
   for _, block in ipairs(message.content) do
     if block.type == "text" and type(block.text) == "string" then
       texts[#texts + 1] = block.text
@@ -360,31 +327,23 @@ function M.show(data)
   return type(delta) == "table" and type(delta.text) == "string" and delta.text or nil
 end
 
----@param reply table
----@return skillrt.ModelReply|nil
----@return skillrt.Failure?
-function M.read(reply)
-  local message, problem
-  if extract.is_stream(reply.extra) then
-    message, problem = message_of_events(reply.body or "")
-  else
-    message, problem = json.decode(reply.body or "")
-    if message == nil then
-      problem = condition.broken("the reply is no JSON: " .. tostring(problem))
-    elseif type(message) == "table" and message.type == "error" then
-      message, problem = nil, condition.of(message.error)
+M.read = reading.of({
+  new = function()
+    return { open = {} }
+  end,
+  event = function(self, event)
+    local take = EVENT[event.type]
+    if take then -- else ping, and what comes to be
+      take(self, event)
     end
-  end
-  if message == nil then
-    return nil, problem
-  elseif type(message) ~= "table" or type(message.content) ~= "table" then
-    return nil, condition.broken("the reply is no message")
-  end
-  local ok, out = pcall(reply_of, message)
-  if not ok then
-    return nil, condition.broken("the message is not what it should be")
-  end
-  return out
-end
+  end,
+  whole = function(self, message)
+    self.message, self.stopped = message, true
+  end,
+  is_over = function(self)
+    return self.stopped and next(self.open) == nil
+  end,
+  said = reply_of,
+})
 
 return M

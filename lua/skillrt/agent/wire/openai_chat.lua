@@ -3,10 +3,9 @@
 --
 -- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
 
-local fatal = require("skillrt.base.fatal")
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
-local condition = require("skillrt.agent.condition")
+local reading = require("skillrt.agent.wire.reading")
 local strict = require("skillrt.agent.wire.strict")
 local tables = require("skillrt.base.tables")
 
@@ -120,47 +119,14 @@ local function add_part(self, part, finish)
   self.finish = type(finish) == "string" and finish or self.finish
 end
 
-local function add_whole(self, object, field)
-  if type(object.error) == "table" or type(object.error) == "string" then
-    return condition.of(object.error)
-  end
+-- A chunk, or a completion.
+local function add(self, object, field)
   local choice = type(object.choices) == "table" and object.choices[1]
   if type(choice) == "table" and type(choice[field]) == "table" then
     add_part(self, choice[field], choice.finish_reason)
   end
   self.usage = type(object.usage) == "table" and object.usage or self.usage
   self.model = type(object.model) == "string" and object.model or self.model
-end
-
--- What one says, or what is wrong with it.
-local function add_object(self, object, field)
-  local ok, failure = pcall(add_whole, self, object, field)
-  if not ok then
-    fatal.pass_on(failure)
-    return condition.broken("a " .. field .. " is not what it should be")
-  end
-  return failure
-end
-
-local function read_events(self, body)
-  local list, cut = extract.events(body)
-  if not list then
-    return condition.broken(tostring(cut))
-  end
-  for i = 1, #list do
-    local text = list[i]
-    if text:find("^%s*%[DONE%]") then
-      return nil
-    end
-    local object, why = json.decode(text)
-    if type(object) ~= "table" then
-      return condition.broken("an event is no JSON object: " .. tostring(why))
-    end
-    local failure = add_object(self, object, "delta")
-    if failure then
-      return failure
-    end
-  end
 end
 
 local STOP = { stop = "end", length = "length", tool_calls = "tools", function_call = "tools",
@@ -233,25 +199,20 @@ function M.show(data)
   return type(delta) == "table" and type(delta.content) == "string" and delta.content or nil
 end
 
----@param reply table
----@return skillrt.ModelReply|nil
----@return skillrt.Failure?
-function M.read(reply)
-  local self = { calls = {}, order = {} }
-  local failure
-  if extract.is_stream(reply.extra) then
-    failure = read_events(self, reply.body or "")
-  else
-    local object, why = json.decode(reply.body or "")
-    failure = type(object) ~= "table" and condition.broken("the reply is no JSON object: " .. tostring(why))
-      or add_object(self, object, "message")
-  end
-  if failure then
-    return nil, failure
-  elseif not self.finish then
-    return nil, condition.broken("the reply ended without saying why it finished")
-  end
-  return reply_of(self)
-end
+M.read = reading.of({
+  new = function()
+    return { calls = {}, order = {} }
+  end,
+  event = function(self, chunk)
+    add(self, chunk, "delta")
+  end,
+  whole = function(self, completion)
+    add(self, completion, "message")
+  end,
+  is_over = function(self)
+    return self.finish
+  end,
+  said = reply_of,
+})
 
 return M

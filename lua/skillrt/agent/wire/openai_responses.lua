@@ -5,6 +5,7 @@ local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
+local reading = require("skillrt.agent.wire.reading")
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -70,29 +71,6 @@ end
 
 local ENDS = { ["response.completed"] = true, ["response.incomplete"] = true, ["response.failed"] = true }
 
--- The response at the end of a stream; the events before it only show its making.
-local function response_of_events(body)
-  local list, cut = extract.events(body)
-  if not list then
-    return nil, condition.broken(tostring(cut))
-  end
-  for i = #list, 1, -1 do
-    local text = list[i]
-    if text:find("response.", 1, true) or text:find('"error"', 1, true) then
-      local event, why = json.decode(text)
-      if type(event) ~= "table" then
-        return nil, condition.broken("an event is no JSON object: " .. tostring(why))
-      elseif ENDS[event.type] then
-        return event.response
-      elseif event.type == "error" then
-        return nil, condition.of(type(event.error) == "table" and event.error or event)
-      end
-    end
-  end
-  return nil, condition.broken(cut and "the stream was cut inside an event"
-    or "the stream ended without response.completed")
-end
-
 local function used_of(usage)
   usage = tables.object(usage)
   local details = tables.object(usage.input_tokens_details)
@@ -138,8 +116,12 @@ function ITEM.reasoning(self, item)
   end
 end
 
-local function reply_of(response)
-  local self = { texts = {}, content = {}, calls = {} }
+local function reply_of(reply)
+  local response, self = reply.response, { texts = {}, content = {}, calls = {} }
+  if response.status == "failed" or type(response.error) == "table" then
+    return nil, condition.of(response.error)
+  end
+  assert(type(response.output) == "table")
   for _, item in ipairs(response.output) do
     local take = ITEM[item.type]
     if take then
@@ -174,31 +156,20 @@ function M.show(data)
   return type(event) == "table" and type(event.delta) == "string" and event.delta or nil
 end
 
----@param reply table
----@return skillrt.ModelReply|nil
----@return skillrt.Failure?
-function M.read(reply)
-  local response, problem
-  if extract.is_stream(reply.extra) then
-    response, problem = response_of_events(reply.body or "")
-  else
-    response, problem = json.decode(reply.body or "")
-    problem = response == nil and condition.broken("the reply is no JSON: " .. tostring(problem)) or nil
-  end
-  if response == nil then
-    return nil, problem
-  elseif type(response) ~= "table" then
-    return nil, condition.broken("the reply is no response")
-  elseif response.status == "failed" or type(response.error) == "table" then
-    return nil, condition.of(response.error)
-  elseif type(response.output) ~= "table" then
-    return nil, condition.broken("the reply is no response")
-  end
-  local ok, out = pcall(reply_of, response)
-  if not ok then
-    return nil, condition.broken("the response is not what it should be")
-  end
-  return out
-end
+M.read = reading.of({
+  new = function()
+    return {}
+  end,
+  event = function(self, event) -- those before the last only show its making
+    self.response = ENDS[event.type] and event.response or self.response
+  end,
+  whole = function(self, response)
+    self.response = response
+  end,
+  is_over = function(self)
+    return self.response
+  end,
+  said = reply_of,
+})
 
 return M

@@ -1,0 +1,72 @@
+-- agent/wire/reading.lua: a provider's reply, whole or as a stream of events, read to its end: what is no JSON, tells an
+-- error, has another shape or ended too early is no answer. What it says in the end is its wire's.
+--
+-- Pure. Called by the wires.
+
+local condition = require("skillrt.agent.condition")
+local extract = require("skillrt.agent.extract")
+local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+---@class skillrt.Reading  what differs between providers; any of it may raise: the reply has another shape then
+---@field new fun(): table                          what is read until now
+---@field event fun(self: table, event: table)      takes an event of a stream
+---@field whole fun(self: table, object: table)     takes a reply that is none
+---@field is_over fun(self: table): any             nothing is missing
+---@field said fun(self: table): skillrt.ModelReply|nil, skillrt.Failure?
+
+-- The error that an object of the provider's tells.
+local function error_in(object)
+  local given = object.error
+  if type(given) == "table" or type(given) == "string" then
+    return condition.of(given)
+  end
+  return object.type == "error" and condition.of(object) or nil
+end
+
+local function guarded(act, ...)
+  local ok, value, failure = pcall(act, ...)
+  if ok then
+    return value, failure
+  end
+  fatal.pass_on(value)
+  return nil, condition.broken("the reply is not what it should be")
+end
+
+local function take(self, act, text)
+  local object, why = json.decode(text)
+  if type(object) ~= "table" then
+    return condition.broken("the reply is no JSON object: " .. tostring(why))
+  end
+  return error_in(object) or select(2, guarded(act, self, object))
+end
+
+---What reads the replies of a provider.
+---@param how skillrt.Reading
+---@return fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
+function M.of(how)
+  return function(reply)
+    local self, act, list, cut = how.new(), how.whole, { reply.body or "" }, nil
+    if extract.is_stream(reply.extra) then
+      act, list, cut = how.event, extract.events(list[1])
+    end
+    for _, text in ipairs(list or {}) do
+      if text:find("^%s*%[DONE%]") then
+        break
+      end
+      local failure = take(self, act, text)
+      if failure then
+        return nil, failure
+      end
+    end
+    if not list or not how.is_over(self) then
+      return nil, condition.broken(type(cut) == "string" and cut or cut and "the stream was cut inside an event"
+        or "the reply ended before it was whole")
+    end
+    return guarded(how.said, self)
+  end
+end
+
+return M
