@@ -5,6 +5,7 @@ local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 local P = require "tests.support.providers"
 local R = require "tests.support.runs"
+local W = require "tests.support.workflows"
 local skillrt = require "skillrt"
 local target_machine = require "tests.support.target_machine"
 
@@ -204,6 +205,27 @@ describe("skillrt report", function()
     assert.same({ n = 1 }, page.steps[2].set)
     assert.truthy(text:find("<dt>tokens</dt><dd>1,500</dd>", 1, true))
     assert.truthy(text:find("<dd>$0.2500</dd>", 1, true))
+  end)
+
+  it("shows a workflow's phases, its agents with their states, times, prompts and results (W21)", function()
+    local folder = R.folder()
+    local skill = assert(W.load(folder, [[
+      phase('Scan')
+      await parallel([() => agent('say a', { label: 'first' }), () => agent('fail', { label: 'weak' })])
+      await agent('say b', { label: 'second' })
+      return 1
+    ]]))
+    assert(skill:run { work_dir = folder .. "/run" })
+    local step, agents = page_of(kit.run({ path = folder }, { "report", "run", "--html", "-" }).out).steps[1], {}
+    for _, call in ipairs(step.calls) do
+      agents[call.to] = call
+      assert.is_number(call.ms)
+    end
+    assert.matches("Scan", json.encode(step.notes))
+    assert.same({ "say a", "a", true }, { agents.first.prompt, agents.first.reply, agents.first.ok })
+    assert.same({ "say b", "b", true }, { agents.second.prompt, agents.second.reply, agents.second.ok })
+    assert.is_false(agents.weak.ok)
+    assert.matches("exited with 3", agents.weak.message)
   end)
 
   it("shows what models and coding agents said, and not the events that it came in", function()

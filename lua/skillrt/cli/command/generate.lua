@@ -7,8 +7,8 @@ local M = {
   summary = "Generates the folder of a skill from its skill-config.json",
   description = "One that was interrupted is finished by the next, and no run begins before. What a person changed in "
     .. "a file is kept, and merged with what is generated now; where both changed the same lines, it is not "
-    .. "overwritten without --force, nor is another skill. Outlines for people to fill in are written only where none is. "
-    .. "The folder keeps the digests of what was generated in .skillrt-generated.json.",
+    .. "overwritten without --force, nor is another skill. Outlines for people to fill in are written only where "
+    .. "none is. The folder keeps the digests of what was generated in .skillrt-generated.json.",
   arguments = { { name = "CONFIG", help = "a skill-config.json, or a folder that holds one" } },
   options = {
     { name = "out", value = "DIR", help = "where the skill's folder is, or is to be", needed = true },

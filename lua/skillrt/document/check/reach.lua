@@ -64,7 +64,8 @@ end
 local function never(self, _, step)
   local action = step.action
   local at, missing, unmade = nearest(self.result, step)
-  local steps, reason = self.result:path(at)
+  local steps = self.result:path(at)
+  local reason
   if #unmade > 0 then
     local all_else = #step.terms > #unmade and #missing == #unmade
       and ("; %s all its other conditions hold"):format(sequence(steps)) or ""
