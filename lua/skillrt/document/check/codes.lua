@@ -141,7 +141,6 @@ end
 
 of_config("choice", "a word that is not known decides nothing", "write one of the words that are named")
 of_config("count", "one of the two is out of date", "correct the count, or leave it out")
-of_config("cycle", "actions that wait for each other never run", "let one of them start without the others")
 of_config("description", "hosts refuse or cut a longer one", "shorten it; details belong into the body")
 of_config("duplicate-field", "the second declaration is lost", "remove one")
 of_config("duplicate-id", "two things with one id cannot be told apart in a run's records", "rename one")
@@ -158,9 +157,7 @@ of_config("name", "the name becomes a folder's and a run's", "use small letters,
 of_config("order", "phases would run in another order than meant", "name every phase once, and the loop")
 of_config("output", "one of the two would overwrite the other", "choose another name")
 of_config("path", "a file outside its folder could be read or written", "name a file below the skill's folder")
-of_config("refused", "the folder is written, and a run of it is refused", "correct what cannot be read")
 of_config("type", "a value of another type cannot be used", "write a value of the type that is named")
-of_config("unknown-action", "what waits for it never runs", "declare the action, or correct its name")
 of_config("unknown-key", "nothing reads it", "correct its name, remove it, or begin it with x_")
 of_config("unknown-termination", "nothing decides such an end", "use a known reason or a field of the state")
 of_config("unused", "it is left out of the run", "remove it, or change the execution mode")

@@ -20,6 +20,7 @@ local M = {}
 ---@class skillrt.check.Options
 ---@field max_states integer?  the bound of the search through the state space
 ---@field max_tests integer?
+---@field space boolean?  false: the state space is not searched
 
 ---@class skillrt.check.Result
 ---@field path string?
@@ -29,15 +30,6 @@ local M = {}
 ---@field complete boolean      it saw all there are
 ---@field skill table?          the definition that was checked; nil: nothing in it can run
 ---@field subject skillrt.check.Subject
-
--- Findings of the loader that a check here says better.
-local function drop(found, code)
-  for i = #found, 1, -1 do
-    if found[i].code == code then
-      table.remove(found, i)
-    end
-  end
-end
 
 -- What a run refuses and nothing before it has named.
 local function check_whole(subject, found)
@@ -75,8 +67,7 @@ function M.check(given, options)
     references.check(subject, model, found)
     inputs.check(model, found)
     prompts.check(subject, model, found)
-    statistics = reach.check(model, found, options)
-    drop(found, "config.unknown-action")
+    statistics = (options or {}).space == false and statistics or reach.check(model, found, options)
     check_whole(subject, found)
   elseif subject.refused then
     check_whole(subject, found)

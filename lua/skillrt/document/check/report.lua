@@ -5,7 +5,6 @@
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
 -- cli/command/check.lua.
 local files_of = require "skillrt.base.files"
-local generate = require "skillrt.document.generate"
 local outline = require "skillrt.base.outline"
 local write = require "skillrt.document.write"
 
@@ -103,36 +102,16 @@ end
 -- is done.
 local OUTLINED = { phase = true, action = true }
 
--- The digests of the documents as they are generated: by the manifest, or, where none is there, from the config.
-local function made_of(result, tree)
-  local made = tree and tree:has(write.MANIFEST) and write.manifest(tree.dir)
-  if made or not tree or not tree:has "skill-config.json" then
-    return made and made.files or {}
-  end
-  local digests = {}
-  for _, lang in ipairs { "en", "zh" } do
-    for _, file in ipairs(generate.generate(result.subject.config, { lang = lang }) or {}) do
-      digests[file.path] = digests[file.path] or {}
-      digests[file.path][files_of.digest(file.text)] = true
-    end
-  end
-  return digests
-end
-
+-- Whether a document of a step, or a spec, is as it was generated: by the manifest, or by what it says.
 local function outlines_of(result)
-  local tree = result.subject.tree
-  local digests, specs = made_of(result, tree), {}
+  local tree, specs = result.subject.tree, {}
+  local made = tree and tree:has(write.MANIFEST) and write.manifest(tree.dir)
   for _, spec in ipairs(result.subject.specs or {}) do
     specs[spec.path] = true
   end
-  return function(one)
-    local may_be = OUTLINED[one.kind] or specs[one.path]
-    local text = may_be and tree:has(one.path) and files_of.read(files_of.join(tree.dir, one.path))
-    if not text then
-      return false
-    end
-    local made, digest = digests[one.path], files_of.digest(text)
-    return outline.is(text) or made == digest or type(made) == "table" and made[digest] == true
+  return function(one, text)
+    return (OUTLINED[one.kind] or specs[one.path]) and (outline.is(text)
+      or made and made.files[one.path] == files_of.digest(files_of.read(files_of.join(tree.dir, one.path)))) or false
   end
 end
 
@@ -144,7 +123,7 @@ local function check_files(result, list)
     local text = tree:has(one.path) and tree:read(one.path)
     local row = { path = one.path, exists = text and true or false, bytes = text and #text or 0 }
     row.has_content = row.exists and #text:gsub("%s", "") >= MIN_CONTENT
-    row.outline = row.exists and is_outline(one) or false
+    row.outline = row.exists and is_outline(one, text)
     row.has_todos = row.exists and (row.outline or has_todo(result, one.path))
     out.existing = out.existing + (row.exists and 1 or 0)
     out.with_content = out.with_content + (row.has_content and 1 or 0)

@@ -2,7 +2,6 @@
 -- Pure. Called by generate and orchestrator.
 local config_machine = require "skillrt.document.generate.config_machine"
 local fields = require "skillrt.document.generate.fields"
-local graph = require "skillrt.document.generate.graph"
 local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
 local load_config = require "skillrt.document.load.config"
@@ -95,17 +94,30 @@ local function edges_of(config)
   local definition = is_drawn(config.autonomous_config.actions)
     and load_config.definition(config, { agents_required = false })
   local drawn = definition and graph_of.of(definition)
-  if not drawn then
-    return nil
-  end
   local first, middle, last = {}, {}, {}
-  for _, edge in ipairs(drawn.edges) do
+  for _, edge in ipairs(drawn and drawn.edges or {}) do
     local from, to = edge.from:match "^action (.*)$", edge.to:match "^action (.*)$"
     local list = from and to and middle or from and last or first
     list[#list + 1] = (from or to) and { from = from, to = to } or nil
   end
   table.move(middle, 1, #middle, #first + 1, first)
   return table.move(last, 1, #last, #first + 1, first)
+end
+
+-- The lines of a `graph TD`: every action a node, then the edges (R54, F9).
+local function mermaid(actions, edges)
+  local ids, lines = {}, { "graph TD", "    START((Start))" }
+  for i, action in ipairs(actions) do
+    ids[i] = action.id
+  end
+  local names = markdown.node_names(ids)
+  for _, action in ipairs(actions) do
+    lines[#lines + 1] = ("    %s[%s]"):format(names[action.id], markdown.label(action.name))
+  end
+  for _, edge in ipairs(edges) do
+    lines[#lines + 1] = ("    %s --> %s"):format(names[edge.from] or "START", names[edge.to] or "END((End))")
+  end
+  return lines
 end
 
 ---@param config skillrt.generate.Config
@@ -116,7 +128,7 @@ function M.data(config, shared)
   return view.with(shared, {
     definitions = definitions,
     fence = markdown.fence(definitions),
-    graph = table.concat(graph.mermaid(config.autonomous_config.actions, edges_of(config)), "\n"),
+    graph = table.concat(mermaid(config.autonomous_config.actions, edges_of(config)), "\n"),
   })
 end
 

@@ -2,7 +2,6 @@
 --
 -- Called by generate.config only.
 local fields = require "skillrt.document.generate.fields"
-local graph = require "skillrt.document.generate.graph"
 local ends = require "skillrt.skill.ends"
 local machine_of = require "skillrt.document.generate.config_machine"
 
@@ -30,23 +29,6 @@ local function check_action(action, i, ids, found)
   action.priority = action.priority or 0
   check_filled(action, "preconditions", where, found)
   check_filled(action, "effects", where, found)
-end
-
-local function check_needs(actions, ids, found)
-  local needs = graph.needs_of(actions)
-  for i, action in ipairs(actions) do
-    for _, id in ipairs(needs[action.id]) do
-      if not ids[id] then
-        local key = ("autonomous_config.actions[%d].preconditions"):format(i)
-        found:warn("unknown-action", key, "waits for %s, which is no action here", fields.show(id))
-      end
-    end
-  end
-  local cycle = graph.cycle(actions, needs)
-  if cycle then
-    local message = "wait for each other, so none of them can run: %s"
-    found:warn("cycle", "autonomous_config.actions", message, table.concat(cycle, ", "))
-  end
 end
 
 local function check_schema(autonomous, found)
@@ -90,9 +72,6 @@ function M.normalise(config, found)
   end
   fields.check_mapped(ids, "autonomous_config.actions", found)
   check_termination(autonomous, check_schema(autonomous, found), found)
-  if not found:errors() then
-    check_needs(autonomous.actions, ids, found)
-  end
 end
 
 ---A copy sorted by (priority, highest first; then declared order) (F8).

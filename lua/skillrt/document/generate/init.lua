@@ -1,18 +1,16 @@
 -- document/generate/init.lua: a skill-config in, the files of a skill folder out: paths and texts, no writing.
 --
 -- Same config, same bytes. What each document needs is worked out in generate/*.lua; what it says stands in
--- templates/<lang>/*.mustache. Called by cli/writing.lua, document/check/report.lua and init.lua.
+-- templates/<lang>/*.mustache. Called by cli/writing.lua and init.lua.
 local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
+local check = require "skillrt.document.check"
 local config_of = require "skillrt.document.generate.config"
 local orchestrator = require "skillrt.document.generate.orchestrator"
-local found_of = require "skillrt.document.findings"
 local load_config = require "skillrt.document.load.config"
 local machine_md = require "skillrt.document.generate.machine_md"
-local model_of = require "skillrt.document.check.model"
 local ordered = require "skillrt.document.generate.ordered"
 local phase = require "skillrt.document.generate.phase"
-local skill = require "skillrt.skill"
 local skill_md = require "skillrt.document.generate.skill_md"
 local spec_study = require "skillrt.document.generate.spec_study"
 local state_schema = require "skillrt.document.generate.state_schema"
@@ -128,22 +126,13 @@ local function write_all(writer, config, lang)
   return writer.files
 end
 
--- What a run would refuse of the skill, by the parsers of the check.
+-- What a check finds wrong with the skill: the folder is written all the same.
 local function check_run(config, findings)
   local definition = load_config.definition(config, { agents_required = false })
-  local found = found_of.new()
-  if not definition then
-    return -- it was refused, or its findings say why
-  end
-  model_of.of(definition, found, function(_, id, kind)
-    return { file = id and ("%s %s"):format(kind, id) or "termination_conditions" }
-  end)
-  for _, one in ipairs(found) do
-    findings:warn("refused", one.file, "%s; a run refuses the skill", one.what)
-  end
-  local checked, message = skill.check(definition)
-  if not checked and #found == 0 then
-    findings:warn("refused", config.skill_name, "%s; a run refuses the skill", message)
+  for _, one in ipairs(definition and check.check(definition, { space = false }).findings or {}) do
+    if one.level ~= "note" then
+      findings:add(one.code, {}, ("%s: %s"):format(one.what, one.why), { level = "warning", fix = one.fix })
+    end
   end
 end
 

@@ -213,6 +213,13 @@ describe("the search through the state space", function()
       "reach.never"))
   end)
 
+  it("finds actions that wait for each other (F9)", function()
+    local never = finding(skill {
+      { id = "a", when = "completed_actions.includes('b')" }, { id = "b", when = "completed_actions.includes('a')" },
+    }, "reach.never")
+    assert.matches("completed_actions.includes%('b'%)", never.what)
+  end)
+
   it("says that an error count beyond the limit never comes", function()
     assert.truthy(finding(skill { { id = "a" }, { id = "b", when = "error_count >= 5" } }, "reach.never"))
     assert.is_nil(finding(skill { { id = "a" }, { id = "b", when = "error_count >= 2" } }, "reach.never"))

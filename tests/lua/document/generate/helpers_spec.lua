@@ -1,5 +1,4 @@
 -- generate_helpers_spec.lua: the small pieces: helpers, Markdown, the dependency graph.
-local graph = require "skillrt.document.generate.graph"
 local helpers = require "skillrt.document.generate.helpers"
 local markdown = require "skillrt.document.generate.markdown"
 
@@ -86,63 +85,5 @@ describe("generate markdown", function()
   it("names graph nodes without - and ., each once (R54, F9)", function()
     assert.same({ ["a-b"] = "a_b", ["a.b"] = "a_b_2", ["end"] = "end_", START = "START_" },
       markdown.node_names { "a-b", "a.b", "end", "START" })
-  end)
-end)
-
-local function action(id, ...)
-  return { id = id, name = id:upper(), preconditions = { ... } }
-end
-
-describe("generate graph", function()
-  it("reads what an action waits for (R54)", function()
-    assert.same({ "a", "b.c" }, graph.needs {
-      "completed_actions.includes('a') && x",
-      'state.completed_actions.includes( "b.c" )',
-      "!completed_actions.includes('d')",
-      "!state.completed_actions.includes('e')",
-      "completed_actions.includes('a')",
-    })
-  end)
-
-  it("draws every node, edges from START and to END from sinks (R54, F9)", function()
-    local lines = graph.mermaid {
-      action "action-a",
-      action("action-b", "completed_actions.includes('action-a')"),
-      action("lone", "x"),
-      action("odd", "completed_actions.includes('nobody')"),
-    }
-    assert.same({
-      "graph TD",
-      "    START((Start))",
-      '    action_a["ACTION-A"]',
-      '    action_b["ACTION-B"]',
-      '    lone["LONE"]',
-      '    odd["ODD"]',
-      "    START --> action_a",
-      "    action_a --> action_b",
-      "    START --> lone",
-      "    START --> odd",
-      "    action_b --> END((End))",
-      "    lone --> END((End))",
-      "    odd --> END((End))",
-    }, lines)
-  end)
-
-  it("finds actions that wait for each other (F9)", function()
-    local function needs(id)
-      return ("completed_actions.includes('%s')"):format(id)
-    end
-    assert.same({ "b", "c" }, graph.cycle { action "a", action("b", needs "c"), action("c", needs "b", needs "a") })
-    assert.same({ "a" }, graph.cycle { action("a", needs "a") })
-    assert.is_nil(graph.cycle { action("a", needs "b"), action("b", needs "c"), action("c"), action("d", needs "b", needs "c") })
-  end)
-
-  it("follows a chain of 10,000 actions", function()
-    local actions = {}
-    for i = 10000, 1, -1 do
-      actions[#actions + 1] = action("a" .. i, i > 1 and ("completed_actions.includes('a%d')"):format(i - 1) or nil)
-    end
-    assert.is_nil(graph.cycle(actions))
-    assert.equal(2 + 10000 + 10000 + 1, #graph.mermaid(actions))
   end)
 end)
