@@ -218,7 +218,8 @@ M.build = build
 
 -- operators that give true or false
 local IS_TEST <const> = {
-  ["==="] = true, ["!=="] = true, ["=="] = true, ["!="] = true, ["<"] = true, [">"] = true, ["<="] = true, [">="] = true,
+  ["==="] = true, ["!=="] = true, ["=="] = true, ["!="] = true, ["<"] = true, [">"] = true,
+  ["<="] = true, [">="] = true,
 }
 
 ---The same, but only true or false is wanted.

@@ -198,7 +198,7 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M:outcome(reply, task) -- luacheck: no self
-  local body, object, problem = reply.body or "", nil, nil
+  local body, object, problem = reply.body or ""
   if extract.is_stream(reply.extra) then
     object, problem = extract.last_event(body, reply_of.find)
   else

@@ -1,5 +1,5 @@
--- agent/wire/reading.lua: a provider's reply, whole or as a stream of events, read to its end: what is no JSON, tells an
--- error, has another shape or ended too early is no answer. What it says in the end is its wire's.
+-- agent/wire/reading.lua: a provider's reply, whole or as a stream of events, read to its end: what is no JSON, tells
+-- an error, has another shape or ended too early is no answer. What it says in the end is its wire's.
 --
 -- Pure. Called by the wires.
 
