@@ -21,7 +21,7 @@ c_floors() {
     function may(a, b, header) {
       if (a == b || b == "base") return 1
       if (a == "engine") return header == "store/store.h" || header == "transport/transport.h"
-      if (a == "lua" || a == "top") return (b != "top" && b != "store") || header == "skillrt.h" || header == "store/store.h" || (header == "store/watch.h" && file == "csrc/lua/bind_watch.c")
+      if (a == "lua" || a == "top") return (b != "top" && b != "store") || header == "skillrt.h" || header == "store/store.h"
       return 0
     }
     {

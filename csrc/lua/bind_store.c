@@ -339,15 +339,17 @@ static int core_inbox(lua_State *L) {
   return inbox_open(bind_sys(L), url, &box->inbox, &error) ? 1 : bind_fail(L, &error);
 }
 
+/* exists(url) -> boolean: whether a run was begun there */
+static int core_exists(lua_State *L) {
+  lua_pushboolean(L, store_exists(bind_sys(L), luaL_checkstring(L, 1)));
+  return 1;
+}
+
 int bind_store(lua_State *L) {
-  static const luaL_Reg functions[] = {{"read", core_read},
-                                       {"salvage", core_salvage},
-                                       {"holder", core_holder},
-                                       {"recover", core_recover},
-                                       {"is_own_name", core_is_own_name},
-                                       {"list", core_list},
-                                       {"inbox", core_inbox},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"read", core_read},       {"salvage", core_salvage},         {"holder", core_holder},
+      {"recover", core_recover}, {"is_own_name", core_is_own_name}, {"list", core_list},
+      {"inbox", core_inbox},     {"exists", core_exists},           {NULL, NULL}};
   static const luaL_Reg methods[] = {{"put", inbox_put},
                                      {"take", inbox_take},
                                      {"acknowledge", inbox_acknowledge},

@@ -1,15 +1,14 @@
-/* bind_watch.c: core.watch: waits until something changes in a folder, for those who look at a run
- * of another process.
+/* bind_watch.c: core.watch: waits until something is appended to a run of another process.
  *
- * watch(folder) -> watch | nil, message, code; watch:wait(ms) -> true: changed, false: the time is
- * over, nil: a signal came. A to-be-closed value. Called by bind_core.c. */
+ * watch(url) -> watch | nil, message, code; watch:wait(ms) -> true: changed, or was not asked yet;
+ * false: the time is over, nil: a signal came. A to-be-closed value. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
 #include <lauxlib.h>
 
 #include "engine/loop.h"
-#include "store/watch.h"
+#include "store/store.h"
 
 #define WATCH_TYPE "skillrt.watch"
 
@@ -30,8 +29,7 @@ static void noticed(void *data) {
 
 static int watcher_close(lua_State *L) {
   struct watcher *watcher = luaL_checkudata(L, 1, WATCH_TYPE);
-  watch_close(watcher->watch);
-  watcher->watch = NULL;
+  watch_close(&watcher->watch);
   loop_leave(&watcher->member);
   return 0;
 }
@@ -56,15 +54,15 @@ static int watcher_changed(lua_State *L) {
 }
 
 static int core_watch(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *url = luaL_checkstring(L, 1);
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error); /* before the watch, so that it is finalized after it */
   if (!loop) return bind_fail(L, &error);
   struct watcher *watcher = lua_newuserdatauv(L, sizeof *watcher, 0);
-  *watcher = (struct watcher){.loop = loop};
+  *watcher = (struct watcher){.loop = loop, .changed = true};
   luaL_setmetatable(L, WATCH_TYPE);
   loop_attend(loop, &watcher->member, turned);
-  if (!watch_open(bind_sys(L), loop_uv(loop), path, noticed, watcher, &watcher->watch, &error))
+  if (!store_watch(bind_sys(L), url, loop_uv(loop), noticed, watcher, &watcher->watch, &error))
     return bind_fail(L, &error);
   return 1;
 }

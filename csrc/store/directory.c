@@ -123,7 +123,7 @@ static uint64_t directory_syncs(const struct store *store) {
 
 static void directory_close(struct store *store) {
   struct directory *d = (struct directory *)store;
-  watch_close(d->inbox);
+  watch_close(&d->inbox);
   if (d->journal) directory_held(d, NULL);
   journal_close(d->journal);
   journal_index_clear(&d->index);
@@ -392,4 +392,18 @@ void directory_salvage(const struct sys *sys, const char *path,
 
 bool directory_holder(const struct sys *sys, const char *path, char line[STORE_HOLDER]) {
   return lock_held(sys, path, line, STORE_HOLDER);
+}
+
+bool directory_exists(const struct sys *sys, const char *path) {
+  char folder[PATH_MAX];
+  struct sys_stat found;
+  return file_path(folder, path, "journal", NULL) && sys->stat(sys, folder, &found) == 0 &&
+         found.kind == SYS_DIRECTORY;
+}
+
+bool directory_watch(const struct sys *sys, const char *path, struct uv_loop_s *loop,
+                     void (*changed)(void *), void *data, struct watch **watch, struct error *e) {
+  char folder[PATH_MAX];
+  return file_path(folder, path, "journal", e) &&
+         watch_open(sys, loop, folder, changed, data, watch, e);
 }

@@ -12,5 +12,8 @@ bool directory_open(const struct sys *, const char *path, const struct store_opt
 void directory_salvage(const struct sys *, const char *path,
                        bool (*each)(void *data, const struct record *, struct error *), void *data);
 bool directory_holder(const struct sys *, const char *path, char line[STORE_HOLDER]);
+bool directory_exists(const struct sys *, const char *path);
+bool directory_watch(const struct sys *, const char *path, struct uv_loop_s *,
+                     void (*changed)(void *), void *data, struct watch **, struct error *);
 
 #endif

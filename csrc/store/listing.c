@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "store/directory.h"
 #include "store/file.h"
 #include "store/journal_scan.h"
 #include "store/lock.h"
@@ -92,14 +93,12 @@ static bool is_wanted(const struct wanted *wanted, const struct listing *run) {
 static bool look_one(void *data, const char *name, enum sys_kind kind) {
   const struct look *look = data;
   char path[PATH_MAX], journal[PATH_MAX], line[STORE_HOLDER];
-  struct sys_stat found;
   struct error error = {0};
   struct listing run = {.url = path, .header = {.status = "executing"}};
   bool here = strcmp(look->folder, ".") == 0;
   if (kind != SYS_DIRECTORY || !file_path(path, here ? "" : look->folder, name, NULL)) return true;
   if (here) run.url = path + 1;
-  if (!file_path(journal, run.url, "journal", NULL) ||
-      look->sys->stat(look->sys, journal, &found) < 0 || found.kind != SYS_DIRECTORY)
+  if (!directory_exists(look->sys, run.url) || !file_path(journal, run.url, "journal", NULL))
     return true;
   if (!segment_look(look->sys, journal, &run, &error)) run.problem = error.text;
   run.is_held = lock_held(look->sys, run.url, line, sizeof line);

@@ -21,6 +21,9 @@ struct kind {
   bool (*inbox)(const struct sys *, const char *at, struct inbox **, struct error *);
   bool (*list)(const struct sys *, const char *at, const struct wanted *,
                bool (*each)(void *data, const struct listing *), void *data, struct error *);
+  bool (*exists)(const struct sys *, const char *at);
+  bool (*watch)(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
+                void *data, struct watch **, struct error *);
 };
 
 static bool begins(const char *text, const char *with) {
@@ -61,7 +64,9 @@ static const struct kind directory = {.open = directory_open,
                                       .salvage = directory_salvage,
                                       .holder = directory_holder,
                                       .inbox = directory_inbox,
-                                      .list = directory_list};
+                                      .list = directory_list,
+                                      .exists = directory_exists,
+                                      .watch = directory_watch};
 static const struct kind memory = {.open = memory_open};
 
 /* The kind that a URL means, and what it gets of it, into `at` (PATH_MAX bytes). */
@@ -105,6 +110,21 @@ bool store_list(const struct sys *sys, const char *url, const struct wanted *wan
                     : error_set(e, ERROR_MISSING, "%s: lists no runs", url);
 }
 
+bool store_exists(const struct sys *sys, const char *url) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, NULL);
+  return kind && kind->exists && kind->exists(sys, at);
+}
+
+bool store_watch(const struct sys *sys, const char *url, struct uv_loop_s *loop,
+                 void (*changed)(void *), void *data, struct watch **watch, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->watch ? kind->watch(sys, at, loop, changed, data, watch, e)
+                     : error_set(e, ERROR_MISSING, "%s: holds no run", url);
+}
+
 bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, struct error *e) {
   char at[PATH_MAX];
   const struct kind *kind = kind_of(url, at, e);
@@ -117,6 +137,12 @@ void store_close(struct store **store) {
   if (!*store) return;
   (*store)->ops->close(*store);
   *store = NULL;
+}
+
+void watch_close(struct watch **watch) {
+  if (!*watch) return;
+  (*watch)->close(*watch);
+  *watch = NULL;
 }
 
 void inbox_close(struct inbox **inbox) {

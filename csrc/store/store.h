@@ -242,6 +242,19 @@ struct wanted {
 bool store_list(const struct sys *, const char *url, const struct wanted *,
                 bool (*each)(void *data, const struct listing *), void *data, struct error *);
 
+/* Whether a run was begun there. */
+bool store_exists(const struct sys *, const char *url);
+
+struct watch {
+  void (*close)(struct watch *);
+};
+
+/* From now on `changed` is called from the loop when something may have been appended to a run,
+ * whether that was begun or not; never from within this call, maybe late or for nothing. */
+bool store_watch(const struct sys *, const char *url, struct uv_loop_s *, void (*changed)(void *),
+                 void *data, struct watch **, struct error *);
+void watch_close(struct watch **watch); /* as store_close; `changed` is not called any more */
+
 /* claim (take runs that are due, or whose owner lapsed, for a worker: `count` of them at once) and
  * renew (the worker's lease) will be functions of a kind here, beside list. What a claim gives is
  * opened by store_open with STORE_RESUME; its epoch is then the store's own affair: an append after

@@ -38,7 +38,7 @@ describe("skillrt watch", function()
   it("is told by the system: what is written is shown long before a second has passed, and it costs no time to wait", function()
     local folder <close> = kit.folder()
     local run = started(folder)
-    local watch <close> = assert(core.watch(folder.path .. "/w/journal"))
+    local watch <close> = assert(core.watch(folder.path .. "/w"))
     while watch:wait(300) do end
     local began = core.mono_ns()
     os.execute(("(sleep 0.2; cd %s && %s send w go) >/dev/null 2>&1 &"):format(kit.quoted(folder.path), kit.quoted(kit.program)))

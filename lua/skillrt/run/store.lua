@@ -9,13 +9,11 @@ local files = require("skillrt.base.files")
 
 local M = {}
 
-local JOURNAL <const> = "journal"
 
 ---@class skillrt.Store
 ---@field place string         for people and for command lines; what `at` takes
 ---@field keeps_nothing boolean?  the journal is in memory, and there is no inbox
 ---@field opened userdata?     its inbox
----@field watched string?      the folder that `changes` watches
 ---@field watching userdata?
 local Store = {}
 Store.__index = Store
@@ -59,7 +57,7 @@ end
 ---Whether a run was begun there.
 ---@return boolean
 function Store:exists()
-  return files.is_folder(self:path(JOURNAL))
+  return core.exists(self.place)
 end
 
 ---Takes the run for this process, and advances it.
@@ -125,19 +123,12 @@ function Store:holder()
   return pid and { pid = math.tointeger(tonumber(pid)), host = host, since = since } or nil
 end
 
----What tells of changes of the journal, or, while the run has not begun, of where it will be.
+---What tells of changes of the journal, whether the run has begun or not; when it is asked first, that there may be
+---some.
 ---@return userdata|nil watch  of core.watch; nil: the system watches no more folders
----@return boolean is_new  it has told nothing yet of what changed before
 function Store:changes()
-  local at = self:path(JOURNAL)
-  while not files.stat(at) and #at > 1 do
-    at = files.dirname(at)
-  end
-  local is_new = self.watched ~= at
-  if is_new then
-    self.watching, self.watched = core.watch(at), at
-  end
-  return self.watching, is_new
+  self.watching = self.watching or core.watch(self.place)
+  return self.watching
 end
 
 ---Puts the run aside, under another name; a new one may begin in its place.

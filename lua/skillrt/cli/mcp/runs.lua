@@ -233,7 +233,7 @@ end
 ---@param tell fun(line: string)
 ---@return boolean over
 function Follow:advance(tell)
-  local watch, is_new = self.store:changes()
+  local watch = self.store:changes()
   local ended
   if self.program then
     self.program.code = self.program.code or self.program.handle:code()
@@ -241,14 +241,13 @@ function Follow:advance(tell)
   else
     ended = not self.store:holder()
   end
-  if is_new or ended or not watch or watch:changed() then
+  if ended or not watch or watch:changed() then
     pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal is told by how it stands
       for _, line in ipairs(self.lines:of(record)) do
         tell(line.text)
       end
     end)
   end
-  repeat until not select(2, self.store:changes()) -- what came to be in the meantime
   self.over = ended
   return ended
 end
