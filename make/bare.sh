@@ -1,6 +1,7 @@
 #!/bin/bash
 # bare.sh: the two commands of the README on a Debian 12 that holds nothing else, then the specs of workflow scripts
-# on its node and on newer ones of npm. Called by .ci/run; MINBASE=file.tar takes the place of debootstrap.
+# on its node and on newer ones of npm. Called by .ci/run, which has `bare.sh base FILE` make the bare system
+# meanwhile; MINBASE=FILE takes it.
 #
 # The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
 # stays mounted, running or lying about. Closes with "N passed, N failed"; without root or the mirror it is skipped.
@@ -13,12 +14,7 @@ skip() {
   exit 0
 }
 
-if [ "${1:-}" != inside ]; then
-  [ "$(id -u)" = 0 ] || skip "needs root"
-  unshare --mount --pid --fork true 2>/dev/null || skip "this root may not mount"
-  make static
-  exec unshare --mount --pid --fork --kill-child --mount-proc bash "$0" inside
-fi
+[ "$(id -u)" = 0 ] || skip "needs root"
 
 # The machine's own mirror and what it needs to reach it.
 mirror=$(sed -nE 's/^URIs: *([^ ]*debian)\/? *$/\1/p; s/^deb (\[[^]]*\] )?([^ ]*debian)\/? .*/\2/p' \
@@ -28,16 +24,33 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
 [ -z "${http_proxy:-}" ] || export http_proxy
 wget -q --tries=2 --timeout=20 --spider "$mirror/dists/$SUITE/InRelease" || skip "no mirror: $mirror cannot be reached"
 
+# debootstrap FOLDER LOG: the bare system
+bootstrap() {
+  debootstrap --variant=minbase "$SUITE" "$1" "$mirror" >"$2" 2>&1 || {
+    cat "$2" "$1/debootstrap/debootstrap.log"
+    exit 1
+  }
+}
+
+if [ -z "${inside:-}" ]; then
+  unshare --mount --pid --fork true 2>/dev/null || skip "this root may not mount"
+  [ "${1:-}" = base ] || make static
+  inside=yes exec unshare --mount --pid --fork --kill-child --mount-proc bash "$0" "$@"
+fi
+
 root=$(mktemp -d)
 trap 'umount -R -l "$root"; rmdir "$root"' EXIT
 mount -t tmpfs -o mode=755,dev,exec,suid tmpfs "$root"
-if [ -n "${MINBASE:-}" ]; then
+if [ "${1:-}" = base ]; then
+  bootstrap "$root/base" "$root/log"
+  tar -C "$root/base" -cf "$2.new" .
+  mv "$2.new" "$2"
+  exit
+fi
+if [ -s "${MINBASE:-}" ]; then
   tar -C "$root" -xf "$MINBASE"
 else
-  debootstrap --variant=minbase "$SUITE" "$root" "$mirror" >"$root/log" 2>&1 || {
-    cat "$root/log" "$root/debootstrap/debootstrap.log"
-    exit 1
-  }
+  bootstrap "$root" "$root/log"
 fi
 mount -t proc proc "$root/proc"
 if [ -c "$root/dev/null" ]; then
