@@ -104,6 +104,12 @@ local function call_at(step, place)
   return call
 end
 
+-- The branch that a place lies in, and its position there.
+local function position_of(place)
+  local branch, position = tostring(place):match "^(.-)(%d+)$"
+  return branch, tonumber(position)
+end
+
 local function is_below(place, above)
   return place == above or place:sub(1, #above + 1) == above .. "."
 end
@@ -223,6 +229,22 @@ rule("call", function(run, _, it)
   if it.call.state == "sent" and it.call.process == run.process then
     return "it is under way"
   end
+end)
+
+-- What the cut end of a journal may have told of is not sent before somebody decided: the first call of each branch.
+rule("call", function(_, entry, it)
+  local step, following = it.step, it.following
+  if not step.cut or it.call.state ~= "none" or not ACTS[entry.kind] or entry.pure or entry.idem
+    or following and following.t == "doubt" and following.c == entry.c then
+    return nil
+  end
+  for branch, position in pairs(step.cut) do
+    local rest = entry.c:sub(1, #branch) == branch and entry.c:sub(#branch + 1):match "^%d+"
+    if rest and (tonumber(rest) > position or #branch + #rest == #entry.c) then
+      return nil -- it comes behind one that was made since
+    end
+  end
+  return "the end of the journal was cut off, so it may have been sent already"
 end)
 
 -- The outcome of a call is unknown only where it acts and is not idempotent.
@@ -650,6 +672,12 @@ function APPLY.resume(run, entry)
   run.active = run.active + math.max(0, run.last_at - run.moved - run.opened_at)
   run.opened_at, run.moved, run.process, run.stopped = entry.at, 0, run.process + 1, nil
   run.doubtful = run.doubtful or entry.doubtful
+  if entry.doubtful then -- steps that were open, or begin before one is over
+    run.cut = {}
+    for _, step in pairs(run.steps) do
+      step.cut = step.state == "open" and {} or nil
+    end
+  end
   for name, amount in pairs(entry.add or {}) do
     run.added[name] = (run.added[name] or 0) + amount
   end
@@ -668,10 +696,10 @@ function APPLY.stop(run, entry, it)
   end
 end
 
-function APPLY.start(_, entry, it)
+function APPLY.start(run, entry, it)
   local step, scope = it.step, it.scope
   step.state, step.id, step.scope, step.undoes = "open", it.id, scope, entry.undo
-  step.retries, step.due_at = 0, nil
+  step.retries, step.due_at, step.cut = 0, nil, run.cut and {}
   for _, from in ipairs(entry.from or {}) do
     for place, call in pairs(step.calls) do
       call.state = is_below(place, from) and "allowed" or call.state
@@ -690,6 +718,10 @@ function APPLY.call(run, entry, it)
   call.process, call.moved, call.due, call.question, call.event, call.w, call.q = run.process, run.moved, entry.due,
     entry.question, entry.event, entry.w, entry.q
   it.step.due_at = nil
+  if it.step.cut then
+    local branch, position = position_of(entry.c)
+    it.step.cut[branch] = it.step.cut[branch] or position
+  end
   if call.acts then
     spend(it.step, "calls", 1)
   end
@@ -786,12 +818,6 @@ function APPLY.round(_, entry, it)
   forget_below(it.step, entry.c)
 end
 
--- The branch that a place lies in, and its position there.
-local function position_of(place)
-  local branch, position = tostring(place):match "^(.-)(%d+)$"
-  return branch, tonumber(position)
-end
-
 -- Results from these places on are forgotten, as the script asks for something else.
 function APPLY.drop(_, entry, it)
   for _, from in ipairs(entry.from or {}) do
@@ -808,6 +834,7 @@ end
 local function close(run, it, how)
   local scope, id = it.scope, it.step.id
   it.step.state = how
+  run.cut = scope.sub ~= "" and run.cut or nil
   scope.open = scope.open - 1
   scope.over[id] = how
   for i = #scope.undo, 1, -1 do

@@ -243,7 +243,7 @@ static uint64_t draw_harm(uint64_t below, const char *what) {
 static void plan_harm(uint64_t calls) {
   world->harm = (struct harm){0};
   if (world_leaves_out("harm:%u", world->episode)) return;
-  uint64_t at = 1 + draw_harm(calls + calls / 4 + 1, "at");
+  uint64_t most = draw_harm(4, "opening") ? calls + calls / 4 + 1 : 40, at = 1 + draw_harm(most, "at");
   struct harm *h = &world->harm;
   if (draw_harm(2, "people")) h->people_at = 1 + draw_harm(60, "people at");
   if (draw_harm(4, "second") == 0) h->second_at = 1 + draw_harm(60, "second at");
@@ -276,6 +276,7 @@ static void plan_harm(uint64_t calls) {
     break;
   default:
     h->sync_at = draw_harm(16, "sync");
+    h->dies = draw_harm(2, "dies");
   }
 }
 

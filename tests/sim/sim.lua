@@ -257,7 +257,7 @@ local function decisions(skill, rough)
     end
     local allowed = failure and allow_failed(list, failure)
     sim.note(allowed and ("retry %d %s"):format(failure.step, failure.blame) or "retry")
-  elseif rough and sim.draw(30) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
+  elseif rough and sim.draw(12) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
     options.abort, options.answers = true, {}
     sim.note "abort"
   end

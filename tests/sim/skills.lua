@@ -53,11 +53,15 @@ end
 local RETRY <const> = { max = 2, base = 1 }
 
 function MAKERS.command(below)
-  local idempotent, raises = below(2) == 0, below(2) == 0
+  local idempotent, raises, is_judged = below(2) == 0, below(2) == 0, below(4) == 0
   return function(ctx, name)
-    local label = label_of(idempotent, name, true)
+    local label = label_of(idempotent, name, not is_judged)
     local reply, message, class = ctx.await {
-      kind = "command", argv = { "act", label }, label = label, idempotent = idempotent, retry = RETRY,
+      kind = "command", argv = { "act", label }, label = label, idempotent = idempotent,
+      retry = not is_judged and RETRY or nil,
+      judge = is_judged and function(reply) -- it was executed, and another attempt of its step may help
+        return reply.body ~= "did " .. label and "invalid_output" or nil, "no answer to it"
+      end or nil,
     }
     return heard(reply and reply.stdout, message, class, raises)
   end
@@ -399,7 +403,7 @@ function M.actions(d, path, depth, count)
     drawn[i] = {
       id = id, body = draw_node(depth, path .. id, d), below = below, runs = below(3) == 0 and 2 or 1,
       after = i > 1 and below(2) == 0, out = sim.leaves_out("action:" .. path .. id),
-      long = below(10) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(6) == 0,
+      long = below(10) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(3) == 0,
       checkpoint = below(6) == 0, calls = d.rough and below(8) == 0 and 2 + below(4) or nil, form = below(1000),
       on_error = d.rough and below(6) == 0 and ({ "skip", "continue", "fail" })[below(3) + 1] or nil,
     }

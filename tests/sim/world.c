@@ -263,7 +263,12 @@ static int w_fsync(const struct sys *sys, int fd) {
   return below.fsync(BELOW, fd);
 }
 static int w_fdatasync(const struct sys *sys, int fd) {
-  int failed = !world->outside && ++world->syncs == world->harm.sync_at ? -EIO : w_fsync(sys, fd);
+  bool harm = !world->outside && ++world->syncs == world->harm.sync_at;
+  if (harm && world->harm.dies) {
+    world_note("killed at a sync");
+    world_die(DIES_KILLED);
+  }
+  int failed = harm ? -EIO : w_fsync(sys, fd);
   if (failed < 0 && failed != -EINTR) world->unsynced = world->episode + 1;
   return failed;
 }

@@ -57,6 +57,7 @@ struct harm {
   uint64_t clock_at; /* at this one somebody sets the wall clock */
   int64_t clock_ms;
   uint64_t sync_at;   /* this sync of the journal fails */
+  bool dies;          /* ... or the process ends before it */
   uint64_t second_at; /* at this one another process wants the run */
   uint64_t people_at; /* at this one people answer, and events come */
 };
