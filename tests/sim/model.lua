@@ -301,9 +301,15 @@ rule("call result done fail", function(run, entry, it)
   end
 end)
 
+-- How often a failed attempt is followed by another one; nil: the generator's version of a sub-run does not say.
+local function most_retries(run, it)
+  local action = run.actions[it.id]
+  return it.scope.sub == "" and (action and action.max_retries or run.skill.limits.max_retries or MAX_RETRIES) or nil
+end
+
 -- A step or a call is tried again as often as its limit says.
 rule("fail", function(run, entry, it)
-  if entry.retry and it.step.retries >= (run.skill.limits.max_retries or MAX_RETRIES) and it.scope.sub == "" then
+  if entry.retry and it.step.retries >= (most_retries(run, it) or math.huge) then
     return "max_retries is used up"
   end
 end)
@@ -311,9 +317,9 @@ end)
 -- A failure that may pass is tried again, unless max_retries is used up, or what it blames may have acted or has
 -- attempts of its own.
 rule("fail", function(run, entry, it)
-  local step, most = it.step, run.skill.limits.max_retries or MAX_RETRIES
+  local step, most = it.step, most_retries(run, it)
   local blamed = entry.blame and step.calls[entry.blame]
-  local may = PASSING[entry.class] and not entry.traceback and it.scope.sub == "" and step.retries < most
+  local may = PASSING[entry.class] and not entry.traceback and most and step.retries < most
   if may and not entry.retry and not entry.circuit and not (blamed and blamed.own)
     and not (entry.blame and acted_below(run, step, entry.blame)) then
     return "it may pass, and is not tried again"
@@ -328,9 +334,10 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- Where somebody else than a person goes on with a failed step, its calls that may have acted keep their results.
+-- Where the loop resumes a failed step, its calls that may have acted keep their results, unless its author lets them be
+-- sent again.
 rule("start", function(run, entry, it)
-  if it.scope.retrying == it.id then
+  if it.scope.retrying == it.id or it.scope.sub == "" and (run.actions[it.id] or {}).repeatable then
     return nil
   end
   for _, place in ipairs(entry.from or {}) do
@@ -353,6 +360,13 @@ rule("start", function(_, entry, it)
   local scope = it.scope
   if not entry.undo and scope.decided[it.id] and scope.retrying ~= it.id then
     return ("%s was decided about it"):format(scope.decided[it.id])
+  end
+end)
+
+-- What a run is given to know is loaded once, before its first step.
+rule("contexts", function(_, _, it)
+  if it.scope.knows or it.scope.begun then
+    return "it was loaded, or a step has begun"
   end
 end)
 
@@ -705,9 +719,13 @@ function APPLY.start(run, entry, it)
       call.state = is_below(place, from) and "allowed" or call.state
     end
   end
-  scope.open = scope.open + 1
+  scope.open, scope.begun = scope.open + 1, true
   scope.over[it.id] = nil
   scope.retrying = scope.retrying ~= it.id and scope.retrying or nil
+end
+
+function APPLY.contexts(_, entry, it)
+  it.scope.knows = entry.values
 end
 
 function APPLY.call(run, entry, it)
@@ -885,6 +903,23 @@ function APPLY.skip(run, entry, it)
   end
 end
 
+-- What a rollback leaves as it is: what was spent, what failed, what can be undone.
+local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", "knows" }
+
+-- A run is taken back: it is as it was behind that record, and what was under way there as if it had not begun. What
+-- was spent, asked and came from outside stays.
+function APPLY.rollback(run, entry)
+  local there = run.replay(entry.to)
+  for _, name in ipairs(GROWS) do
+    there.scopes[""][name] = run.scopes[""][name]
+  end
+  there.scopes[""].open, there.scopes[""].alike = 0, {}
+  for number, step in pairs(there.steps) do
+    there.steps[number] = step.state ~= "open" and step or nil
+  end
+  run.scopes, run.steps, run.questions, run.waits, run.cut = there.scopes, there.steps, {}, {}, nil
+end
+
 -- A person has a failed step performed again: what held it back does no longer.
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
@@ -1037,11 +1072,8 @@ local function about(run, entry)
     call = OF_CALL[entry.t] and call_at(step, entry.c) or nil }
 end
 
----@param list table[]  the records of a journal, in their order
----@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms }
----@param skill skillrt.Skill
----@param wrong fun(message: string)
-function M.check(list, sent, skill, wrong)
+-- A run of this skill before its first record.
+local function new_run(skill)
   local run = { skill = skill, scopes = {}, steps = {}, added = {}, questions = {}, last_q = 0, arrivals = {},
     events = {}, waits = {}, process = 1, moved = 0, active = 0, last_at = 0, actions = {}, phase_at = {} }
   for i, phase in ipairs(skill.phases or {}) do
@@ -1050,10 +1082,24 @@ function M.check(list, sent, skill, wrong)
   for _, action in ipairs(skill.actions or {}) do
     run.actions[action.id] = action
   end
+  return run
+end
+
+-- Walks the records up to the one of this number; `wrong` nil: asks no rule.
+local walk
+
+function walk(list, skill, last, wrong)
+  local run = new_run(skill)
+  function run.replay(to)
+    return walk(list, skill, to)
+  end
   for number, entry in ipairs(list) do
+    if last and list.seqs[number] > last then
+      break
+    end
     local it = about(run, entry)
     it.following = list[number + 1]
-    for _, one in ipairs(RULES[entry.t] or {}) do
+    for _, one in ipairs(wrong and RULES[entry.t] or {}) do
       local why = one(run, entry, it)
       if why then
         wrong(("record %d, %s of step %s, call %s: %s"):format(number, entry.t, entry.step, entry.c, why))
@@ -1064,6 +1110,15 @@ function M.check(list, sent, skill, wrong)
     end
     run.last_at = entry.at or run.last_at
   end
+  return run
+end
+
+---@param list table[]  the records of a journal, in their order; `seqs`: their numbers
+---@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms }
+---@param skill skillrt.Skill
+---@param wrong fun(message: string)
+function M.check(list, sent, skill, wrong)
+  walk(list, skill, nil, wrong)
   each_has_its_record(list, sent, wrong)
   each_answer_was_given(list, sent, wrong)
   unsent_is_not_executed(list, sent, wrong)

@@ -243,7 +243,8 @@ static uint64_t draw_harm(uint64_t below, const char *what) {
 static void plan_harm(uint64_t calls) {
   world->harm = (struct harm){0};
   if (world_leaves_out("harm:%u", world->episode)) return;
-  uint64_t most = draw_harm(4, "opening") ? calls + calls / 4 + 1 : 40, at = 1 + draw_harm(most, "at");
+  uint64_t most = draw_harm(4, "opening") ? calls + calls / 4 + 1 : 40,
+           at = 1 + draw_harm(most, "at");
   struct harm *h = &world->harm;
   if (draw_harm(2, "people")) h->people_at = 1 + draw_harm(60, "people at");
   if (draw_harm(4, "second") == 0) h->second_at = 1 + draw_harm(60, "second at");
@@ -567,6 +568,7 @@ int main(int argc, char **argv) {
   double most = asked && *asked ? atof(asked) : 15, begun = seconds();
   uint64_t seed = 1, last = UINT64_MAX;
   long wrong = 0;
+  setenv("XDG_STATE_HOME", "/state", 1); /* where sessions are kept, on every machine */
   progress = shared(sizeof *progress);
   drawn = shared(sizeof *drawn);
   arena_open(ARENA);

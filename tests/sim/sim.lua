@@ -13,6 +13,7 @@ local record = require "skillrt.base.record"
 local record_of = require "skillrt.run.record"
 local runner = require "skillrt.run.runner"
 local core = require "skillrt.core"
+local travel = require "skillrt.run.travel"
 -- A skill whose code came from a file would pin it, and that file is not on the simulated disk.
 local function load_unnamed(path)
   local file <close> = assert(io.open(path, "rb"))
@@ -28,13 +29,14 @@ local RUN <const> = "/run"
 
 -- All records of the run's journal, those of a batch one by one.
 local function records()
-  local list, store = {}, {}
-  local report, message, code = core.read(RUN, function(payload)
+  local list, store = { seqs = {} }, {}
+  local report, message, code = core.read(RUN, function(payload, seq)
     local entry = assert(record.decode(payload, function(digest)
       return assert(store.blob(digest))
     end))
     record_of.each(entry, function(one) -- the start of a step comes with its first record
       list[#list + 1] = declared(one)
+      list.seqs[#list] = seq
     end)
   end, store)
   return report and list, message, code
@@ -224,11 +226,31 @@ function people(rough)
   return put_count > before
 end
 
+-- A person takes the run back to one of its records: what was sent since, and by steps that were under way there, may
+-- be sent again.
+local function take_back(list)
+  local at = 2 + sim.draw(#list - 1)
+  for _, entry in ipairs(list) do
+    if entry.t == "call" then
+      sim.allow(entry.label or entry.to or "")
+    end
+  end
+  sim.note(("rollback %d"):format(list.seqs[at]))
+  local done, message, code = travel.rollback(RUN, tostring(list.seqs[at]))
+  if not done and code ~= "invalid" and code ~= "missing" then
+    sim.wrong("rollback: " .. tostring(message))
+  end
+end
+
 -- What people do about a run that stopped: the options of the resume that follows.
 local function decisions(skill, rough)
   local list, message, code = records()
   if not list then
     return nil, message, code
+  end
+  if rough and #list > 2 and sim.draw(12) == 0 and not sim.leaves_out("rollback:" .. sim.episode()) then
+    take_back(list)
+    list = assert(records())
   end
   local books, last = runner.read(RUN)
   if not books then
@@ -281,10 +303,31 @@ local function refused(message, code)
   return { error = message, code = nothing and "nothing" or over and "over" or tostring(code) }
 end
 
+-- Whether somebody has rewritten the script by now; who resumes the run then accepts it.
+local function is_changed(rough)
+  for number = 2, rough and sim.episode() or 0 do
+    local name = "change:" .. number
+    if sim.draw_for(15, name) == 0 and not sim.leaves_out(name) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Somebody rewrites the file that runs are given to know; one that has begun knows what it was.
+local function rewrite(resume)
+  sim.outside(true)
+  assert(core.files.write("/known.md", resume and ("since process %d"):format(sim.episode()) or "from before"))
+  sim.outside(false)
+end
+
 function episode(seed, resume, rough)
-  local skill = skills.draw(seed, rough)
+  rewrite(resume)
+  local changed = is_changed(rough)
+  local skill = skills.draw(seed, rough, changed)
   sim.durable(skill.durability == "power")
-  local options = { watcher = watcher(), work_dir = RUN, http_module = "simulated", run_id = "sim", cwd = "/" }
+  local options = { watcher = watcher(), work_dir = RUN, http_module = "simulated", run_id = "sim", cwd = "/",
+    session = not resume and "mine" or nil }
   local run, report, self
   if resume then
     sim.outside(true)
@@ -297,6 +340,7 @@ function episode(seed, resume, rough)
       options[key] = value
     end
     put_count = 0
+    options.accept_changes = changed or nil
     run, report, self = runner.take_up(skill, options)
   else
     run, report, self = runner.begin(skill, options)
@@ -325,7 +369,7 @@ function audit(seed, _, rough)
   if not list then
     sim.wrong("the journal cannot be read: " .. tostring(message))
   else
-    model.check(list, sim.sent(), skills.draw(seed, rough), sim.wrong)
+    model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong)
   end
   return { summary = text }
 end

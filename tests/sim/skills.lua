@@ -39,15 +39,17 @@ local draw_node
 ---@field seed integer
 ---@field rough boolean  whether branches may race, and calls fail for good
 ---@field sub boolean?   it is for a sub-run
+---@field changed boolean?  somebody has rewritten an action since the run began
 
 -- Each maker draws its own shape and gives function(ctx, name) -> text; `name` is unique in the run. `path` is where
 -- the node stands in the skill.
 local MAKERS = {}
 
 -- A call that acts, as the world knows it: its label begins with "idem" where it may be sent again, and ends with ".r"
--- where it is tried again by itself, so that a refusal makes no difference.
+-- where it is tried again by itself, so that a refusal makes no difference. What a repeatable action calls ("b1") may
+-- be sent again, too.
 local function label_of(idempotent, name, retried)
-  return (idempotent and "idem" or "once") .. name .. (retried and ".r" or "")
+  return ((idempotent or name:find "%f[%w]b%d") and "idem" or "once") .. name .. (retried and ".r" or "")
 end
 
 local RETRY <const> = { max = 2, base = 1 }
@@ -346,8 +348,20 @@ local RACING <const> = {
   end,
 }
 
+-- What the run knows since it began: a file that is rewritten later; and what it keeps for the next run of its session.
+function MAKERS.known(below)
+  local keeps = below(2) == 0
+  return function(ctx, name)
+    local text = "knows " .. tostring(ctx.context.get "known")
+    if keeps then
+      ctx.context.set("notes", name)
+    end
+    return text
+  end
+end
+
 local LEAVES <const> = { "command", "post", "command", "post", "session", "local", "agent", "tool", "sleep", "ask",
-  "approve", "wait", "once", "log", "checkpoint", "context" }
+  "approve", "wait", "once", "log", "checkpoint", "context", "known" }
 local TREES <const> = { "sequence", "all", "map", "spawn", "loop", "pipeline", "run", "sequence" }
 local DEEPEST <const> = 3
 
@@ -400,13 +414,17 @@ function M.actions(d, path, depth, count)
   for i = 1, count do
     local id = "a" .. i
     local below = chance(d.seed, path .. id)
+    local rewritten = d.changed and not d.sub and chance(d.seed, path .. id .. " rewritten")(2) == 0
     drawn[i] = {
-      id = id, body = draw_node(depth, path .. id, d), below = below, runs = below(3) == 0 and 2 or 1,
+      id = id, body = draw_node(depth, path .. id .. (rewritten and "x" or ""), d), below = below,
+      runs = below(3) == 0 and 2 or 1,
       after = i > 1 and below(2) == 0, out = sim.leaves_out("action:" .. path .. id),
       long = below(10) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(3) == 0,
       checkpoint = below(6) == 0, calls = d.rough and below(8) == 0 and 2 + below(4) or nil, form = below(1000),
       on_error = d.rough and below(6) == 0 and ({ "skip", "continue", "fail" })[below(3) + 1] or nil,
+      repeatable = d.rough and not d.sub and below(8) == 0 or nil,
     }
+    drawn[i].name = (drawn[i].repeatable and "b" or "a") .. i .. (rewritten and "x" or "") -- see label_of
     state["n" .. i] = 0
     limits = limits .. (drawn[i].calls and (" %s.calls=%d"):format(id, drawn[i].calls) or "")
   end
@@ -415,14 +433,15 @@ function M.actions(d, path, depth, count)
     for i, one in ipairs(drawn) do
       local n, after = "n" .. i, one.after and not drawn[i - 1].out and "n" .. i - 1 or nil
       local action = {
-        id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error, x = { needs = after },
+        id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error,
+        repeatable = one.repeatable, x = { needs = after },
         when = condition(chance(d.seed, path .. one.id .. "?"),
           ("%s < %d"):format(n, one.runs) .. (after and (" && %s > 0"):format(after) or ""),
           function(now) return now[n] < one.runs and (not after or now[after] > 0) end),
         effects = one.effects and { n .. "++" } or nil, checkpoint = one.checkpoint or nil,
         limits = one.calls and { calls = one.calls } or nil,
         run = function(now, ctx, more)
-          local name = ("%s%s_%d%s"):format(prefix, one.id, now[n], more or "")
+          local name = ("%s%s_%d%s"):format(prefix, one.name, now[n], more or "")
           local text = one.body(ctx, name)
           return { [n] = now[n] + 1, ["r" .. i] = one.long and text .. " " .. ("y"):rep(66000) or text }
         end,
@@ -535,11 +554,12 @@ end
 
 ---@param seed integer
 ---@param rough boolean  calls may fail for good
+---@param changed boolean|nil  somebody has rewritten some of its actions
 ---@return skillrt.Skill skill
 ---@return string shape
-function M.draw(seed, rough)
+function M.draw(seed, rough, changed)
   local below = chance(seed, "skill")
-  local d = { seed = seed, rough = rough }
+  local d = { seed = seed, rough = rough, changed = changed }
   local shape = SHAPES[below(#SHAPES) + 1]
   local definition = {
     name = "drawn", limits = limits(d), tools = M.TOOLS,
@@ -547,15 +567,19 @@ function M.draw(seed, rough)
     interaction = below(8) == 0 and not sim.leaves_out "interaction" and "interactive" or nil,
     on_error = rough and (shape == "phases" or shape == "rounds") and below(3) == 0 and "continue" or nil,
     retry = { base = 1, jitter = below(2) == 0 },
+    context = below(3) == 0 and { project = { "known.md" }, session = { "notes" } } or nil,
   }
   if shape == "machine" then
     machine(d, definition)
-  elseif shape == "workflow" then -- all in one function, as a workflow script is
+  elseif shape == "workflow" then -- all in one function
     local body = draw_node(0, "w", d)
-    definition.state, definition.actions = {}, { { id = "w", resumable = true, run = function(_, ctx)
+    function definition.run(ctx)
       ctx.phase "all of it"
-      return { result = body(ctx, "w") }
-    end } }
+      return body(ctx, "w")
+    end
+    local skill = skillrt.workflow(definition)
+    skill.source, skill.dir = nil, "." -- the functions of a script that comes from no file seem to be the module's
+    return skill, shape
   elseif shape == "phases" or shape == "rounds" then
     definition.phases, definition.state = phases(d, 1 + below(4))
     if shape == "rounds" then
@@ -564,8 +588,11 @@ function M.draw(seed, rough)
         over = { ("n%s >= %d"):format(list[1].id, 1 + below(3)) } } }
     end
   else
-    local parts = M.actions(d, "", 0, 1 + below(4))
+    local count = 1 + below(4)
+    local parts = M.actions(d, "", 0, count)
     definition.actions, definition.state = parts.make "", parts.state
+    definition.terminate = rough and chance(seed, "terminate")(8) == 0
+      and { { when = ("n%d > 0"):format(count), status = "aborted", reason = "enough" } } or nil
     definition.strategy = STRATEGIES[below(#STRATEGIES) + 1]
     if shape == "each" then
       local items, action = each(d)

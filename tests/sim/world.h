@@ -80,7 +80,7 @@ struct world {
   struct sent sent[SENT_MAX];
   size_t sent_count;
   uint64_t order; /* of what happens to calls */
-  char allowances[64][LABEL_MAX];
+  char allowances[512][LABEL_MAX];
   size_t allowance_count;
   uint64_t trace; /* a digest of all that happened, for "the same seed, the same run" */
   bool shows;     /* prints what happens */

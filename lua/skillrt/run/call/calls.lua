@@ -97,7 +97,7 @@ function Calls:differs(execution, place, known, to)
   local step = execution.step
   if not known.pure and (execution:is_exact() or not repeats.may_differ(step, known)) then
     execution:diverge(place, known.to or known.digest, to)
-  elseif step.known[place] or step.tools[place] or known.idem then -- what was sent and may have acted is a question
+  elseif step.known[place] or not repeats.acted(known) then -- what was sent and may have acted is a question
     assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
   end
 end

@@ -68,9 +68,12 @@ end
 function M.perform(execution, branch, use, fn)
   local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
   local digest = ("tool %s %s"):format(use.name, use.digest)
-  local before = step.known[place] or step.tools[place]
+  local before = step.known[place] or step.tools[place] or step.calls[place]
   if before and before.digest ~= digest then
     execution.run_calls:differs(execution, place, before, digest)
+    if step.calls[place] then
+      execution:diverge(place, before.to, digest) -- it was sent, and may have acted
+    end
     if execution.diverged then
       return coroutine.yield(execution_of.WAIT)
     end
