@@ -1,14 +1,16 @@
 -- cli/command/graph.lua: `skillrt graph PATH`: a skill as a picture: actions, phases, states, and what
--- leads from one to the other. Changes nothing.
+-- leads from one to the other; or a run: its steps and agents. Changes nothing.
 
 local M = {
   name = "graph",
   looks = true,
-  summary = "Shows a skill as a graph: Mermaid, dot or SVG",
+  summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
   description = "An edge between actions: an effect of the first makes a condition of the second true; of a machine "
     .. "its states are drawn, and with --run the way that a run took through them. "
-    .. "SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
-  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
+    .. "Of a run: its steps, phases and agents, what became of each, how long, "
+    .. "how many tokens. SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
+  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
+    .. "or the directory of a run" } },
   options = {
     {
       name = "format",
@@ -39,7 +41,9 @@ function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
   local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
-  local graph, message, code = graph_of.of(args.path, args.run)
+  local run_of = require "skillrt.document.graph.run"
+  local of = run_of.is_run(args.path) and run_of or graph_of
+  local graph, message, code = of.of(args.path, args.run)
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)
   end

@@ -1,0 +1,68 @@
+-- graph_run_spec.lua: `skillrt graph DIR`: a run as a picture: its steps, a workflow's phases and agents, what became
+-- of each.
+local R = require "tests.support.runs"
+local W = require "tests.support.workflows"
+local run_of = require "skillrt.document.graph.run"
+local graph_of = require "skillrt.document.graph"
+local kit = require "tests.support.cli_kit"
+local skillrt = require "skillrt"
+
+-- By label: the node; by label: the label of what it hangs on.
+local function read(dir)
+  local graph = assert(run_of.of(dir))
+  local nodes, by_id, parents = {}, {}, {}
+  for _, node in ipairs(graph.nodes) do
+    nodes[node.label], by_id[node.id] = node, node
+  end
+  for _, edge in ipairs(graph.edges) do
+    parents[by_id[edge.to].label] = by_id[edge.from].label
+  end
+  return nodes, parents, graph
+end
+
+describe("the graph of a run", function()
+  after_each(R.clean)
+
+  it("shows a workflow's phases, the agents under each, how they ended and what they used (W21)", function()
+    local folder = R.folder()
+    local skill = assert(W.load(folder, [[
+      phase('Scan')
+      await parallel([() => agent('say a', { label: 'first' }), () => agent('fail', { label: 'weak' })])
+      await agent('say b', { label: 'second', phase: 'Judge "it"' })
+      return 1
+    ]]))
+    assert(skill:run { work_dir = folder .. "/run" })
+    local nodes, parents, graph = read(folder .. "/run")
+    assert.same({ "Scan", "Scan", 'Judge "it"', "Scan", "workflow", "start" }, { parents.first, parents.weak,
+      parents.second, parents['Judge "it"'], parents.Scan, parents.workflow })
+    assert.matches("^answered in ", nodes.first.note)
+    assert.matches("^exit code 3 in ", nodes.weak.note)
+    assert.matches("^done in ", nodes.workflow.note)
+    assert.equal("agents_failed", nodes.failed.note)
+    assert.truthy(graph_of.text(graph, "mermaid"):find('[["Judge #quot;it#quot;"]]', 1, true))
+    local seen = kit.run({ path = folder }, { "graph", "run" })
+    assert.equal(graph_of.text(graph, "mermaid"), seen.out)
+  end)
+
+  it("shows what is open, what was tried again, and tokens", function()
+    local dir = R.folder() .. "/run"
+    local definition = { actions = {
+      { id = "one", run = function(_, ctx)
+        ctx.await { kind = "http", url = "http://127.0.0.1:1/", label = "flaky", retry = { max = 1 } } -- nobody is there
+        ctx.used { tokens = 12 }
+        return {}
+      end },
+      { id = "two", run = function(_, ctx) return { v = ctx.ask "Go on?" } end },
+    } }
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.equal("waiting_for_person", result.reason, result.message)
+    local nodes, parents = read(dir)
+    assert.same({ "one", "one", "two" }, { parents.flaky, parents.two, parents.paused })
+    assert.matches("^broken in .*, 12 tokens, 2 attempts$", nodes.flaky.note)
+    assert.equal("open", nodes.two.note)
+    assert.equal("waiting_for_person", nodes.paused.note)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = "yes" }))
+    assert.equal("completed", result.status)
+    assert.matches("^done in ", read(dir).two.note)
+  end)
+end)
