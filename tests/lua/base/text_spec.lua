@@ -1,7 +1,6 @@
 -- text_spec.lua: what is done to texts from outside takes time that grows with them alone: a
 -- megabyte of what is worst for a pattern is read in a moment, in every room that reads.
 local action_md = require "skillrt.document.load.action_md"
-local arrows = require "skillrt.document.generate.helpers"
 local condition = require "skillrt.document.load.condition"
 local expr = require "skillrt.expr"
 local front_matter = require "skillrt.document.load.front_matter"
@@ -139,8 +138,6 @@ local CASES = {
   { "a route's returns", routes, "if (a) { return 'b';\n", "function route(state) {\ncase 'a':\n" },
   { "a route's brackets", routes, "if (", "function route(state) {\n" },
   { "a route's quotes", routes, "'\"`", "function route(state) {\n" },
-  { "an arrow's name", function(t) arrows.with_state(t) end, "a", "=>" },
-  { "an arrow's blanks", function(t) arrows.with_state(t) end, " ", "=> a", "b" },
 }
 
 describe("a megabyte that is worst for", function()

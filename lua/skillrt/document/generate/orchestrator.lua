@@ -22,13 +22,9 @@ local function conditions_of(config)
   return list
 end
 
--- One line of JavaScript for a termination condition (R89). What goes deeper than a field of the state is left to
--- evaluateCondition: where a path leads nowhere, JavaScript would raise.
+-- One line of JavaScript for a termination condition (R89).
 local function termination_check(condition, shared)
-  local plain = condition:gsub("^state%.", "")
-  if not NAMED[condition] and plain:find "[%a_]%w*%s*%??[.%[]" then
-    return ("if (evaluateCondition(%s, state)) return null;"):format(helpers.quote(condition))
-  elseif condition == "max_iterations" then
+  if condition == "max_iterations" then
     return ('if (state.iteration_count >= %s) return "action-abort";'):format(shared.max_iterations)
   end
   local test = helpers.get_termination_check(condition, shared.max_errors)

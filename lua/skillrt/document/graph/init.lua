@@ -71,7 +71,8 @@ end
 ---@return string? svg
 ---@return string? message
 function M.svg(graph)
-  return require("skillrt.document.graph.svg").draw(M.text(graph, "dot"))
+  local svg, why = require("skillrt.document.write.compare").program({ "dot", "-Tsvg" }, nil, M.text(graph, "dot"))
+  return svg, why
 end
 
 return M

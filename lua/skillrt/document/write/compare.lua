@@ -1,7 +1,7 @@
 -- document/write/compare.lua: what differs between two texts, and what two people made of one: by the programs
 -- that are there for it (diff, diff3, git), started by the core, without a shell.
 --
--- Where none is there, it says so; nothing depends on them. Called by write/init and report/tree.
+-- Where none is there, it says so; nothing depends on them. Called by write/init, graph/init and report/tree.
 local files = require("skillrt.base.files")
 
 local M = {}
@@ -9,16 +9,21 @@ local M = {}
 local MAX_OUTPUT = 64 << 20
 local SECONDS = 60
 
--- What a program writes and the code it exits with; nil where it is not there, or fails.
-local function run(argv, ok_codes)
+---What a program writes and the code it exits with; nil where it is not there, or fails, and why.
+---@param argv string[]
+---@param ok_codes integer[]?
+---@param input string?  what it reads
+---@return string? text
+---@return integer|string code  or what went wrong
+function M.program(argv, ok_codes, input)
   local code
-  local body = require("skillrt.run.runner").perform("compare", function(ctx)
-    local reply = ctx.await({ kind = "command", argv = argv, timeout = SECONDS, max_output = MAX_OUTPUT,
-      ok_codes = ok_codes })
+  local body, message = require("skillrt.run.runner").perform("compare", function(ctx)
+    local reply, why = ctx.await({ kind = "command", argv = argv, stdin = input, timeout = SECONDS,
+      max_output = MAX_OUTPUT, ok_codes = ok_codes })
     code = reply and reply.code
-    return reply and reply.body
+    return reply and reply.body, why
   end)
-  return body, code
+  return body, body and code or message
 end
 
 -- A folder of temporary files that goes away with its scope.
@@ -47,9 +52,9 @@ function M.unified(old, new, name)
   end
   local temporary <close> = scratch({ old, new })
   local a, b = table.unpack(temporary.paths)
-  local text = temporary.ok and run({ "diff", "-u", a, b }, { 1 })
+  local text = temporary.ok and M.program({ "diff", "-u", a, b }, { 1 })
   if not text and temporary.ok then
-    text = run({ "git", "diff", "--no-index", "--no-ext-diff", "--no-color", a, b }, { 1 })
+    text = M.program({ "git", "diff", "--no-index", "--no-ext-diff", "--no-color", a, b }, { 1 })
   end
   if not text then
     return nil
@@ -79,9 +84,9 @@ function M.merge(mine, base, theirs)
     return nil
   end
   local a, b, c = table.unpack(temporary.paths)
-  local merged, code = run({ "git", "merge-file", "-p", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, NUMBERS)
+  local merged, code = M.program({ "git", "merge-file", "-p", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, NUMBERS)
   if not merged then
-    merged, code = run({ "diff3", "-m", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, { 0, 1 })
+    merged, code = M.program({ "diff3", "-m", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, { 0, 1 })
   end
   return merged, merged and code ~= 0
 end

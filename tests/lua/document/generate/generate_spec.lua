@@ -160,7 +160,7 @@ describe("an autonomous skill", function()
     })
     in_order(own["phases/orchestrator.md"],
       "if (state.status === 'pending' && !state.completed_actions.includes('action-scan')) return 'action-scan';",
-      "if (state.completed_actions.includes('action-scan') && (state.scanned || ", "return 'action-probe';",
+      [[if (evaluateCondition('completed_actions.includes(\'action-scan\')', state) && ]], "return 'action-probe';",
       "if (!state.completed_actions.includes('action-report')) return 'action-report';",
       "| [action-probe](actions/action-probe.md) | Ask for every link \\| once | `completed_actions.includes('action-scan')`,")
   end)
