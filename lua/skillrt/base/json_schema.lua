@@ -29,6 +29,9 @@ local TYPES <const> = {
   object = is_object,
 }
 
+---By name: whether a value is of that type.
+M.TYPES = TYPES
+
 ---The keywords that are checked, each with what its value is.
 ---@type table<string, string>
 M.KEYWORDS = {

@@ -139,11 +139,11 @@ function M.nearest(name, names)
 end
 
 ---What to say behind an unknown name: the nearest known one, if one is near.
----@param name string
+---@param name any
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank, or is empty
 function M.meant(name, names)
-  local near = M.nearest(name, names)
+  local near = type(name) == "string" and M.nearest(name, names)
   return near and (" (did you mean %s?)"):format(M.show(near)) or ""
 end
 

@@ -39,8 +39,7 @@ local function add(list, path, old, new)
     old = nil
   end
   if old ~= nil or new ~= nil then
-    local same = type(old) == type(new) and json.encode(old, { sorted = true }) == json.encode(new, { sorted = true })
-    list[#list + 1] = not same and { path = path, from = old, to = new } or nil
+    list[#list + 1] = not state_of.equal(old, new) and { path = path, from = old, to = new } or nil
   end
 end
 

@@ -110,12 +110,6 @@ local function candidate(one, books)
     bars = bars, needs = needs[1] and needs or nil }
 end
 
--- Whether a limited edge of a machine may be taken once more.
-local function is_open(books, edge)
-  return not edge.max_runs
-    or edges_of.taken(books.state.root, edge.key) < edges_of.most(edge.key, edge.max_runs, books.added)
-end
-
 -- What is asked in the present state of a machine, in the order of its route.
 local function of_machine(choices, books)
   local list, by_id = {}, {}
@@ -127,7 +121,7 @@ local function of_machine(choices, books)
     local conditions = table.move(own.when, 1, #own.when, #one.when + 1, { table.unpack(one.when) })
     local way
     for _, edge in ipairs(one.edges) do
-      way = way or is_open(books, edge) and edge or nil
+      way = way or edges_of.is_open(books.state.root, edge, books.added) and edge or nil
     end
     list[i] = candidate({ id = own.id, when = conditions, max_runs = own.max_runs, index = i }, books)
     list[i].priority, list[i].to = nil, (way or one.edges[1] or {}).to

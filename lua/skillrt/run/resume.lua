@@ -472,7 +472,7 @@ function M.begin(turn, torn)
   local cuts, doubtful = cuts_of(turn, torn)
   local bounds = limits_of.bounds(turn.run.skill) or {}
   assert(turn:emit({ t = "resume", by = turn.session.by, add = turn.session.add, cuts = cuts,
-    doubtful = doubtful, bounds = not limits_of.same_bounds(bounds, books.bounds or {}) and bounds or nil }))
+    doubtful = doubtful, bounds = not state.equal(bounds, books.bounds or {}) and bounds or nil }))
   for _, line in ipairs(told) do
     turn.journal:note(line)
   end

@@ -102,9 +102,8 @@ local function no_word(one, value)
   if set[value] then
     return nil
   end
-  local near = names.nearest(tostring(value), set)
   return ("must be one of %s, not %s%s"):format(table.concat(one.one_of, ", "), names.show(value),
-    near and (" (did you mean %s?)"):format(near) or "")
+    names.meant(value, set))
 end
 
 ---The input of a run, with its defaults; nil and why there is none.

@@ -214,24 +214,6 @@ function M.bounds(skill)
   return next(found) and found or nil
 end
 
----Whether two such are the same.
----@param a table<string, table<string, number>>
----@param b table<string, table<string, number>>
----@return boolean
-function M.same_bounds(a, b)
-  local function within(one, other)
-    for id, most in pairs(one) do
-      for key, value in pairs(most) do
-        if not other[id] or other[id][key] ~= value then
-          return false
-        end
-      end
-    end
-    return true
-  end
-  return within(a, b) and within(b, a)
-end
-
 ---What a limit is where nobody said it.
 ---@param name string
 ---@return any

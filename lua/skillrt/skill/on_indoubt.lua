@@ -15,10 +15,8 @@ function M.check(skill)
   if type(value) == "function" or INDOUBT[value] then
     return nil
   end
-  local near = type(value) == "string" and names.nearest(value, INDOUBT)
-  local hint = near and (' (did you mean "%s"?)'):format(near) or ""
   local message = 'field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'
-  return message:format(names.show(value), hint)
+  return message:format(names.show(value), names.meant(value, INDOUBT))
 end
 
 return M

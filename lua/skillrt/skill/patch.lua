@@ -15,20 +15,8 @@ local is_object = json.is_object
 
 M.is_object = is_object
 
----A deep copy that keeps array marks; what it gives shares nothing with what it was given (F37).
----@param value any
----@return any
-function M.copy(value)
-  if type(value) ~= "table" then
-    return value
-  end
-  local source = view.target(value) or value
-  local out = {}
-  for key, item in pairs(source) do
-    out[key] = type(item) == "table" and M.copy(item) or item
-  end
-  return json.is_array(source) and json.array(out) or out
-end
+---A deep copy that shares nothing with what it was made of (F37).
+M.copy = require("skillrt.base.plain").copy
 
 local function equal(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then

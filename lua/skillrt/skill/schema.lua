@@ -105,16 +105,8 @@ local function check_enum(value, enum)
       return value
     end
   end
-  if type(value) ~= "string" then
-    return nil, ("must be one of %s, not %s"):format(table.concat(enum, ", "), names.show(value))
-  end
-  local near = names.nearest(value, enum)
-  return nil,
-    ("must be one of %s, not %s%s"):format(
-      table.concat(enum, ", "),
-      names.show(value),
-      near and (' (did you mean "%s"?)'):format(near) or ""
-    )
+  return nil, ("must be one of %s, not %s%s"):format(table.concat(enum, ", "), names.show(value),
+    names.meant(value, enum))
 end
 
 local function check_one(value, field, where)

@@ -109,14 +109,8 @@ local function normal(value, name, where)
 end
 
 local function unknown(name, message, code)
-  local near = not name:find("[/.]") and names.nearest(name, M.BUILTIN)
-  return nil,
-    ('strategy "%s": %s%s; built in are %s, anything else is a Lua file'):format(
-      name,
-      message or "not found",
-      near and (' (did you mean "%s"?)'):format(near) or "",
-      table.concat(M.BUILTIN, ", ")
-    ),
+  return nil, ('strategy "%s": %s%s; built in are %s, anything else is a Lua file'):format(name,
+    message or "not found", names.meant(not name:find("[/.]") and name, M.BUILTIN), table.concat(M.BUILTIN, ", ")),
     code or "not_found"
 end
 

@@ -5,30 +5,15 @@
 -- Null fits every type: an update with it takes the field away. Knows values, no skills.
 
 local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
 
 local M = {}
 
-local CHECKS = {
-  any = function()
-    return true
-  end,
-  string = function(value)
-    return type(value) == "string"
-  end,
-  number = function(value)
-    return type(value) == "number"
-  end,
-  integer = function(value)
-    return type(value) == "number" and math.tointeger(value) ~= nil
-  end,
-  boolean = function(value)
-    return type(value) == "boolean"
-  end,
-  object = function(value)
-    return json.is_object(value)
-  end,
-}
+local CHECKS <const> = { any = function() return true end }
+for name in ("string number integer boolean object"):gmatch("%a+") do
+  CHECKS[name] = json_schema.TYPES[name]
+end
 
 -- The type of a list's items; nil for what is no list.
 local function items_of(declared)
@@ -92,8 +77,7 @@ function M.check(declared)
     return nil, ("must be the name of a type, not %s"):format(names.show(declared))
   end
   local problem = "must be string, number, integer, boolean, object, any or a list such as string[], not %s%s"
-  local near = names.nearest(bare, CHECKS)
-  return nil, problem:format(names.show(declared), near and (' (did you mean "%s"?)'):format(near) or "")
+  return nil, problem:format(names.show(declared), names.meant(bare, CHECKS))
 end
 
 local OTHERS = { array = "any[]", list = "any[]", int = "integer", float = "number", bool = "boolean",

@@ -117,9 +117,8 @@ function Presence:called(name, was_sent)
   end
   self.absent = self.absent + 1
   if not tool then
-    local near = names.nearest(name, self.is_present)
-    return nil, ("there is no tool %s%s; %s"):format(names.show(name),
-      near and (' (did you mean "%s"?)'):format(near) or "", list(self)), "unknown"
+    return nil, ("there is no tool %s%s; %s"):format(names.show(name), names.meant(name, self.is_present), list(self)),
+      "unknown"
   elseif self.known and not self.known[name] then
     return nil, ("the tool %s is in no set; %s"):format(name, list(self)), "refused"
   end

@@ -230,12 +230,8 @@ function M.check_parse(parse, where)
   if type(parse) == "function" or PARSERS[parse] then
     return nil
   end
-  local near = type(parse) == "string" and names.nearest(parse, PARSERS)
-  return ('%s: field "parse" must be "json", "lines", "text" or a function, not %s%s'):format(
-    where,
-    names.show(parse),
-    near and (' (did you mean "%s"?)'):format(near) or ""
-  )
+  return ('%s: field "parse" must be "json", "lines", "text" or a function, not %s%s'):format(where,
+    names.show(parse), names.meant(parse, PARSERS))
 end
 
 ---What the output of a program means that ended well.

@@ -18,8 +18,7 @@ local function unknown(model, id)
   local hints = model.hints or {}
   model.hints = hints
   if not hints[id] then
-    local near = names.nearest(id, model.by_id)
-    hints[id] = near and (' (did you mean "%s"?)'):format(near) or ""
+    hints[id] = names.meant(id, model.by_id)
   end
   return hints[id]
 end
