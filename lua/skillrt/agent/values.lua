@@ -3,7 +3,7 @@
 --
 -- A call is known again by what was declared. Knows the words of a task, no kinds of agents.
 
-local place = require("skillrt.agent.place")
+local place = require("skillrt.base.placeholders")
 local prompt = require("skillrt.agent.prompt")
 
 local M = {}

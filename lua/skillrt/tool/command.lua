@@ -3,8 +3,9 @@
 --
 -- What it prints is what the model is told, whatever its exit code. Knows argument tables, no processes.
 
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local words_of = require("skillrt.tool.words")
+local place = require("skillrt.base.placeholders")
 
 local M = {}
 
@@ -19,6 +20,66 @@ M.FIELDS = {
   ok_codes = { type = "count", list = true },
   usage = { type = "table" },
 }
+
+-- Calls `found` with each argument that a text names as {name}.
+local function scan(text, found)
+  return place.scan(text, function(name)
+    return not name:find(".", 1, true) and found(name) or nil
+  end)
+end
+
+local function text_of(value)
+  if type(value) == "table" then
+    return assert(json.encode(value, { sorted = true }))
+  end
+  return math.type(value) == "float" and value == math.floor(value) and ("%d"):format(value) or tostring(value)
+end
+
+-- A text with its arguments filled in; nil: one was not given.
+local function text_with(text, arguments)
+  local lacks = false
+  local out = scan(text, function(name)
+    local value = arguments[name]
+    lacks = lacks or value == nil or value == json.null
+    return text_of(value)
+  end)
+  return not lacks and out or nil
+end
+
+-- The words that one word of the command becomes: "{files}" alone is a word for each item of a list.
+local function expanded(word, arguments)
+  local list, out = arguments[word:match("^{([%w_-]+)}$") or ""], {}
+  if not json.is_array(list) then
+    return { text_with(word, arguments) }
+  end
+  for i, item in ipairs(list) do
+    out[i] = text_of(item)
+  end
+  return out
+end
+
+---The words of a command in which {name} is an argument of a tool: each stays one word, one with an argument that
+---was not given is left out, and none becomes an option by its argument; nil and why an argument cannot be used.
+---@param command string[]
+---@param arguments table
+---@return string[]|nil argv
+---@return string? message
+function M.filled(command, arguments)
+  local argv, ended = {}, false
+  for _, word in ipairs(command) do
+    local may_be_option = not ended and word:find("^{[%a_]")
+    for _, one in ipairs(expanded(word, arguments)) do
+      if one:find("\0", 1, true) then
+        return nil, "an argument holds a NUL byte"
+      elseif may_be_option and one:sub(1, 1) == "-" then
+        return nil, ("the argument %s begins with -: it would be an option of %s"):format(json.encode(one), command[1])
+      end
+      argv[#argv + 1] = one
+    end
+    ended = ended or word == "--"
+  end
+  return argv
+end
 
 ---What a program came to, as a model is told it.
 ---@param reply table  { code, stdout, stderr }
@@ -64,15 +125,12 @@ function M.run(ctx, tool, argv, more)
 end
 
 local function perform(tool, ctx, arguments)
-  local argv, problem = words_of.filled(tool.command, arguments)
-  local stdin = argv and tool.stdin
-  if stdin then
-    stdin, problem = words_of.text(stdin, arguments)
-  end
-  if problem then
+  local argv, problem = M.filled(tool.command, arguments)
+  if not argv then
     return nil, problem
   end
-  return M.run(ctx, tool, argv, setmetatable({ stdin = stdin or nil }, { __index = tool }))
+  local stdin = tool.stdin and (text_with(tool.stdin, arguments) or "")
+  return M.run(ctx, tool, argv, setmetatable({ stdin = stdin }, { __index = tool }))
 end
 
 ---@param given table
@@ -84,13 +142,15 @@ function M.make(given, where)
     return nil, where .. ": command must begin with the program, and no argument chooses it"
   end
   local known = (given.input or {}).properties or {}
+  local problem
   for _, word in ipairs({ given.stdin or "", table.unpack(given.command) }) do
-    for name in words_of.names(word) do
-      if not known[name] then
-        return nil, ("%s: {%s} in command is not in the properties of input%s"):format(where, name,
-          names.suggest(name, known))
-      end
-    end
+    scan(word, function(name)
+      problem = problem or not known[name] and ("%s: {%s} in command is not in the properties of input%s"):format(where,
+        name, names.suggest(name, known)) or nil
+    end)
+  end
+  if problem then
+    return nil, problem
   end
   if given.acts == nil then
     given.acts = true

@@ -25,15 +25,6 @@ end
 
 local PATH <const> = { type = "string", description = "absolute, or relative to the first folder" }
 
--- The place of a path, or why there is none.
-local function place_of(tool, task, path)
-  local roots, message = roots_of.of(tool.roots, task)
-  if not roots then
-    return nil, message
-  end
-  return roots_of.place(roots, path or ".")
-end
-
 -- Calls `visit(place, path)` for each regular file below a place, in order, until it gives false.
 local function walk(place, path, depth, count, visit)
   if depth > MAX_DEPTH then
@@ -69,11 +60,7 @@ TOOLS.read_file = {
   description = "Reads a text file. Long files come in parts: give the offset that was named.",
   input = object({ path = PATH, offset = { type = "integer", minimum = 0, description = "bytes to skip" },
     limit = { type = "integer", minimum = 1, description = "bytes to read at most" } }, { "path" }),
-  perform = function(tool, _, arguments, task)
-    local place, message = place_of(tool, task, arguments.path)
-    if not place then
-      return nil, message
-    end
+  look = function(place, arguments, tool)
     local most = math.min(math.tointeger(arguments.limit or 0xFFFFFF) or 0, tool.max_result or 64 * 1024)
     return looking.look(place, math.tointeger(arguments.offset or 0) or 0, math.max(most, 4), true)
   end,
@@ -82,23 +69,13 @@ TOOLS.read_file = {
 TOOLS.list_dir = {
   description = "Lists a folder: names, sizes; folders end with /.",
   input = object({ path = PATH }),
-  perform = function(tool, _, arguments, task)
-    local place, message = place_of(tool, task, arguments.path)
-    if not place then
-      return nil, message
-    end
-    return looking.listed(place)
-  end,
+  look = looking.listed,
 }
 
 TOOLS.glob = {
   description = "Finds files by a pattern such as **/*.lua or src/{a,b}*.c.",
   input = object({ pattern = { type = "string" }, path = PATH }, { "pattern" }),
-  perform = function(tool, _, arguments, task)
-    local place, message = place_of(tool, task, arguments.path)
-    if not place then
-      return nil, message
-    end
+  look = function(place, arguments)
     local fits, found = wildcard.compile(arguments.pattern), {}
     local is_whole = walk(place, "", 0, { n = 0 }, function(_, name)
       found[#found + 1] = fits(name) and name or nil
@@ -132,14 +109,10 @@ TOOLS.grep = {
   input = object({ pattern = { type = "string", minLength = 1, maxLength = 1000 }, path = PATH,
     files = { type = "string", description = "only files that fit, such as **/*.c" },
     ignore_case = { type = "boolean" } }, { "pattern" }),
-  perform = function(tool, _, arguments, task)
-    local place, message = place_of(tool, task, arguments.path)
-    local is_found
-    if place then
-      is_found, message = regex.compile((arguments.ignore_case and "(?i)" or "") .. arguments.pattern)
-    end
+  look = function(place, arguments)
+    local is_found, message = regex.compile((arguments.ignore_case and "(?i)" or "") .. arguments.pattern)
     if not is_found then
-      return nil, place and "the expression: " .. message or message
+      return nil, "the expression: " .. message
     end
     local fits = wildcard.compile(arguments.files or "**")
     local found, unread, problem = {}, {}, nil
@@ -182,8 +155,19 @@ TOOLS.grep = {
 ---@return table parts
 function M.make(given, _, name)
   local one = TOOLS[name]
-  given.description, given.input = given.description or one.description, one.input
-  given.perform, given.source, given.acts = one.perform, "built in", false
+  given.description, given.input, given.source, given.acts = given.description or one.description, one.input,
+    "built in", false
+  function given.perform(tool, _, arguments, task)
+    local roots, message = roots_of.of(tool.roots, task)
+    local place
+    if roots then
+      place, message = roots_of.place(roots, arguments.path or ".")
+    end
+    if not place then
+      return nil, message
+    end
+    return one.look(place, arguments, tool)
+  end
   return given
 end
 

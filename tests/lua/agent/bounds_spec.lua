@@ -3,7 +3,7 @@ require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local expect = require "skillrt.agent.expect"
 local fake = require "tests.support.fake_ctx"
-local place = require "skillrt.agent.place"
+local place = require "skillrt.base.placeholders"
 local prompt = require "skillrt.agent.prompt"
 
 local SECONDS = 8 -- CPU; the slow way takes minutes, and the machine may be busy

@@ -4,7 +4,7 @@ local json = require "skillrt.base.json"
 local regex = require "skillrt.base.regex"
 local tool = require "skillrt.tool"
 local wildcard = require "skillrt.base.wildcard"
-local words = require "skillrt.tool.words"
+local words = require "skillrt.tool.command"
 
 describe("the words of a command", function()
   it("hold each argument as one word, whatever is in it", function()
@@ -21,6 +21,19 @@ describe("the words of a command", function()
       assert.is_nil((words.filled({ "ls", "{paths}" }, { paths = json.array { "a", tostring(value) } })))
     end
     assert.is_nil((words.filled({ "ls", "{path}" }, { path = "a\0b" })))
+  end)
+
+  it("come with what is read from standard input, which is nothing where an argument of it was not given", function()
+    local one = assert(tool.check("t", { description = "d", command = { "cat" }, stdin = "all: {text}",
+      input = { type = "object", properties = { text = { type = "string" } } } }, "s"))
+    local sent = {}
+    local ctx = { await = function(request)
+      sent[#sent + 1] = request.stdin
+      return { status = "ok", code = 0 }
+    end }
+    one:perform(ctx, { text = "{text}" })
+    one:perform(ctx, {})
+    assert.same({ "all: {text}", "" }, sent)
   end)
 
   it("are checked when the skill is: no argument chooses the program, and each is in the schema", function()

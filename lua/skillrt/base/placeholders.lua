@@ -1,4 +1,4 @@
--- agent/place.lua: placeholders such as {input.dir} in a command or URL, replaced by values.
+-- base/placeholders.lua: placeholders such as {input.dir} in a command or URL, replaced by values.
 --
 -- One pass, literal: what was put in is never read again, and no shell sees it (F10, F12).
 -- {{name}} is the text {name}; other braces stay as they are. Knows nothing of tasks: the
@@ -10,8 +10,11 @@ local M = {}
 
 local PLACE = "%f[{]({+)([%a_][%w_.-]*)(}+)" -- from the first brace of a row: a long row is looked at once
 
--- Calls `found` with each placeholder's name; what it gives is put in its place.
-local function scan(text, found)
+---Calls `found` with each placeholder's name; what it gives is put in its place.
+---@param text string
+---@param found fun(name: string): string?  nil: it stays
+---@return string
+function M.scan(text, found)
   return (text:gsub(PLACE, function(open, name, close)
     if #open >= 2 and #close >= 2 then
       return open:sub(2) .. name .. close:sub(2)
@@ -28,7 +31,7 @@ end
 ---@return string? message
 function M.check(text, roots)
   local message
-  scan(text, function(name)
+  M.scan(text, function(name)
     local root = name:match("^[^.]*")
     if not roots[root] and not message then
       message = ("unknown placeholder {%s}%s; write {{%s}} for the text itself"):format(
@@ -50,7 +53,7 @@ end
 ---@return boolean
 function M.holds(text, root)
   local found = false
-  scan(text, function(name)
+  M.scan(text, function(name)
     found = found or name:match("^[^.]*") == root
   end)
   return found
@@ -121,7 +124,7 @@ end
 ---@return string? message
 function M.fill(text, roots)
   local message
-  local out = scan(text, function(name)
+  local out = M.scan(text, function(name)
     local value, problem = value_of(name, roots)
     message = message or problem
     return value
