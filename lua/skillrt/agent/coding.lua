@@ -114,6 +114,17 @@ local function environment(agent, task)
   return env
 end
 
+---Adds options to arguments, each with its value where there is one.
+---@param argv string[]
+---@return fun(name: string, value: string|nil|false)
+function M.adder(argv)
+  return function(name, value)
+    if value then
+      argv[#argv + 1], argv[#argv + 2] = name, value
+    end
+  end
+end
+
 ---The text in a declared schema, for programs that take it as an argument.
 ---@param value table
 ---@return string

@@ -8,6 +8,7 @@ local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
 local phase = require("skillrt.agent.phase")
 local prompt = require("skillrt.agent.prompt")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -85,19 +86,12 @@ function M.prompts(agent, ctx, task)
   task = schema == task.schema and task or setmetatable({ schema = schema }, { __index = task })
   local words = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
   if schema and task.bare then
-    words = ("%s\n\n%s"):format(words, prompt.form(schema))
+    words = ("%s\n\n[RETURN FORMAT]\n%s"):format(words, prompt.return_format(task))
   end
   if agent.system and not agent.TAKES_SYSTEM then
     words = ("%s\n\n%s"):format(agent.system, words)
   end
   return setmetatable({ agent = agent, ctx = ctx, task = task, words = words, text = words }, Prompts)
-end
-
-local function first_of(one, other)
-  if one == nil then
-    return other
-  end
-  return one
 end
 
 function Prompts:exchange()
@@ -107,7 +101,7 @@ function Prompts:exchange()
     return nil, { message = message, class = "permanent" }
   end
   request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
-  request.idempotent = first_of(task.idempotent, request.idempotent or agent.idempotent)
+  request.idempotent = tables.first(task.idempotent, request.idempotent or agent.idempotent)
   request.retry = task.retry or request.retry
   request.prompt = agent:reads_prompt() and self.text or nil
   local reply, why, class, bad = ctx.await(request)

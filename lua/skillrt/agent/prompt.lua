@@ -8,6 +8,7 @@ local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
 local secrets = require("skillrt.base.secrets")
 local tables = require("skillrt.base.tables")
+local trimmed = require("skillrt.base.text").trim_end
 local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
@@ -43,11 +44,6 @@ function M.return_format(task)
     return "Return the result as text."
   end
   return task.kind == "phase" and return_phase(task) or RETURN_ACTION
-end
-
--- The text without the blanks at its end.
-local function trimmed(text)
-  return text:match("^.*%S") or ""
 end
 
 ---Text by others, between marks that do not occur in it.
@@ -185,14 +181,6 @@ local function phase_text(task)
   return table.concat(lines, "\n")
 end
 
----What is said where an answer must fit a JSON Schema.
----@param schema table
----@return string
-function M.form(schema)
-  return "[RETURN FORMAT]\nReturn JSON that fits this JSON Schema, and nothing else:\n"
-    .. assert(json.encode(schema, { sorted = true }))
-end
-
 -- What a check found wrong with the result that the same task gave before.
 local function add_repair(text, task)
   local repair = task.repair
@@ -263,7 +251,7 @@ function M.reformat(task, reply_text, problem)
     "[REPLY]",
     M.untrusted(text, "REPLY"),
     "",
-    task.schema and M.form(task.schema) or "[RETURN FORMAT]\n" .. M.return_format(task),
+    "[RETURN FORMAT]\n" .. M.return_format(task),
   }, "\n")
 end
 

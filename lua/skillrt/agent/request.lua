@@ -159,13 +159,6 @@ local function environment(request)
   return declared
 end
 
-local function first_of(one, other)
-  if one == nil then
-    return other
-  end
-  return one
-end
-
 -- What was declared, with a field more that the author left out; the author's table stays as it is.
 local function with_declared(declared, field, value)
   local all = { [field] = value }
@@ -206,7 +199,7 @@ function CHECKS.http(request)
     return "a GET request has no body; set method"
   end
   request.shown = request.shown or url_of.shown(request.url)
-  request.idempotent = first_of(request.idempotent, SAFE[request.method])
+  request.idempotent = tables.first(request.idempotent, SAFE[request.method])
 end
 
 -- A program and what it finds around it.
@@ -271,7 +264,7 @@ function CHECKS.host(request, functions)
     request.input = nil
   end
   local known = functions and functions[request.name]
-  request.shown, request.idempotent = request.shown or request.name, first_of(request.idempotent, known)
+  request.shown, request.idempotent = request.shown or request.name, tables.first(request.idempotent, known)
   return problem
 end
 
@@ -347,7 +340,7 @@ local function check_common(request)
   if request.gate and not (type(request.gate.at) == "table" and request.gate.wait) then
     message = message or "its gate must be one that skillrt.agent.gate gave"
   end
-  request.idempotent = first_of(request.idempotent, request.acts == false)
+  request.idempotent = tables.first(request.idempotent, request.acts == false)
   return message or check_declared(request)
 end
 

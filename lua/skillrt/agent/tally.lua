@@ -5,6 +5,7 @@
 
 local person = require("skillrt.agent.person")
 local prices_of = require("skillrt.agent.prices")
+local usage = require("skillrt.agent.usage")
 
 local M = {}
 
@@ -61,7 +62,7 @@ end
 -- As the limits of a run count it.
 local function counted(one, usd)
   local input = one.input + (one.cache_read or 0) + (one.cache_write or 0)
-  return { tokens = input + one.output, input_tokens = input, output_tokens = one.output, dollars = usd }
+  return usage.of_tokens(input, one.output, usd)
 end
 
 ---The most that an exchange may use, as the limits of a run reserve it.

@@ -4,6 +4,7 @@
 -- Numbers by names, nothing else; who counts is run/limits.lua.
 
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -24,6 +25,23 @@ function M.check(value)
     end
   end
   return value
+end
+
+---A count as a provider or a program wrote it; 0 where it wrote none.
+---@param object any
+---@param name string
+---@return integer
+function M.count(object, name)
+  return math.tointeger(tonumber(tables.object(object)[name])) or 0
+end
+
+---Tokens that were read and written, as the limits of a run count them.
+---@param input integer
+---@param output integer
+---@param dollars number?
+---@return skillrt.Usage
+function M.of_tokens(input, output, dollars)
+  return { tokens = input + output, input_tokens = input, output_tokens = output, dollars = dollars }
 end
 
 return M

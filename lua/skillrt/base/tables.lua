@@ -36,6 +36,17 @@ function M.set(list)
   return out
 end
 
+---The first of two values that is there; false is.
+---@param one any
+---@param other any
+---@return any
+function M.first(one, other)
+  if one == nil then
+    return other
+  end
+  return one
+end
+
 ---Whether a list holds a value.
 ---@param list any[]
 ---@param value any

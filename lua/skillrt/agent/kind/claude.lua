@@ -2,6 +2,7 @@
 
 local coding = require("skillrt.agent.coding")
 local tables = require("skillrt.base.tables")
+local usage = require("skillrt.agent.usage")
 
 ---@class skillrt.agent
 ---@field claude fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
@@ -42,11 +43,7 @@ end
 ---@return string[]
 function M:argv(task, want)
   local argv = { self.program, "-p", "--output-format", "stream-json", "--verbose" }
-  local function add(name, value)
-    if value then
-      argv[#argv + 1], argv[#argv + 2] = name, value
-    end
-  end
+  local add = coding.adder(argv)
   local tools = tools_of(self, task)
   add("--model", task.model or self.model)
   add("--effort", task.effort or self.effort)
@@ -96,15 +93,10 @@ local function fail(out, result)
 end
 
 local function used_of(result)
-  local usage = tables.object(result.usage)
-  local function count(name)
-    return math.tointeger(usage[name]) or 0
-  end
-  local input = count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens")
-  local output = count("output_tokens")
-  local cost = result.total_cost_usd
-  return { tokens = input + output, input_tokens = input, output_tokens = output,
-    dollars = type(cost) == "number" and cost >= 0 and cost or nil }
+  local count, said, cost = usage.count, result.usage, result.total_cost_usd
+  local input = count(said, "input_tokens") + count(said, "cache_read_input_tokens")
+    + count(said, "cache_creation_input_tokens")
+  return usage.of_tokens(input, count(said, "output_tokens"), type(cost) == "number" and cost >= 0 and cost or nil)
 end
 
 ---@param events table[]

@@ -2,6 +2,7 @@
 
 local coding = require("skillrt.agent.coding")
 local tables = require("skillrt.base.tables")
+local usage = require("skillrt.agent.usage")
 
 ---@class skillrt.agent
 ---@field codex fun(definition: table): skillrt.Agent  { model =, permission = a sandbox, tools =, args =,
@@ -46,11 +47,7 @@ end
 ---@return string[]
 function M:argv(task, want)
   local argv = { self.program, "exec", "--json", "--skip-git-repo-check", "--color", "never" }
-  local function add(name, value)
-    if value then
-      argv[#argv + 1], argv[#argv + 2] = name, value
-    end
-  end
+  local add = coding.adder(argv)
   add("--model", task.model or self.model)
   add("--sandbox", sandbox_of(self, task))
   add("--add-dir", task.store:path())
@@ -71,11 +68,6 @@ end
 
 local TALK = { agent_message = true, reasoning = true, error = true, todo_list = true }
 
-local function used_of(usage)
-  local input, output = math.tointeger(usage.input_tokens) or 0, math.tointeger(usage.output_tokens) or 0
-  return { tokens = input + output, input_tokens = input, output_tokens = output }
-end
-
 ---@param events table[]
 ---@return skillrt.CodingReply
 function M.read(events)
@@ -89,7 +81,7 @@ function M.read(events)
       out.text = item.text
     elseif event.type == "turn.completed" then
       completed, problem = true, nil
-      out.used = used_of(event.usage or {})
+      out.used = usage.of_tokens(usage.count(event.usage, "input_tokens"), usage.count(event.usage, "output_tokens"))
     elseif event.type == "turn.failed" then
       problem = type(event.error) == "table" and event.error.message or "the turn failed"
     elseif event.type == "error" then

@@ -112,38 +112,26 @@ function M:reads_prompt()
   return false
 end
 
--- What is added to the environment and, for the digest, what of it was declared.
-local function environment(agent, values)
-  local env, declared = {}, {}
-  for name, value in pairs(agent.env) do
-    if type(value) == "boolean" then
-      env[name], declared[name] = value, value and ("{env.%s}"):format(name) or ""
+-- Texts with their places filled in and, for the digest, as they were declared; true and false are of the environment.
+local function filled(values, texts, what)
+  local out, declared = {}, {}
+  for key, text in pairs(texts) do
+    if type(text) == "boolean" then
+      out[key], declared[key] = text, text and ("{env.%s}"):format(key) or ""
     else
-      local filled, said = values:fill(value)
-      if not filled then
-        return nil, ("env %s: %s"):format(name, said)
+      local real, said = values:fill(text)
+      if not real then
+        return nil, ("%s: %s"):format(what:format(key), said)
       end
-      env[name], declared[name] = filled, said
+      out[key], declared[key] = real, said
     end
   end
-  return env, declared
-end
-
-local function arguments(agent, values)
-  local argv, declared = {}, {}
-  for i, arg in ipairs(agent.argv) do
-    local filled, said = values:fill(arg)
-    if not filled then
-      return nil, ("argument %d: %s"):format(i, said)
-    end
-    argv[i], declared[i] = filled, said
-  end
-  return argv, declared
+  return out, declared
 end
 
 -- Relative folders are the skill's.
 local function below(dir, path)
-  return path:sub(1, 1) ~= "/" and dir and dir ~= "." and dir .. "/" .. path or path
+  return path and path:sub(1, 1) ~= "/" and dir and dir ~= "." and dir .. "/" .. path or path
 end
 
 ---The request for a task.
@@ -153,34 +141,26 @@ end
 ---@return string? message
 function M:request(task, text)
   local values = values_of.new(self, task, text)
-  local argv, declared_argv = arguments(self, values)
-  if not argv then
-    return nil, declared_argv
+  local argv, declared = filled(values, self.argv, "argument %d")
+  local env, declared_env, rest, declared_rest
+  if argv then
+    env, declared_env = filled(values, self.env, "env %s")
   end
-  local env, declared_env = environment(self, values)
-  if not env then
-    return nil, declared_env
+  if env then
+    rest, declared_rest = filled(values, { stdin = self.stdin or "", cwd = self.cwd }, "%s")
   end
-  local stdin, declared_stdin = values:fill(self.stdin or "")
-  if not stdin then
-    return nil, "stdin: " .. declared_stdin
-  end
-  local cwd, declared_cwd
-  if self.cwd then
-    cwd, declared_cwd = values:fill(self.cwd)
-    if not cwd then
-      return nil, "cwd: " .. declared_cwd
-    end
-    cwd, declared_cwd = below(task.dir, cwd), below(task.dir, declared_cwd)
+  if not rest then
+    return nil, declared_rest or declared_env or declared
   end
   return {
     kind = "command",
     argv = argv,
     shown = argv[1],
-    stdin = stdin,
+    stdin = rest.stdin,
     env = env,
-    cwd = cwd,
-    declared = { argv = declared_argv, env = declared_env, stdin = declared_stdin, cwd = declared_cwd },
+    cwd = below(task.dir, rest.cwd),
+    declared = { argv = declared, env = declared_env, stdin = declared_rest.stdin,
+      cwd = below(task.dir, declared_rest.cwd) },
     ok_codes = self.ok_codes,
     max_output = self.max_output,
   }

@@ -2,6 +2,7 @@
 
 local coding = require("skillrt.agent.coding")
 local text_of = require("skillrt.base.text")
+local usage = require("skillrt.agent.usage")
 
 ---@class skillrt.agent
 ---@field gemini fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
@@ -24,11 +25,7 @@ M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
 ---@return string[]
 function M:argv(task, want)
   local argv = { self.program, "--output-format", "stream-json" }
-  local function add(name, value)
-    if value then
-      argv[#argv + 1], argv[#argv + 2] = name, value
-    end
-  end
+  local add = coding.adder(argv)
   add("--model", task.model or self.model)
   add("--approval-mode", self.reads_only and "default" or self.permission or "auto_edit")
   add("--include-directories", task.dir)
@@ -38,8 +35,9 @@ function M:argv(task, want)
 end
 
 local function used_of(stats)
-  local input, output = math.tointeger(stats.input_tokens) or 0, math.tointeger(stats.output_tokens) or 0
-  return { tokens = math.tointeger(stats.total_tokens) or input + output, input_tokens = input, output_tokens = output }
+  local used = usage.of_tokens(usage.count(stats, "input_tokens"), usage.count(stats, "output_tokens"))
+  used.tokens = math.tointeger(stats.total_tokens) or used.tokens
+  return used
 end
 
 -- The codes it ends with where it says nothing on its output.

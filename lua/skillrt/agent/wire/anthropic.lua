@@ -7,6 +7,7 @@
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local reading = require("skillrt.agent.wire.reading")
+local count = require("skillrt.agent.usage").count
 local tables = require("skillrt.base.tables")
 
 ---@type skillrt.Wire
@@ -253,16 +254,12 @@ end
 
 -- ---- what it says ----
 
-local function used_of(usage)
-  usage = tables.object(usage)
-  local function count(name)
-    return math.tointeger(tonumber(usage[name])) or 0
-  end
+local function used_of(said)
   return {
-    input = count("input_tokens"),
-    output = count("output_tokens"),
-    cache_read = count("cache_read_input_tokens"),
-    cache_write = count("cache_creation_input_tokens"),
+    input = count(said, "input_tokens"),
+    output = count(said, "output_tokens"),
+    cache_read = count(said, "cache_read_input_tokens"),
+    cache_write = count(said, "cache_creation_input_tokens"),
   }
 end
 

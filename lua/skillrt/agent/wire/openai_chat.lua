@@ -7,6 +7,7 @@ local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local reading = require("skillrt.agent.wire.reading")
 local strict = require("skillrt.agent.wire.strict")
+local count = require("skillrt.agent.usage").count
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -132,13 +133,11 @@ end
 local STOP = { stop = "end", length = "length", tool_calls = "tools", function_call = "tools",
   content_filter = "refused" }
 
-local function used_of(usage)
-  usage = usage or {}
-  local details = tables.object(usage.prompt_tokens_details)
-  local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
+local function used_of(said)
+  local cached = count(tables.object(said).prompt_tokens_details, "cached_tokens")
   return {
-    input = math.max(0, (math.tointeger(tonumber(usage.prompt_tokens)) or 0) - cached),
-    output = math.tointeger(tonumber(usage.completion_tokens)) or 0,
+    input = math.max(0, count(said, "prompt_tokens") - cached),
+    output = count(said, "completion_tokens"),
     cache_read = cached,
   }
 end

@@ -6,6 +6,7 @@ local json = require("skillrt.base.json")
 local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
 local reading = require("skillrt.agent.wire.reading")
+local count = require("skillrt.agent.usage").count
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -71,13 +72,11 @@ end
 
 local ENDS = { ["response.completed"] = true, ["response.incomplete"] = true, ["response.failed"] = true }
 
-local function used_of(usage)
-  usage = tables.object(usage)
-  local details = tables.object(usage.input_tokens_details)
-  local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
+local function used_of(said)
+  local cached = count(tables.object(said).input_tokens_details, "cached_tokens")
   return {
-    input = math.max(0, (math.tointeger(tonumber(usage.input_tokens)) or 0) - cached),
-    output = math.tointeger(tonumber(usage.output_tokens)) or 0,
+    input = math.max(0, count(said, "input_tokens") - cached),
+    output = count(said, "output_tokens"),
     cache_read = cached,
   }
 end
