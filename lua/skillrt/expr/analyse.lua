@@ -3,7 +3,6 @@
 -- Called by expr/init.lua.
 local tree = require "skillrt.expr.tree"
 local json = require "skillrt.base.json"
-local value = require "skillrt.expr.value"
 
 local M = {}
 
@@ -49,9 +48,9 @@ local function may_throw(ast)
   return M.needs(ast).may_throw
 end
 
--- facts: what the terms of an && demand of one path ------------------------------------------------
+-- what the terms of an && ask of one path ----------------------------------------------------------
 
--- One key for `a.b`, `state.a["b"]` and `a?.b`; nil for what is not a plain path.
+-- The keys of `a.b`, `state.a["b"]` and `a?.b`, the last first; nil for what is not a plain path.
 local function path_of(node)
   local keys = {}
   while node.type ~= "name" do
@@ -64,106 +63,59 @@ local function path_of(node)
     end
   end
   keys[#keys + 1] = node.name
-  return table.concat(keys, "\0")
+  return keys
 end
 
-local MIRROR <const> = { ["<"] = ">", [">"] = "<", ["<="] = ">=", [">="] = "<=", ["==="] = "===", ["!=="] = "!==" }
+local COMPARES <const> = { ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["==="] = true, ["!=="] = true }
 
----The path, operator and literal of `path op literal` or `literal op path`.
-local function comparison(term)
-  if term.type ~= "binary" or not MIRROR[term.operator] then return nil end
-  if term.right.type == "literal" then return path_of(term.left), term.operator, term.right end
-  if term.left.type == "literal" then return path_of(term.right), MIRROR[term.operator], term.left end
-  return nil
+-- The path that a term is about, and the literal that it is compared with.
+local function subject(term)
+  if term.type == "unary" and term.operator == "!" then return path_of(term.operand) end
+  if term.type ~= "binary" or not COMPARES[term.operator] then return path_of(term) end
+  local path, literal = term.left, term.right
+  if path.type == "literal" then path, literal = literal, path end
+  if literal.type ~= "literal" then return nil end
+  return path_of(path), literal.kind == "null" and json.null or literal.value
 end
 
-local function literal_value(node)
-  if node.kind == "null" then return json.null end
-  return node.value
-end
-
----@class skillrt.expr.Facts
----@field truth boolean? the path must be truthy, or falsy
----@field same skillrt.expr.Node? the literal that it must be
----@field other skillrt.expr.Node[] literals that it must not be
----@field low number
----@field high number
----@field strict_low boolean
----@field strict_high boolean
----@field ordered boolean some term compares its size
-local function no_facts()
-  return { other = {}, low = -math.huge, high = math.huge, strict_low = false, strict_high = false, ordered = false }
-end
-
-local function narrow(facts, op, limit)
-  facts.ordered = true
-  if op == ">" or op == ">=" then
-    local strict = op == ">"
-    if limit > facts.low or (limit == facts.low and strict) then facts.low, facts.strict_low = limit, strict end
-  else
-    local strict = op == "<"
-    if limit < facts.high or (limit == facts.high and strict) then facts.high, facts.strict_high = limit, strict end
+-- Values of which one makes comparisons with these hold, if any does: they, what lies beside and between them, and
+-- what is of another kind.
+local function samples(literals)
+  local values = { {}, true, false, json.null }
+  local function add(value) values[#values + 1] = value end
+  for i, one in ipairs(literals) do
+    add(one)
+    if type(one) == "string" then add(one .. "\0") end
+    if type(one) == "number" then
+      add(one - 1)
+      add(one + 1)
+      add(tostring(one))
+      for k = 1, i - 1 do add(type(literals[k]) == "number" and (one + literals[k]) / 2 or nil) end
+    end
   end
+  return values
 end
 
-local function outside(facts, number)
-  return number ~= number or number < facts.low or number > facts.high
-    or (number == facts.low and facts.strict_low) or (number == facts.high and facts.strict_high)
-end
-
----Adds a demand; true when it cannot hold together with the earlier ones.
-local function add_truth(facts, truth)
-  local clash = facts.truth ~= nil and facts.truth ~= truth
-  facts.truth = truth
-  return clash
-end
-
-local function add_comparison(facts, op, literal)
-  local wanted = literal_value(literal)
-  if op == "===" then
-    local clash = facts.same ~= nil and not value.strict_equal(literal_value(facts.same), wanted)
-    facts.same = literal
-    return clash or wanted ~= wanted
-  elseif op == "!==" then
-    facts.other[#facts.other + 1] = literal
-    return false
-  elseif literal.kind ~= "number" then
-    return false
-  end
-  narrow(facts, op, wanted)
-  return wanted ~= wanted
-end
-
-local function contradicts(facts)
-  if facts.ordered and (facts.low > facts.high
-    or (facts.low == facts.high and (facts.strict_low or facts.strict_high))) then
-    return true
-  end
-  if not facts.same then return false end
-  local wanted = literal_value(facts.same)
-  if facts.truth ~= nil and value.truthy(wanted) ~= facts.truth then return true end
-  for _, literal in ipairs(facts.other) do
-    if value.strict_equal(literal_value(literal), wanted) then return true end
-  end
-  return facts.ordered and outside(facts, value.to_number(wanted))
-end
-
----Whether the terms of an && can never hold at once.
-local function never_together(terms)
+---Whether the terms of an && can never hold at once: those about one path hold for none of its values.
+local function never_together(terms, evaluate)
   local by_path = {}
-  local function facts_of(path)
-    by_path[path] = by_path[path] or no_facts()
-    return by_path[path]
-  end
   for _, term in ipairs(terms) do
-    local negated = term.type == "unary" and term.operator == "!"
-    local path = path_of(negated and term.operand or term)
-    if path and add_truth(facts_of(path), not negated) then return true end
-    local compared, op, literal = comparison(term)
-    if compared and add_comparison(facts_of(compared), op, literal) then return true end
+    local path, literal = subject(term)
+    if path then
+      local name = table.concat(path, "\0")
+      local asked = by_path[name] or { path = path, literals = {} }
+      by_path[name], asked[#asked + 1], asked.literals[#asked.literals + 1] = asked, term, literal
+    end
   end
-  for _, facts in pairs(by_path) do
-    if contradicts(facts) then return true end
+  for _, asked in pairs(by_path) do
+    local values, possible = samples(asked.literals), false
+    for i = 0, #values do -- at 0 nothing: undefined
+      local state, all = values[i], true
+      for _, key in ipairs(asked.path) do state = { [key] = state } end
+      for _, term in ipairs(asked) do all = all and evaluate(term, state) end
+      possible = possible or all
+    end
+    if not possible then return true end
   end
   return false
 end
@@ -203,7 +155,7 @@ end
 
 ---true: it holds and cannot fail; false: it never holds, or fails, which is false too.
 ---@param node skillrt.expr.Node
----@param evaluate fun(node: skillrt.expr.Node): boolean the truth of a node that reads nothing
+---@param evaluate fun(node: skillrt.expr.Node, state: table?): boolean  without a state: of a node that reads nothing
 ---@return boolean?
 function truth(node, evaluate)
   local needs = M.needs(node)
@@ -221,13 +173,13 @@ end
 
 ---Whether the condition is the same for every state: true, false, or nil when that cannot be told.
 ---@param ast skillrt.expr.Node
----@param evaluate fun(node: skillrt.expr.Node): boolean
+---@param evaluate fun(node: skillrt.expr.Node, state: table?): boolean
 ---@return boolean?
 function M.constant(ast, evaluate)
   local known = truth(ast, evaluate)
   if known ~= nil then return known end
   local terms = ast.type == "logical" and ast.operator == "&&" and ast.terms or { ast }
-  if never_together(terms) then return false end
+  if never_together(terms, evaluate) then return false end
   return nil
 end
 
