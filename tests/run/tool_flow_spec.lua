@@ -233,7 +233,7 @@ esac
       assert.matches("let the last line be: <<phase: NAME>>", prompts[1])
       for i = 2, 4 do assert.matches("%[TOOL SET%] generation: Write the tests", prompts[i]) end
       assert.matches("Phase: analysis %-> generation %(report%)", run.out)
-      assert.matches("Phase: generation %-> nowhere %(report%): refused: there is no phase", run.out)
+      assert.matches("Phase: generation %-> nowhere %(report%): refused: there is no tool set", run.out)
       assert.matches("Executing: work %(tools: generation%)", run.out)
       local log = kit.run(folder, { "log", "w" })
       assert.matches("Phase: analysis %-> generation %(report%)", log.out)

@@ -5,10 +5,12 @@
 -- A promise about a field the runtime writes itself (status=completed) is not the action's to
 -- keep and always holds. Knows nothing of actions or runs. Called by action.lua.
 
+local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 local trim = require("skillrt.base.text").trim
+local value_of = require("skillrt.expr.value")
 
 local M = {}
 
@@ -52,10 +54,6 @@ local function show(value)
   return is_null(value) and "null" or type(value) == "table" and "a table" or names.show(value)
 end
 
-local function truthy(value)
-  return not is_null(value) and value ~= false and value ~= 0 and value ~= "" and value == value
-end
-
 local function is_empty(value)
   local iterate, of, first = pairs(value) -- not next(): a view answers through __pairs
   return iterate(of, first) == nil
@@ -72,14 +70,9 @@ local function compare(op, left, right)
     return same == (EQUAL[op] ~= nil)
   elseif type(left) ~= type(right) or (type(left) ~= "number" and type(left) ~= "string") then
     return false
-  elseif op == ">" then
-    return left > right
-  elseif op == "<" then
-    return left < right
-  elseif op == ">=" then
-    return left >= right
   end
-  return left <= right
+  expr.refill()
+  return value_of.binary[op](left, right)
 end
 
 -- A number, or how many items there are; a missing one counts as 0.
@@ -165,7 +158,7 @@ local function parse(text)
   local negated, bare = text:match("^(!?)%s*(.+)$")
   local path = bare and split(bare)
   return path and { path = path, truthy = negated == "", check = holds(path, function(left)
-    return truthy(left) == (negated == "")
+    return value_of.truthy(left) == (negated == "")
   end) }
 end
 

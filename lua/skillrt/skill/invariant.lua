@@ -3,9 +3,8 @@
 --
 -- Knows conditions, nothing of runs. Called by skill/init.lua and outcome.lua.
 
-local expr = require("skillrt.expr")
+local action = require("skillrt.skill.action")
 local json = require("skillrt.base.json")
-local names = require("skillrt.base.names")
 local when = require("skillrt.skill.when")
 
 local M = {}
@@ -14,24 +13,11 @@ local M = {}
 ---@param skill skillrt.Skill
 ---@return string? message
 function M.check(skill)
-  local list = skill.invariants
-  if type(list) ~= "table" or getmetatable(list) and getmetatable(list).__call then
-    list = { list }
+  local list, message = action.conditions(skill.invariants, "invariants")
+  if not list then
+    return message --[[@as string]]
   end
-  local out = {}
-  for i, value in ipairs(list) do
-    local condition, message = value, nil
-    if type(value) == "string" then
-      condition, message = expr.compile(value)
-    elseif type(value) ~= "function" then
-      message = "must be a condition (a text) or a function, not " .. names.show(value)
-    end
-    if not condition or message then
-      return ("invariants[%d]: %s"):format(i, message)
-    end
-    out[i] = condition
-  end
-  skill.invariants = out
+  skill.invariants = list
 end
 
 -- Whether one holds as it did when it was asked last: nothing that it reads has changed since.

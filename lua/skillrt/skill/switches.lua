@@ -3,7 +3,6 @@
 --
 -- Pure: knows sets, no runs and no talks. Used by agent/phase.lua and tool/switching.lua.
 
-local names = require("skillrt.base.names")
 local sets = require("skillrt.skill.tool_sets")
 local text_of = require("skillrt.base.text")
 
@@ -70,11 +69,7 @@ end
 function M.target(phased, from, name)
   local set = sets.find(phased.skill, name)
   if not set then
-    local all = {}
-    for _, one in ipairs(phased.skill.tool_sets) do
-      all[one.name] = true
-    end
-    return nil, ("there is no phase %s%s"):format(names.show(name), names.suggest(name, all))
+    return nil, sets.unknown(phased.skill, name)
   elseif name == from then
     return nil, ("the phase is %s already"):format(name)
   end

@@ -96,7 +96,11 @@ function M.find(skill, name)
   end
 end
 
-local function unknown_set(skill, name)
+---What is said of a set that there is not.
+---@param skill skillrt.Skill
+---@param name any
+---@return string
+function M.unknown(skill, name)
   local all = {}
   for _, set in ipairs(skill.tool_sets) do
     all[set.name] = true
@@ -232,7 +236,7 @@ end
 -- Every name that the switching holds is the name of a set.
 local function check_names(skill, switching)
   local function is_set(name)
-    return not M.find(skill, name) and unknown_set(skill, name) or nil
+    return not M.find(skill, name) and M.unknown(skill, name) or nil
   end
   for from, list in pairs(switching.next or {}) do
     list = type(list) == "string" and { list } or list
@@ -312,7 +316,7 @@ local function check_step(skill, one)
   if one.tool_set and not skill.tool_sets then
     return ("%s: tool_set: the skill has no tool_sets"):format(name)
   elseif one.tool_set and not M.find(skill, one.tool_set) then
-    return ("%s: tool_set: %s"):format(name, unknown_set(skill, one.tool_set))
+    return ("%s: tool_set: %s"):format(name, M.unknown(skill, one.tool_set))
   elseif one.tool_set and one.tools then
     return ('%s: has "tools" beside "tool_set"; keep one'):format(name)
   elseif one.keeps then
