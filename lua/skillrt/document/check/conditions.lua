@@ -18,40 +18,14 @@ local function constant(condition, known)
   return known[condition].value
 end
 
--- Two conditions of one action may contradict each other though each could hold.
-local function contradiction(one)
-  local parts, keys, shared = {}, {}, false
-  for _, condition in ipairs(one.when) do
-    if type(condition) == "table" then
-      parts[#parts + 1] = "(" .. condition.text .. ")"
-      for _, key in ipairs(condition.reads) do
-        shared = shared or keys[key]
-        keys[key] = true
-      end
-    end
-  end
-  if #parts < 2 or not shared then
-    return false
-  end
-  local text = table.concat(parts, " && ")
-  local joined = #text <= expr.MAX_BYTES and expr.compile(text)
-  return joined and expr.constant(joined) == false
-end
-
 local function check_one(one, owner, found, place, constants)
-  local told = false
   for _, condition in ipairs(one.when) do
     local known = constant(condition, constants)
     if known ~= nil and known ~= false or known == false and type(condition) == "table" then
-      local code = known and "condition.always" or "condition.never"
       local what = ("%s: condition `%s` %s"):format(owner, condition.text,
         known and "holds in every state" or "never holds")
-      found:add(code, place(condition.text), what)
-      told = told or not known
+      found:add(known and "condition.always" or "condition.never", place(condition.text), what)
     end
-  end
-  if not told and contradiction(one) then
-    found:add("condition.never", place(), owner .. ": its conditions contradict each other: they never hold together")
   end
 end
 

@@ -13,10 +13,6 @@ local phases_of = require "skillrt.document.generate.config_phases"
 
 local M = {}
 
-local BASE_TOOLS = { "Task", "Read", "Write", "Glob", "Grep", "Bash" }
-local MODES = { sequential = true, autonomous = true, hybrid = true }
-local STRATEGIES = { file = true, memory = true }
-
 ---@class skillrt.generate.Config skill-config.json with every default applied
 ---@field skill_name string
 ---@field display_name string
@@ -34,17 +30,6 @@ local STRATEGIES = { file = true, memory = true }
 ---@field templates { path: string, purpose: string, context: string? }[]
 ---@field version string
 ---@field x_skillrt table
-
-local function check_choice(config, key, choices, default, found)
-  if config[key] == nil then
-    config[key] = default
-  end
-  if not choices[config[key]] then
-    local message = "must be one of %s, not %s%s"
-    found:error("choice", key, message, table.concat(fields.sorted_keys(choices), ", "), fields.show(config[key]),
-      type(config[key]) == "string" and names.meant(config[key], choices) or "")
-  end
-end
 
 -- specs and templates: each path once (F13).
 local function check_documents(config, key, found)
@@ -75,7 +60,7 @@ local MOVED <const> = { actions = "autonomous_config", termination_conditions = 
   state_schema = "autonomous_config", phases = "sequential_config" }
 
 local function move_old_keys(config, found)
-  for _, key in ipairs(fields.sorted_keys(MOVED)) do
+  for _, key in ipairs(names.sorted(MOVED)) do
     local value, place = config[key], MOVED[key]
     if value ~= nil then
       config[key] = nil
@@ -112,8 +97,9 @@ end
 -- Without a mode the parts that are there say it; a part that the mode has no use for is named, and one that it lacks.
 local function check_mode(config, found)
   local phases, loop = config.sequential_config ~= nil, config.autonomous_config ~= nil
-  local default = phases and loop and "hybrid" or loop and "autonomous" or "sequential"
-  check_choice(config, "execution_mode", MODES, default, found)
+  if config.execution_mode == nil then
+    config.execution_mode = phases and loop and "hybrid" or loop and "autonomous" or "sequential"
+  end
   if config.execution_mode == "autonomous" and phases then
     found:warn("unused", "sequential_config", "is ignored: a skill that runs autonomous has no phases")
     config.sequential_config = nil
@@ -129,23 +115,19 @@ local function check_mode(config, found)
   end
 end
 
-local function apply_defaults(config)
-  local output, extension = config.output, { markdown = "md", html = "html", json = "json" }
+-- What else a config says where it does not say it.
+local function derive(config)
+  local output, extension = config.output, { html = "html", json = "json" }
   config.display_name = config.display_name or config.skill_name
-  config.allowed_tools = config.allowed_tools or fields.copy(BASE_TOOLS)
-  config.version = config.version or "1.0.0"
-  config.quality.pass_threshold = config.quality.pass_threshold or 80
-  output.format = output.format or "markdown"
   output.location = output.location or (".workflow/.scratchpad/%s-{timestamp}"):format(config.skill_name)
   output.filename_pattern = output.filename_pattern or "{name}-output." .. (extension[output.format] or "md")
 end
 
 -- Each part by what it means, once the types of all are right.
 local function check_meaning(config, found)
-  check_choice(config, "context_strategy", STRATEGIES, "file", found)
   check_documents(config, "specs", found)
   check_documents(config, "templates", found)
-  apply_defaults(config)
+  derive(config)
   local mode, agent = config.execution_mode, config.x_skillrt.agent
   if agent ~= nil and (agent == "" or type(agent) ~= "string" and type(agent) ~= "table") then
     found:error("type", "x_skillrt.agent", "must be what --agent takes, or an agent's definition, not %s",

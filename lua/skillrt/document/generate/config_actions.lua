@@ -7,8 +7,6 @@ local machine_of = require "skillrt.document.generate.config_machine"
 
 local M = {}
 
-local DEFAULT_TERMINATION = { "user_exit", "error_limit", "task_completed" }
-
 local function check_filled(action, key, where, found)
   for k, item in ipairs(action[key]) do
     if not item:find "%S" then
@@ -26,7 +24,6 @@ local function check_action(action, i, ids, found)
   end
   ids[action.id] = i
   action.name = action.name or action.id
-  action.priority = action.priority or 0
   check_filled(action, "preconditions", where, found)
   check_filled(action, "effects", where, found)
 end
@@ -41,13 +38,11 @@ local function check_schema(autonomous, found)
       found:error("duplicate-field", where, "%s is field %d too: remove one", fields.show(name), seen[name])
     end
     seen[name] = i
-    field.type, field.description = field.type or "object", field.description or ""
   end
   return seen
 end
 
 local function check_termination(autonomous, seen, found)
-  autonomous.termination_conditions = autonomous.termination_conditions or fields.copy(DEFAULT_TERMINATION)
   for i, condition in ipairs(autonomous.termination_conditions) do
     local bare = condition:find "^[%a_][%w_]*$"
     if bare and not ends.is_builtin[condition] and not seen[condition] then

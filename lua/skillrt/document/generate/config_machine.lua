@@ -48,7 +48,8 @@ local function derive(autonomous, machine, own_actions)
   for _, row in ipairs(of_config.registry(machine)) do
     local action = by_id[row.action]
     if not action then
-      action = { id = row.action, name = title(row.action), description = M.standard().actions[row.action] }
+      action = { id = row.action, name = title(row.action), description = M.standard().actions[row.action],
+        priority = 0 }
       autonomous.actions[#autonomous.actions + 1] = action
     end
     local effects = json.array {}

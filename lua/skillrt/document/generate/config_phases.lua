@@ -164,10 +164,6 @@ function M.check_order(config, found)
   end
   hybrid.loop_at = nil
   hybrid.on_loop_failed = hybrid.on_loop_failed or "stop"
-  if hybrid.on_loop_failed ~= "stop" and hybrid.on_loop_failed ~= "run_finalize" then
-    local message = 'must be "stop" or "run_finalize", not %s'
-    found:error("choice", "x_skillrt.hybrid.on_loop_failed", message, fields.show(hybrid.on_loop_failed))
-  end
 end
 
 return M

@@ -64,18 +64,6 @@ function M.copy(value, depth, keep_null)
   return out
 end
 
----The keys of a table as sorted texts.
----@param object table
----@return string[]
-function M.sorted_keys(object)
-  local keys = {}
-  for key in pairs(object) do
-    keys[#keys + 1] = tostring(key)
-  end
-  table.sort(keys)
-  return keys
-end
-
 ---Why a value is no id: letters, digits, ".", "_", "-"; nothing that leaves a folder (F13). nil: it is one.
 ---@param id any
 ---@return string? problem
@@ -152,7 +140,7 @@ end
 ---@param key string
 function M.check_mapped(ids, key, found)
   local mapped = {}
-  for _, id in ipairs(M.sorted_keys(ids)) do
+  for _, id in ipairs(names.sorted(ids)) do
     local name = id:gsub("[^%w_]", "_")
     if mapped[name] then
       found:error("duplicate-id", key, "%s and %s both become %s in names: rename one", mapped[name], id, name)

@@ -6,38 +6,41 @@
 local json = require "skillrt.base.json"
 local fields = require "skillrt.document.generate.fields"
 local limits = require "skillrt.skill.limits"
+local names = require "skillrt.base.names"
 
 local M = {}
 
 -- `key:type`. A type is a kind of value, or of object from this table; `type[]` is a list of these, `type{}` a map to
--- these; `~type` may be a text instead. With "!" the key is required, with "+" it is made where it is missing. A label
--- is a text that says something.
+-- these; `~type` may be a text instead; `one|other` are words to choose from. With "!" the key is required, with "+" it
+-- is made where it is missing, behind "=" stands what it is then. A label is a text that says something.
 local FORMS = {
-  config = [[$schema skill_name:name! display_name:text description:about! triggers:text[]+ execution_mode
-    context_strategy phase_count action_count llm_integration:llm sequential_config:sequential
-    autonomous_config:autonomous actions:action[] phases:phase[] state_schema:state_schema
-    termination_conditions:text[] allowed_tools:text[] mcp_tools:text[]+ output:output+ quality:quality+
-    specs:~document[]+ templates:~document[]+ created_at version:text x_skillrt:extension+]],
+  config = [[$schema skill_name:name! display_name:text description:about! triggers:text[]+
+    execution_mode:sequential|autonomous|hybrid context_strategy:file|memory="file" phase_count action_count
+    llm_integration:llm sequential_config:sequential autonomous_config:autonomous actions:action[] phases:phase[]
+    state_schema:state_schema termination_conditions:text[]
+    allowed_tools:text[]=["Task","Read","Write","Glob","Grep","Bash"] mcp_tools:text[]+ output:output+ quality:quality+
+    specs:~document[]+ templates:~document[]+ created_at version:text="1.0.0" x_skillrt:extension+]],
   llm = "enabled:truth default_tool fallback_chain:text[] mode",
   sequential = "phases:phase[]+",
-  autonomous = "state_schema:state_schema+ actions:action[]+ termination_conditions:text[] machine:machine",
+  autonomous = [[state_schema:state_schema+ actions:action[]+
+    termination_conditions:text[]=["user_exit","error_limit","task_completed"] machine:machine]],
   machine = "initial:text! states:state[]+ transitions:transition[]+ conditions:condition[]+ errors:error_class[]+",
   state = "name:text! description:text entry:text terminal",
   transition = "from:text! action:text! to:text! when:text limit:count",
   condition = "name:text! test:text!",
   error_class = "class:text! severity:text recovery:text to:text! limit:count",
   state_schema = "fields:field[]+",
-  field = "name:text! type:label description:text",
+  field = [[name:text! type:label="object" description:text=""]],
   phase = [[id:id! name:label description:text input:text[] output:path parallel:truth condition:text agent:~agent
     objectives:text[]+]],
   agent = "type:text run_in_background tool mode fallback_chain:text[] thoroughness",
-  action = [[id:id! name:label description:text purpose:text preconditions:text[]+ effects:text[]+ priority:rank
+  action = [[id:id! name:label description:text purpose:text preconditions:text[]+ effects:text[]+ priority:rank=0
     repeatable:truth max_runs type tool:~tool agent:~agent mode prompt scope analysis_type input output timeout]],
   entry = [[id name description purpose preconditions effects priority repeatable max_runs max_retries terminal
     idempotent type tool:tool agent:agent mode prompt scope analysis_type input output timeout]],
   tool = "primary fallback_chain:text[]",
-  output = "format:text location:text filename_pattern:text",
-  quality = "dimensions:text[]+ pass_threshold:number",
+  output = [[format:text="markdown" location:text filename_pattern:text]],
+  quality = "dimensions:text[]+ pass_threshold:number=80",
   document = "path:path! purpose:text context:text",
   extension = [[note strategy records agent_decides:truth interaction_mode initial_state:object limits:limits
     timeouts_s:timeouts termination:termination hybrid:hybrid actions:own_action{} phases:own_phase{} skills:tool_set[]
@@ -46,7 +49,7 @@ local FORMS = {
   own_limits = "",
   timeouts = "context_load step run",
   termination = "on_success:text on_error:text max_retries:number",
-  hybrid = "order:text[] on_loop_failed",
+  hybrid = "order:text[] on_loop_failed:stop|run_finalize",
   own_action = [[terminal repeatable:truth max_runs idempotent:truth max_retries max_errors on_error limits:own_limits
     timeout_s tool_set:text writes_context interaction]],
   own_phase = [[idempotent:truth max_retries max_errors on_error limits:own_limits timeout_s tool_set:text
@@ -77,14 +80,20 @@ end
 ---@field many "["|"{"|""   a list or a map of them
 ---@field text boolean      may be a text instead
 ---@field mark "!"|"+"|""
+---@field default string    as JSON; "": none
+---@field choices table<string, boolean>?
 
 ---@type table<string, { [integer]: skillrt.generate.Row, rank: table<string, integer> }>
 M.OBJECTS = {}
 for kind, keys in pairs(FORMS) do
   local object = { rank = {} }
-  for key, text, of, many, mark in keys:gmatch "([^%s:]+):?(~?)([%w_]*)([%[{]?)[%]}]?([!+]?)" do
-    object[#object + 1] = { key = key, type = of, many = many, text = text ~= "", mark = mark }
-    object.rank[key] = #object
+  for key, text, of, many, mark, default in keys:gmatch "([^%s:]+):?(~?)([%w_|]*)([%[{]?)[%]}]?([!+]?)=?(%S*)" do
+    local row = { key = key, type = of, many = many, text = text ~= "", mark = mark, default = default }
+    for word in (of:find "|" and of or ""):gmatch "[^|]+" do
+      row.choices = row.choices or {}
+      row.choices[word] = true
+    end
+    object[#object + 1], object.rank[key] = row, #object + 1
   end
   M.OBJECTS[kind] = object
 end
@@ -129,6 +138,10 @@ local GIVE <const> = { id = "an id", path = "a path", name = 'a name such as "co
 function Check:value(row, value, at, many)
   if many == "[" then
     return self:list(row, value, at)
+  elseif row.choices then
+    return not row.choices[value] and self.found:error("choice", at, "must be one of %s, not %s%s",
+      table.concat(names.sorted(row.choices), ", "), fields.show(value),
+      type(value) == "string" and names.meant(value, row.choices) or "")
   elseif row.text and type(value) == "string" then
     return
   elseif (row.mark == "!" or row.type == "label") and type(value) == "string" and not value:find "%S" then
@@ -139,7 +152,7 @@ function Check:value(row, value, at, many)
   if problem then
     self.found:error(code, at, "%s", problem)
   elseif many == "{" then
-    for _, key in ipairs(fields.sorted_keys(value)) do
+    for _, key in ipairs(names.sorted(value)) do
       self:value(row, value[key], ("%s.%s"):format(at, key), "")
     end
   elseif object then
@@ -172,9 +185,9 @@ function Check:object(kind, object, where)
   end
   for _, row in ipairs(rows) do
     local value = object[row.key]
-    if value == nil and row.mark == "+" then
-      object[row.key] = row.many == "[" and json.array {} or {}
-      value = object[row.key]
+    if value == nil and (row.mark == "+" or row.default ~= "") then
+      value = row.default ~= "" and json.decode(row.default) or row.many == "[" and json.array {} or {}
+      object[row.key] = value
     elseif value ~= nil and row.many == "[" then
       value = as_list(row, value)
       object[row.key] = value
@@ -193,7 +206,7 @@ end
 ---@return string[]
 function M.unknown(object, kind)
   local out, rank = {}, M.OBJECTS[kind].rank
-  for _, key in ipairs(fields.sorted_keys(object)) do
+  for _, key in ipairs(names.sorted(object)) do
     out[#out + 1] = not rank[key] and not key:find "^[xX][_-]" and not key:find "^%$" and key or nil
   end
   return out

@@ -10,7 +10,6 @@ local orchestrator = require "skillrt.document.generate.orchestrator"
 local load_config = require "skillrt.document.load.config"
 local machine_md = require "skillrt.document.generate.machine_md"
 local ordered = require "skillrt.document.generate.ordered"
-local phase = require "skillrt.document.generate.phase"
 local skill_md = require "skillrt.document.generate.skill_md"
 local spec_study = require "skillrt.document.generate.spec_study"
 local state_schema = require "skillrt.document.generate.state_schema"
@@ -68,7 +67,11 @@ end
 
 local function write_phases(writer, config, shared)
   for _, one in ipairs(shared.phases) do
-    writer.render(("phases/%s.md"):format(one.id), "phase", phase.data(shared, one))
+    local own = { up = "../" }
+    for key, value in pairs(one) do
+      own[key] = value
+    end
+    writer.render(("phases/%s.md"):format(one.id), "phase", view.with(shared, own))
   end
   if #shared.phases > 0 or config.execution_mode == "hybrid" then
     writer.text("workflow.json", ordered.encode(workflow.document(config, shared), "workflow") .. "\n")

@@ -9,9 +9,46 @@ local fields = require "skillrt.document.generate.fields"
 local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
 local markdown = require "skillrt.document.generate.markdown"
-local words_of = require "skillrt.document.generate.words"
 
 local M = {}
+
+---@class skillrt.generate.Words
+---@field phase_done string  the summary of a phase, by its number
+---@field done string        stands behind an action's name
+---@field loop string        what a link to the loop is called
+---@field phase string       what a link to a phase is called, by number and id
+---@field join string        between the items of a list
+---@field calls string       before the words that call a skill
+---@field stop string        ends a sentence
+---@field open string        before a quoted word
+---@field close string
+
+-- The few words of documents that no template can hold: inside of code, in front matter, between items of a list.
+---@type table<string, skillrt.generate.Words>
+local WORDS <const> = {
+  en = {
+    phase_done = "Phase %d done",
+    done = " done",
+    loop = "The loop",
+    phase = "Phase %d: %s",
+    join = ", ",
+    calls = " Triggers on ",
+    stop = ".",
+    open = '"',
+    close = '"',
+  },
+  zh = {
+    phase_done = "阶段 %d 完成",
+    done = "完成",
+    loop = "执行循环",
+    phase = "Phase %d: %s",
+    join = "、",
+    calls = "触发词：",
+    stop = "。",
+    open = "“",
+    close = "”",
+  },
+}
 
 local function documents(list)
   local out = {}
@@ -218,7 +255,7 @@ end
 ---@param lang "en"|"zh"|nil  default "en"
 ---@return table
 function M.of(config, lang)
-  local words = words_of[lang or "en"]
+  local words = WORDS[lang or "en"]
   local phases = phase_views(config, words)
   local iterations, errors, retries = limits_of(config)
   local termination, host = config.x_skillrt.termination or {}, config.x_skillrt.host or {}

@@ -213,7 +213,7 @@ describe("a bad skill-config", function()
     { "a chain of tools that are no texts", sequential(nil, { llm_integration = { fallback_chain = { {} } } }),
       "llm_integration.fallback_chain[1]: must be a text, not an object" },
     { "a name that says nothing", sequential { { id = "a", name = " " } }, "phases[1].name: is empty" },
-    { "an unknown on_loop_failed", hybrid(nil, "cry"), 'must be "stop" or "run_finalize"' },
+    { "an unknown on_loop_failed", hybrid(nil, "cry"), "must be one of run_finalize, stop" },
   }
   for _, case in ipairs(cases) do
     it(("is refused for %s (F2, F13)"):format(case[1]), function()
