@@ -2,6 +2,7 @@
 -- Every number is a double here; the host's locale is never trusted. Knows nothing of conditions.
 -- Called by value.lua, grammar.lua and explain.lua.
 local json = require "skillrt.base.json"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -49,7 +50,7 @@ end
 ---@param s string
 ---@return number
 function M.from_string(s)
-  local sign, rest = match(s, "^%s*([-+]?)(.-)%s*$")
+  local sign, rest = match(trim(s), "^([-+]?)(.*)$")
   if rest == "" then return sign == "" and 0.0 or 0 / 0 end
   local value = rest == "Infinity" and math.huge
     or not (sign ~= "" and match(rest, "^0[xXbBoO]")) and M.unsigned(rest) or 0 / 0
