@@ -17,7 +17,7 @@ return function(path, payload)
   local file = assert(io.open(path, "rb"))
   local text = file:read "a"
   file:close()
-  local before, front = text:match '^(.*\n)J1 %x+( %x+ %x+ 1 %x+ )%x+ {"t":"journal","closed":true}\n'
+  local before, front = text:match '^(.*\n)J1 %x+( %x+ %x+ 1 %x+ )%x+ {"t":"journal","closed":true[^\n]*}\n'
   assert(front, "the journal is not closed")
   local covered = ("%s%08x %s\n"):format(front, #payload, payload)
   file = assert(io.open(path, "wb"))
