@@ -298,9 +298,7 @@ local function passes(self, turn)
     table.remove(self.delayed, 1)
     local call = first.call
     turn.calls:answered(call, first.reply)
-    if call.execution and not call.execution.ended then
-      call.execution:go_on()
-    end
+    call.execution:go_on()
   end
   return true
 end

@@ -6,7 +6,7 @@
 
 local drawn = require("skillrt.base.drawn")
 local fatal = require("skillrt.base.fatal")
-local queue = require("skillrt.run.call.queue")
+local places = require("skillrt.run.places")
 
 local M = {}
 
@@ -64,14 +64,31 @@ end
 ---@field feed fun(): boolean  begins its next branch; false: there is none
 ---@field quiet fun()|nil     no call under it is open any more
 
+-- The state of an execution, which `become` alone changes. No branch of it runs in the last two.
+--
+--   from               when                                                      to
+--   replaying          what is recorded was given back                           live
+--   replaying, live    something else is asked for than is recorded              diverged
+--   any                no call of it is open behind its end, or it is given up   closed
+---@alias skillrt.ExecutionState "replaying"|"live"|"diverged"|"closed"
+
+---@type table<skillrt.ExecutionState, table<skillrt.ExecutionState, true>>
+local NEXT <const> = {
+  replaying = { live = true, diverged = true, closed = true },
+  live = { diverged = true, closed = true },
+  diverged = { closed = true },
+  closed = { closed = true },
+}
+
 ---@class skillrt.Execution
+---@field state skillrt.ExecutionState
 ---@field step skillrt.Step
 ---@field run_calls skillrt.Calls  all of the run
 ---@field idle thread[]    coroutines that perform nothing now
 ---@field calls table<string, skillrt.Call>  by place: declared and not over
----@field live boolean  the recorded results are used up
 ---@field now skillrt.Branch  the branch that runs, or ran last
----@field diverged table|nil  { place, before, now }
+---@field divergence table|nil  { place, before, now }
+---@field finish fun()|nil  what follows when no call of it is open any more
 local Execution = {}
 Execution.__index = Execution
 
@@ -93,9 +110,24 @@ function M.new(step, run_calls, idle)
     feeding = {}, -- scopes that may begin a branch when no other can run
     fed = 1,
     taken = {}, -- places of what was given back, or without a wait (ctx.once)
-    live = false,
+    state = "replaying",
     running = false,
   }, Execution)
+end
+
+---@param self skillrt.Execution
+---@param state skillrt.ExecutionState
+local function become(self, state)
+  if not NEXT[self.state][state] then
+    error(("step %d: its execution is %s, and cannot become %s"):format(self.step.number, self.state, state))
+  end
+  self.state = state
+end
+
+---Whether branches of it run, or will.
+---@return boolean
+function Execution:is_open()
+  return self.state == "replaying" or self.state == "live"
 end
 
 ---@param thread thread
@@ -160,6 +192,50 @@ local function after(self, branch, ok, first, a, b, c)
   return branch:over(false, first)
 end
 
+-- ---- branches of scopes with a limit ----
+
+-- Whether there is room for one more call under a scope.
+local function has_room(scope)
+  return scope.open - scope.free < scope.limit
+end
+
+---A scope with a limit begins its branches one by one, when all others wait and there is room.
+---@param scope skillrt.Scope
+function Execution:feed(scope)
+  if not scope.is_fed and has_room(scope) then
+    scope.is_fed = true
+    self.limited[scope.place] = scope
+    self.feeding[#self.feeding + 1] = scope
+  end
+end
+
+-- Begins one branch where there is room; false: nowhere.
+local function begin_one(self)
+  local feeding = self.feeding
+  while self.fed <= #feeding do
+    local scope = feeding[self.fed]
+    if has_room(scope) and scope.feed() then
+      return true
+    end
+    scope.is_fed = false
+    self.fed = self.fed + 1
+  end
+  self.feeding, self.fed = {}, 1
+  return false
+end
+
+-- Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not begun: it
+-- had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls did.
+local function begin_recorded(self, place)
+  for above, part in places.ways_to(place) do
+    local scope = self.limited[above]
+    if scope and not scope.begun[part] then
+      return scope.feed()
+    end
+  end
+  return false
+end
+
 ---Runs every runnable branch until all of them wait.
 function Execution:advance()
   if self.running then
@@ -169,7 +245,7 @@ function Execution:advance()
   local drawing = drawn.step
   drawn.step = self.step
   local resume = coroutine.resume -- the one that can be interrupted (limits.c)
-  while not self.diverged and not self.ended and (self.first <= self.last or queue.begin_one(self)) do
+  while self:is_open() and (self.first <= self.last or begin_one(self)) do
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
     self.first = self.first + 1
@@ -189,7 +265,7 @@ end
 
 ---Goes on with the step after one of its calls was over.
 function Execution:go_on()
-  if not self.ended then
+  if self.state ~= "closed" then
     self.step.live.home:go_on(self.step)
   end
 end
@@ -214,12 +290,6 @@ function Execution:fail(call, failure, reply)
   branch.retry_after_ms = failure.retry_after_ms
   branch.failed = { message = failure.message, class = failure.class, blame = call.place }
   self:deliver(call, nil, failure.message, failure.class, reply)
-end
-
----A scope with a limit begins its branches one by one.
-function Execution:feed(scope)
-  self.limited[scope.place] = scope
-  queue.feed(self, scope)
 end
 
 ---@param branch skillrt.Branch
@@ -288,10 +358,10 @@ function Execution:stop_branches(is_meant)
   end)
   for _, call in ipairs(calls) do
     if call.state ~= "finished" then
-      if self.run_calls:give_up(call, self.live) then
+      if self.run_calls:give_up(call, self.state ~= "replaying") then
         self.run_calls.queue:leave(call)
       else
-        queue.keep_place(call)
+        self.run_calls.queue.keep_place(call)
       end
     end
   end
@@ -304,7 +374,10 @@ end
 ---@param before string
 ---@param now string
 function Execution:diverge(place, before, now)
-  self.diverged = self.diverged or { place = place, before = before, now = now }
+  if not self.divergence then
+    become(self, "diverged")
+    self.divergence = { place = place, before = before, now = now }
+  end
 end
 
 ---Whether the function is to ask for what it asked for before: a further attempt goes another way, and so does
@@ -320,11 +393,11 @@ local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
     local known, call = step.known[place], self.calls[place]
-    while known and not call and not self.taken[place] and queue.begin_recorded(self, place) do
+    while known and not call and not self.taken[place] and begin_recorded(self, place) do
       self:advance()
       call = self.calls[place]
     end
-    if self.diverged or self.ended then
+    if not self:is_open() then
       return
     elseif not known then
       self.taken[place] = true
@@ -358,7 +431,9 @@ end
 ---@return boolean
 function Execution:is_used_up()
   local step = self.step
-  if not self.live and self:is_exact() then
+  if not self:is_open() then
+    return false
+  elseif self.state == "replaying" and self:is_exact() then
     for _, place in ipairs(step.order) do
       local known = step.known[place]
       if known and not self.taken[place] then
@@ -378,10 +453,10 @@ end
 function Execution:replay()
   self:advance()
   redeliver(self)
-  if self.diverged or self.ended then
+  if not self:is_open() then
     return
   end
-  self.live = true
+  become(self, "live")
   local calls = {}
   for _, call in pairs(self.calls) do
     if call.state == "declared" then
@@ -401,23 +476,27 @@ function Execution:replay()
   self:advance() -- a call in doubt may have been decided
 end
 
----The main branch is over: what it began and did not wait for is ended, and then `drained` is called.
----@param main skillrt.Branch
----@param drained fun()
-function Execution:drain(main, drained)
-  self:stop_branches(function(branch)
-    return branch ~= main
-  end)
-  if next(self.calls) == nil then
-    drained()
-  else
-    self.drained = drained
+---Branches are ended; when no call is open any more `finish` is called.
+---@param is_meant fun(branch: skillrt.Branch): boolean
+---@param finish fun()
+function Execution:drain(is_meant, finish)
+  self:stop_branches(is_meant)
+  self.finish = finish
+  self:settle()
+end
+
+---A call is over: it may have been the last.
+function Execution:settle()
+  local finish = self.finish
+  if finish and next(self.calls) == nil then
+    self.finish = nil
+    finish()
   end
 end
 
 ---Ends all that still runs.
 function Execution:close()
-  self.ended = true
+  become(self, "closed")
   for _, branch in pairs(self.by_thread) do
     finish(branch)
   end

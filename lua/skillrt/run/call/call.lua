@@ -95,7 +95,7 @@ end
 ---Whether its result will reach a function.
 ---@return boolean
 function Call:is_awaited()
-  return self.state ~= "finished" and not self.execution.ended
+  return self.state ~= "finished" and self.execution.state ~= "closed"
 end
 
 ---What the books know of it since its record `call`; nil: it has none, or is over.

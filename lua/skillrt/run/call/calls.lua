@@ -7,6 +7,7 @@
 local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
 local due = require("skillrt.base.heap")
+local execution_of = require("skillrt.run.branch.execution")
 local queue_of = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
@@ -129,6 +130,19 @@ function Calls:declare(execution, branch, request)
   end
   self.queue:enter(call)
   return call
+end
+
+---In a replay: what has a place like a call comes when what was recorded before it has come.
+---@param branch skillrt.Branch
+---@param place string
+---@param kind string
+---@param ways table
+---@return any ...  what it gives
+function Calls:wait_for_turn(branch, place, kind, ways)
+  local execution = branch.execution
+  self.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution, request = {},
+    kind = kind, ways = ways, to = "a " .. kind, order = self.order }))
+  return coroutine.yield(execution_of.WAIT)
 end
 
 ---The idempotency key of the call that a branch would make next.

@@ -35,7 +35,7 @@ end
 ---@param what table
 function M.rang(calls, what)
   local call = what.call
-  if what.program.session or (call.number == what.number and not call.execution.ended) then
+  if what.program.session or (call.number == what.number and call:is_awaited()) then
     calls:emit(call, what.program)
   end
 end

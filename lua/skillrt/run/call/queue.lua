@@ -5,7 +5,6 @@
 -- never branches, so that nesting cannot block itself; a call whose result follows from others (`pure`) and the
 -- deadline of `within` take no place. Knows limits and gates, no kinds of calls. Called by execution.lua, calls.lua.
 
-local places = require("skillrt.run.places")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Queue
@@ -38,54 +37,6 @@ end
 
 -- ---- room in combinators ----
 
--- Calls under a scope that take a place in it, or wait for one.
-local function counted(scope)
-  return scope.open - scope.free
-end
-
----A scope with a limit begins its branches one by one, when all others wait and there is room.
----@param execution skillrt.Execution
----@param scope skillrt.Scope
-function Queue.feed(execution, scope)
-  if scope.feed and not scope.is_fed and counted(scope) < scope.limit then
-    scope.is_fed = true
-    execution.feeding[#execution.feeding + 1] = scope
-  end
-end
-
----Begins one branch where there is room; false: nowhere.
----@param execution skillrt.Execution
----@return boolean
-function Queue.begin_one(execution)
-  local feeding = execution.feeding
-  while execution.fed <= #feeding do
-    local scope = feeding[execution.fed]
-    if counted(scope) < scope.limit and scope.feed() then
-      return true
-    end
-    scope.is_fed = false
-    execution.fed = execution.fed + 1
-  end
-  execution.feeding, execution.fed = {}, 1
-  return false
-end
-
----Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not
----begun: it had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls
----did.
----@param execution skillrt.Execution
----@param place string
----@return boolean
-function Queue.begin_recorded(execution, place)
-  for above, part in places.ways_to(place) do
-    local scope = execution.limited[above]
-    if scope and not scope.begun[part] then
-      return scope.feed()
-    end
-  end
-  return false
-end
-
 -- The first combinator above a call that has no room; nil: there is room.
 local function full_above(call)
   local scope = call.branch.scope
@@ -113,7 +64,7 @@ local function admit(self, call)
     scope.out = scope.out + 1
     scope = scope.above
   end
-  if call.execution.live then
+  if call.execution.state == "live" then
     self.calls:begin(call)
   end
 end
@@ -164,15 +115,15 @@ function Queue:leave(call)
   at = scope
   while at do
     fill(self, at)
-    Queue.feed(execution, at)
+    if at.feed then
+      execution:feed(at)
+    end
     if at.open == 0 and at.quiet then
       at.quiet()
     end
     at = at.above
   end
-  if execution.drained and next(execution.calls) == nil then
-    execution.drained()
-  end
+  execution:settle()
 end
 
 ---Nobody waits for a call any more, and its end comes later: no branch begins in its place before that, as none did

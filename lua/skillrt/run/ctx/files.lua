@@ -8,77 +8,61 @@ local json = require("skillrt.base.json")
 local draws = require("skillrt.run.branch.draws")
 local names = require("skillrt.base.names")
 
-local function check_confined(path, what)
+-- Where a path leads from a folder, which a relative one may not climb out of.
+local function source(base, path, what, is_confined)
   if type(path) ~= "string" then
     error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
-  end
-  local ok, why = files.is_confined(path)
-  if not ok then
-    error(("ctx.%s: path %q %s"):format(what, path, why), 3)
-  end
-end
-
--- Where reads start: a relative path may not climb out.
-local function source(base, path, what)
-  if type(path) ~= "string" then
-    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
-  elseif files.is_absolute(path) then
+  elseif files.is_absolute(path) and not is_confined then
     return path
   end
   local ok, why = files.is_confined(path)
   if not ok then
-    error(("ctx.%s: path %s %s; give an absolute path to look elsewhere"):format(what, names.show(path), why), 3)
+    error(("ctx.%s: path %s %s%s"):format(what, names.show(path), why,
+      is_confined and "" or "; give an absolute path to look elsewhere"), 3)
   end
   return files.join(base, path)
 end
 
-local parts = {}
+local M = {}
 
 ---Files that match, sorted, relative to input.dir (or the current folder); recorded.
-function parts.glob(run, step, _, steps)
-  return function(pattern, dir)
-    if type(pattern) ~= "string" then
-      error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
-    end
-    local base = source(run.input_dir, dir or ".", "glob")
-    local text, message, code = draws.read(steps.journal, step, function()
-      local list, problem, cause = files.glob(base, pattern)
-      return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, cause
-    end)
-    if not text then
-      return nil, message, code
-    end
-    local list = json.array({})
-    for name in text:gmatch("([^%z]*)%z") do
-      list[#list + 1] = name
-    end
-    return list
+function M.glob(self, pattern, dir)
+  if type(pattern) ~= "string" then
+    error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
   end
+  local base = source(self.run.input_dir, dir or ".", "glob")
+  local text, message, code = draws.read(self.steps.journal, self.step, function()
+    local list, problem, cause = files.glob(base, pattern)
+    return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, cause
+  end)
+  if not text then
+    return nil, message, code
+  end
+  local list = json.array({})
+  for name in text:gmatch("([^%z]*)%z") do
+    list[#list + 1] = name
+  end
+  return list
 end
 
 ---The text of a file; a relative path is looked up below input.dir (or the current folder); recorded.
-function parts.read(run, step, _, steps)
-  return function(path)
-    local from = source(run.input_dir, path, "read")
-    return draws.read(steps.journal, step, function()
-      return files.read(from)
-    end)
-  end
+function M.read(self, path)
+  local from = source(self.run.input_dir, path, "read")
+  return draws.read(self.steps.journal, self.step, function()
+    return files.read(from)
+  end)
 end
 
 ---Writes a file below the work directory, whole or not at all; with durability "power" it
 ---survives a power cut.
-function parts.write(run)
-  return function(path, text)
-    check_confined(path, "write")
-    if names.is_taken(path) then
-      error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
-    end
-    if type(text) ~= "string" then
-      error("ctx.write: the text must be a string, not " .. type(text), 2)
-    end
-    return run.store:keep(path, text, files.lasts(run.skill))
+function M.write(self, path, text)
+  source("", path, "write", true)
+  if names.is_taken(path) then
+    error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
+  elseif type(text) ~= "string" then
+    error("ctx.write: the text must be a string, not " .. type(text), 2)
   end
+  return self.run.store:keep(path, text, files.lasts(self.run.skill))
 end
 
-return parts
+return M

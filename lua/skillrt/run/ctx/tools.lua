@@ -12,7 +12,7 @@ local names = require("skillrt.base.names")
 local result_of = require("skillrt.tool.result")
 local task_of = require("skillrt.run.task")
 
-local parts = {}
+local M = {}
 
 -- A tool of the skill as one thing in the journal.
 local function use(ctx, task, tool, arguments)
@@ -34,29 +34,26 @@ local function use(ctx, task, tool, arguments)
 end
 
 ---Uses a tool of the skill, or one of a server (mcp__SERVER__TOOL): what it gives; or nil, message, class.
-function parts.tool(run, step, ctx, steps)
-  return function(name, arguments, options)
-    local tool = run.skill.tools and run.skill.tools[name]
-    local task = task_of.new(run, step, steps:definition_of(step), options)
-    if tool then
-      return use(ctx, task, tool, arguments or {})
-    elseif task.mcp and type(name) == "string" and name:find("^mcp__") then
-      return require("skillrt.tool.mcp").call(ctx, task, name, arguments or {}, options)
-    end
-    error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
+function M.tool(self, name, arguments, options)
+  local run, ctx = self.run, self.ctx
+  local tool = run.skill.tools and run.skill.tools[name]
+  local task = task_of.new(run, self.step, self.steps:definition_of(self.step), options)
+  if tool then
+    return use(ctx, task, tool, arguments or {})
+  elseif task.mcp and type(name) == "string" and name:find("^mcp__") then
+    return require("skillrt.tool.mcp").call(ctx, task, name, arguments or {}, options)
   end
+  error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
 end
 
 ---A server of the skill: what is asked of it besides its tools.
-function parts.mcp(run, step, ctx, steps)
-  return function(name)
-    local task = task_of.new(run, step, steps:definition_of(step))
-    local client, message = require("skillrt.tool.mcp").client(ctx, name, { mcp = task.mcp or { servers = {} } })
-    if not client then
-      error("ctx.mcp: " .. message, 2)
-    end
-    return client
+function M.mcp(self, name)
+  local task = task_of.new(self.run, self.step, self.steps:definition_of(self.step))
+  local client, message = require("skillrt.tool.mcp").client(self.ctx, name, { mcp = task.mcp or { servers = {} } })
+  if not client then
+    error("ctx.mcp: " .. message, 2)
   end
+  return client
 end
 
-return parts
+return M

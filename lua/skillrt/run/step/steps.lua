@@ -235,7 +235,7 @@ function Steps:after(step, ok, first, a, b, c)
   end
   execution.by_thread[live.thread] = nil -- it performs nothing of this step any more
   self:over(step, ok, a, b, c)
-  if not execution.ended then
+  if execution.state ~= "closed" then
     execution:replay() -- of what it began and did not wait for, calls may be out
   end
   return self:look(step)
@@ -257,11 +257,11 @@ end
 ---@param step skillrt.Step
 function Steps:look(step)
   local execution = step.live.execution
-  local diverged = execution and execution.diverged
+  local diverged = execution and execution.divergence
   if not diverged then
     return
   end
-  execution.diverged = nil
+  execution.divergence = nil
   execution:close()
   if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
     diverged.now = "another " .. diverged.now
@@ -301,10 +301,10 @@ end
 ---The step's function has ended; so does the step when no call of it is out.
 function Steps:over(step, ok, a, b, c)
   local execution = step.live.execution
-  execution:drain(execution.main, function()
-    execution.drained = nil
+  execution:drain(function(branch) return branch ~= execution.main end, function()
+    local is_used_up = execution:is_used_up()
     execution:close()
-    if execution:is_used_up() then
+    if is_used_up then
       self:finish(step, ok, a, b, c)
     end
   end)

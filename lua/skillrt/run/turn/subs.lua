@@ -279,19 +279,13 @@ function Sub:cancel()
   self.state = "canceling"
   for _, step in pairs(self.subs.turn.books.steps) do
     local execution = step.sub == self.id and step.live.execution
-    if execution and not execution.ended then
-      execution:stop_branches(function() return true end)
-      if next(execution.calls) == nil then
+    if execution and execution.state ~= "closed" then
+      self.left = self.left + 1
+      execution:drain(function() return true end, function()
         execution:close()
-      else
-        self.left = self.left + 1
-        execution.drained = function()
-          execution.drained = nil
-          execution:close()
-          self.left = self.left - 1
-          self:touch()
-        end
-      end
+        self.left = self.left - 1
+        self:touch()
+      end)
     end
   end
   self:touch()

@@ -232,9 +232,7 @@ local function deliver(self, turn, item, call)
   end
   turn.calls:settle(call, entry)
   observer.hurry(self, self.of[call.step.number])
-  if call.execution and not call.execution.ended then
-    call.execution:go_on()
-  end
+  call.execution:go_on()
 end
 
 -- A strategy's question is answered as it was.

@@ -4,9 +4,7 @@
 -- While a replay gives back results in the journal's order, a loop waits for the turn of its newest round, as its calls
 -- were out then. Called by run/branch/combine.lua; found by its name.
 
-local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
-local execution_of = require("skillrt.run.branch.execution")
 local shared = require("skillrt.run.ctx.shared")
 
 ---@class skillrt.call.Round: skillrt.CallKind
@@ -20,10 +18,8 @@ local M = {}
 function M.newest(execution, branch, place)
   local step, calls = execution.step, execution.run_calls
   local newest = step.rounds[place]
-  if newest and not execution.live and not execution.taken[place] then
-    calls.queue:enter(Call.new({ place = place, step = step, branch = branch, execution = execution, request = {},
-      kind = "round", ways = M, to = "a round", order = calls.order }))
-    coroutine.yield(execution_of.WAIT)
+  if newest and execution.state == "replaying" and not execution.taken[place] then
+    calls:wait_for_turn(branch, place, "round", M)
   end
   local record = newest and calls.journal:reread(newest)
   if record and record.context then

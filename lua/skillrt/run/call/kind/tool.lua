@@ -5,7 +5,6 @@
 -- place like one; where it waited, a replay gives its result back in the journal's order, like that of a call. Knows
 -- the journal and executions, no tools. Called by run/ctx.lua; found by its name.
 
-local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
 local places = require("skillrt.run.places")
@@ -39,14 +38,6 @@ local function emit(journal, step, entry)
   end
 end
 
--- Its result comes when those before it have come, as branches beside it ran meanwhile.
-local function wait_for_turn(execution, branch, place)
-  local calls = execution.run_calls
-  calls.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution,
-    request = {}, kind = "tool", ways = M, to = "a tool", order = calls.order }))
-  return coroutine.yield(execution_of.WAIT)
-end
-
 -- A failure that the tool passed on is its own: to make it good is to use the tool again.
 local function take_blame(branch, place)
   local failed = branch.failed
@@ -74,13 +65,13 @@ function M.perform(execution, branch, use, fn)
     if step.calls[place] then
       execution:diverge(place, before.to, digest) -- it was sent, and may have acted
     end
-    if execution.diverged then
+    if execution.state == "diverged" then
       return coroutine.yield(execution_of.WAIT)
     end
   end
   local known, open = step.known[place], step.tools[place]
-  if known and known.waited and not execution.live and not execution.taken[place] then
-    return wait_for_turn(execution, branch, place)
+  if known and known.waited and execution.state == "replaying" and not execution.taken[place] then
+    return execution.run_calls:wait_for_turn(branch, place, "tool", M) -- branches beside it ran meanwhile
   elseif known then
     execution.taken[place] = true
     return journal:reread(known).value
