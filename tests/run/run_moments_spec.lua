@@ -2,6 +2,7 @@
 -- keeps, damaged states; killed behind every record of it.
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
+local look = require "skillrt.run.look"
 local moment = require "skillrt.run.travel.moment"
 local skillrt = require "skillrt"
 local travel = require "skillrt.run.travel"
@@ -85,7 +86,7 @@ describe("a run as it was", function()
     assert.equal(0, result.code, result.err)
     local told = json.decode(kit.run(folder, { "history", "w", "--checkpoints", "--json" }).out)
     local status = json.decode(kit.run(folder, { "status", "w", "--json" }).out)
-    local state = assert(moment.books(folder.path .. "/w", told.seq)).state.root
+    local state = assert(look.books(folder.path .. "/w", told.seq)).state.root
     assert.same({ "draws", status.run_id, 1, 3, { template = "loaded" } }, { told.skill, told.run_id, told.step,
       told.attempt, told.context })
     assert.same("done", R.records(folder.path .. "/w")[told.seq].t)
@@ -137,7 +138,7 @@ describe("a run as it was", function()
     assert(skill():run { work_dir = dir, books_bytes = 300 })
     for _, one in ipairs(points(dir)) do
       if one.point.what ~= "before" then
-        local books = assert(moment.books(dir, one.point.seq))
+        local books = assert(look.books(dir, one.point.seq))
         assert.equal(one.n, books.state.root.n)
         assert.same(json.encode(one.told), json.encode(moment.told(one.point, books)))
       end
@@ -159,7 +160,7 @@ describe("a run as it was", function()
     local ended = moment.find(dir, nil) + 1
     assert(skillrt.resume(dir, { skill = one, answer = "yes" }))
     assert.equal(ended - 1, moment.find(dir, tostring(ended)))
-    assert.equal("paused", assert(moment.books(dir, moment.find(dir, tostring(ended)))).state.root.status)
+    assert.equal("paused", assert(look.books(dir, moment.find(dir, tostring(ended)))).state.root.status)
     assert.equal(ended - 1, assert(travel.rollback(dir, tostring(ended))).seq)
   end)
 end)
@@ -194,7 +195,7 @@ describe("a rollback", function()
     for _, one in ipairs(list) do
       local place = one.point.seq
       assert(travel.rollback(dir, tostring(place)))
-      local books = assert(moment.books(dir, assert(moment.find(dir))))
+      local books = assert(look.books(dir, assert(moment.find(dir))))
       assert.equal(one.n, books.state.root.n)
       assert.same(one.told.context, books.state.root.context)
       assert.equal(0, books.open)
@@ -401,8 +402,8 @@ describe("two runs, or two places of one", function()
   it("are compared by their steps and their states", function()
     local differs = require "skillrt.report.differs"
     local dir = run()
-    local a = assert(moment.books(dir, points(dir)[2].point.seq)).state.root
-    local b = assert(moment.books(dir, points(dir)[3].point.seq)).state.root
+    local a = assert(look.books(dir, points(dir)[2].point.seq)).state.root
+    local b = assert(look.books(dir, points(dir)[3].point.seq)).state.root
     assert.same({ "~ list: [0,7] -> [1,7]", "~ n: 1 -> 2" }, differs.states(a, b))
     assert.same({}, differs.states(b, b))
     assert.equal("step 2: b done -> none", differs.steps({ "a done", "b done" }, { "a done" }))

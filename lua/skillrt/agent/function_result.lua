@@ -121,4 +121,14 @@ function M.raised(who, problem)
   return nil, text, named, field(problem, "call"), true
 end
 
+---The same, as the failure of a step or branch.
+---@param who string
+---@param problem any
+---@return table failure  { message, class, blame = a call's place, raised = true: not on purpose }
+function M.failure(who, problem)
+  local _, message, class, call, is_meant = M.raised(who, problem)
+  return { message = message, class = class, blame = type(call) == "string" and call or nil,
+    raised = not is_meant or nil }
+end
+
 return M

@@ -26,7 +26,8 @@ local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
     local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
-    local more = call.due and ", until " .. instant.iso(call.due) or call.doubt and ", in doubt" or ""
+    local more = call.due and ", until " .. instant.iso(call.due)
+      or call.doubt and not call.decision and ", in doubt" or ""
     targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
   end
   table.sort(targets)

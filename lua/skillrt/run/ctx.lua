@@ -193,7 +193,8 @@ end
 ---A prompt to an agent: its answer as a text, or as a value that fits options.schema; or nil, message, class.
 function functions.agent(self, prompt, options)
   here(self, "agent")
-  return require("skillrt.run.ctx.prompted").perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
+  local prompted = require("skillrt.run.ctx.prompted")
+  return prompted.perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
 end
 
 -- What waits for no reply, by the field that may be given alone: sleep(seconds), ask("Go on?"), wait("built").

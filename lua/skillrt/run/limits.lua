@@ -46,9 +46,6 @@ local steady = require("skillrt.run.steady")
 ---@field ended skillrt.Bound|nil     that was reached
 ---@field releasing skillrt.Reservation[]  of the root: of calls that are over
 ---@field allowance number|false      seconds that Lua may run on without a wait
----@field bounds_lua boolean          of the root: something holds Lua that runs on
----@field varies boolean              of the root: which limit of time holds, depends on the step
----@field holding skillrt.Limits|false  of the root: whose limits hold for Lua as they are, whatever its action
 ---@field allowed number|false        of the root: seconds that hold for the function that went on last
 ---@field ends_first skillrt.Bound|false  of the root: what ends first for it
 ---@field rests_from integer|nil      nobody but people is waited for since then
@@ -114,7 +111,6 @@ local function take_actions(self, skill)
           timed[#timed].open = heap.new()
         end
       end
-      self.root.bounds_lua = self.root.bounds_lua or one.timeout ~= nil
     end
   end
 end
@@ -170,9 +166,6 @@ local function begin_times(self)
       step = step.before
     end
   end
-  root.varies = root.varies or next(self.timed) ~= nil or root ~= self and self.times[1] ~= nil
-  root.bounds_lua = root.bounds_lua or root.varies or self.allowance ~= false
-  root.holding = false
 end
 
 -- What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
@@ -188,8 +181,8 @@ end
 function Limits.new(run, call)
   local around = call and call.step.live.home.run.limits
   local self = setmetatable({ run = run, books = run.books, by_name = {}, at_step = {}, at_choice = {}, at_failure = {},
-    times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, bounds_lua = false, varies = false,
-    holding = false, allowed = false, ends_first = false, prefix = "" }, Limits)
+    times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, allowed = false, ends_first = false, prefix = "" },
+    Limits)
   self.root = around and around.root or self
   self.alarms = self.root == self and heap.new() or nil
   if call then
@@ -427,13 +420,8 @@ end
 ---The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
-  local root, timeout = self.root, one.timeout
-  if not root.bounds_lua or not timeout and root.holding == self then
-    return
-  end
-  root.holding = not root.varies and not timeout and self
+  local root, seconds = self.root, one.timeout or self.allowance
   local by, at = first_end(self, one.id)
-  local seconds = timeout or self.allowance
   if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of whatever function went on last
     ends_with(root, seconds, by, at)
   end

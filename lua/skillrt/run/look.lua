@@ -116,18 +116,21 @@ function M.read(place, each, before)
   return report and books, report or message, code
 end
 
----The books of a run, as they are now.
+---The books of a run, as they are now, or as they were behind one of its records.
 ---@param place string
+---@param last integer?  its number
 ---@return skillrt.Books|nil books
 ---@return string|table message_or_report
 ---@return string? code
-function M.books(place)
-  local books, wishes = books_of.new(), { ending = snapshot.ENDING }
+function M.books(place, last)
+  local books, wishes = books_of.new(), { ending = not last and snapshot.ENDING or nil }
   local past = snapshot.new(books)
   local report, message, code = read(place, function(payload, seq)
     past:add(payload, seq, wishes.blob)
-    past:apply()
-    return true
+    if not last or seq == last then
+      past:apply() -- while values kept apart can be read
+    end
+    return not last or seq < last
   end, wishes)
   return report and books, report or message, code
 end

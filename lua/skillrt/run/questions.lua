@@ -63,9 +63,8 @@ local function remove(list, call)
   return false
 end
 
----Asks the skill about calls it was not asked about yet.
----@param turn skillrt.Turn
-function M.decide(turn)
+-- Asks the skill about calls it was not asked about yet.
+local function ask_skill(turn)
   local calls = turn.calls
   local new = calls.undecided
   calls.undecided = {}
@@ -124,10 +123,11 @@ local function nonce(turn)
   return turn.run.core.uuid():sub(1, 8)
 end
 
----Asks a person about calls in doubt that nobody was asked about yet: about each, and once about all that the same
+---Asks the skill about calls whose outcome is unknown, then a person: about each, and once about all that the same
 ---interruption left behind.
 ---@param turn skillrt.Turn
-function M.ask_about_doubts(turn)
+function M.about_doubts(turn)
+  ask_skill(turn)
   local groups, together = {}, {}
   for _, call in ipairs(turn.calls.doubts) do
     local open = call:open()

@@ -240,25 +240,27 @@ function M.take_helpers(before, now, skill)
   return next(fresh) and fresh or nil
 end
 
-local function check_pins(turn)
-  local fresh = M.take_helpers(turn.books.pins, turn.session.pins, turn.run.skill)
+---A run or sub-run is not resumed with other files than it began with, unless they are accepted.
+---@param turn skillrt.Turn
+---@param books skillrt.Books  of the run or sub-run
+---@param pins table<string, string>  what its files are now
+---@param skill skillrt.Skill
+function M.check_pins(turn, books, pins, skill)
+  local fresh = M.take_helpers(books.pins, pins, skill)
   if fresh then
-    assert(turn:emit({ t = "pin", pins = fresh }))
+    assert(turn:emit({ t = "pin", sub = books.sub, pins = fresh }))
   end
-  local changed = M.changed_files(turn.books.pins, turn.session.pins)
+  local changed = M.changed_files(books.pins, pins)
   if #changed == 0 then
     return
   elseif not turn.session.accept_changes
-    and not (turn.books.status == "paused" and turn.books.reason == "script_error") then -- it waits for just that
-    refuse(
-      "changed",
-      "%s: changed since the run began: %s; go on with them by --accept-changes",
-      turn.run.store.place,
-      table.concat(changed, ", ")
-    )
+    and not (books.status == "paused" and books.reason == "script_error") then -- it waits for just that
+    local since = books.sub and ("of the sub-run %s (%s) changed since it began"):format(books.sub, books.skill)
+      or "changed since the run began"
+    refuse("changed", "%s: %s: %s; go on with them by --accept-changes", turn.run.store.place, since,
+      table.concat(changed, ", "))
   end
-  assert(turn:emit({ t = "accept", pins = turn.session.pins, changed = changed,
-    choices = choices.of(turn.run.skill) }))
+  assert(turn:emit({ t = "accept", sub = books.sub, pins = pins, changed = changed, choices = choices.of(skill) }))
 end
 
 -- What a person changed in state.json, against what it showed; what came later stays.
@@ -286,37 +288,30 @@ local function over_terminals(turn, but)
       list[#list + 1] = one.id
     end
   end
-  return list[1] and list
+  return list[1] and list or nil
 end
 
-local function take_retry(turn)
-  local failed = to_retry(turn)
-  local forget = over_terminals(turn, failed.id)
-  local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, failed.id) or nil
-  if turn.books.completed[failed.id] then
+-- An action or phase is performed again; more of its record: `scratch`, `harmless`.
+local function perform_again(turn, one, entry)
+  local forget, run = over_terminals(turn, one.id), turn.run
+  if turn.books.completed[one.id] then
     forget = forget or json.array({})
-    forget[#forget + 1] = failed.id
+    forget[#forget + 1] = one.id
   end
-  assert(turn:emit({ t = "retry", [failed.kind] = failed.id, scratch = turn.session.from_scratch, forget = forget,
-    move = move }))
+  entry.t, entry[one.kind], entry.forget = "retry", one.id, forget
+  entry.move = run.skill.machine and require("skillrt.run.moves").back(run, one.id) or nil
+  assert(turn:emit(entry))
 end
 
 -- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
 -- results that they had; else only what ended it is forgotten.
 local function take_end(turn, is_allowed)
-  local books, again = turn.books, to_resume(turn)
-  local forget = over_terminals(turn, again and again.id)
-  if not again then
-    assert(turn:emit({ t = "rewind", phases = json.array({}), loop = books.loop_end and true or nil,
-      forget = forget }))
-    return
-  elseif books.completed[again.id] then
-    forget = forget or json.array({})
-    forget[#forget + 1] = again.id
+  local again = to_resume(turn)
+  if again then
+    return perform_again(turn, again, { harmless = not is_allowed or nil })
   end
-  local move = turn.run.skill.machine and require("skillrt.run.moves").back(turn.run, again.id) or nil
-  assert(turn:emit({ t = "retry", [again.kind] = again.id, harmless = not is_allowed or nil, forget = forget,
-    move = move }))
+  assert(turn:emit({ t = "rewind", phases = json.array({}), loop = turn.books.loop_end and true or nil,
+    forget = over_terminals(turn) }))
 end
 
 ---A sub-run that had failed goes on, as the call that waits for it is sent again.
@@ -340,7 +335,7 @@ local function take_raise(turn)
     phases[#phases + 1] = turn.books.loop_end and phase.trailing and phase.id or nil
   end
   assert(turn:emit({ t = "rewind", phases = phases, loop = turn.books.loop_end and true or nil,
-    forget = forget or nil, forgive = turn.books.fatal }))
+    forget = forget, forgive = turn.books.fatal }))
 end
 
 local function take_rewind(turn)
@@ -463,7 +458,7 @@ function M.begin(turn, torn)
     and not turn.session.from
   turn.arrivals.handed = answers_of(turn) or turn.arrivals.handed
   local base = turn.session.edited and (turn.edit_base or state.copy(views.state(books)))
-  check_pins(turn)
+  M.check_pins(turn, books, turn.session.pins, turn.run.skill)
   local told, message = programs.end_left(books)
   if message then
     refuse("system", "%s: %s", turn.run.store.place, message)
@@ -495,7 +490,7 @@ function M.begin(turn, torn)
   elseif turn.session.from then
     take_rewind(turn)
   elseif turn.session.retry then
-    take_retry(turn)
+    perform_again(turn, to_retry(turn), { scratch = turn.session.from_scratch })
   end
 end
 

@@ -28,13 +28,9 @@ end
 function M.record(turn)
   local store, name = turn.run.store, turn.books.checkpoint.name
   local dir = store.place
-  local seq, message, code = moment.find(dir, name)
-  local there
-  if seq then
-    there, message, code = moment.books(dir, seq)
-  end
+  local there, seq, code = moment.at(dir, name)
   if not there then
-    error({ message = message, code = code }, 0)
+    error({ message = seq, code = code }, 0)
   end
   local record = moment.rollback(there)
   record.to, record.name = seq, name

@@ -85,6 +85,16 @@ local function stop(reason, message)
   return { t = "stop", status = "paused", reason = reason, message = message }
 end
 
+-- A run's first record, its books as they were at a place, and that place.
+local function beginning(dir, place)
+  local first, message, code = look.first(dir)
+  local there
+  if first then
+    there, message, code = moment.at(dir, place)
+  end
+  return there and first, there, message, code
+end
+
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
@@ -92,17 +102,9 @@ end
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
-  local first, why, cause = look.first(dir)
-  local seq
-  if first then
-    seq, why, cause = moment.find(dir, place)
-  end
-  local there
-  if seq then
-    there, why, cause = moment.books(dir, seq)
-  end
-  if not there then
-    return nil, why, cause
+  local first, there, seq, cause = beginning(dir, place)
+  if not first then
+    return nil, seq, cause
   end
   local changes, left, trouble = rolled_files.plan(dir, seq)
   if not changes then
@@ -153,16 +155,9 @@ end
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
-  local first, why, cause = look.first(dir)
-  local seq, there
-  if first then
-    seq, why, cause = moment.find(dir, place)
-  end
-  if seq then
-    there, why, cause = moment.books(dir, seq)
-  end
-  if not there then
-    return nil, why, cause
+  local first, there, seq, cause = beginning(dir, place)
+  if not first then
+    return nil, seq, cause
   end
   for key in pairs(set or {}) do
     if state.is_reserved(key) then

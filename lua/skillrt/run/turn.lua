@@ -355,8 +355,7 @@ local function decide(self)
 
   -- doubts: a person says what becomes of calls whose outcome is unknown
   if calls.doubts[1] then
-    questions.decide(self)
-    questions.ask_about_doubts(self)
+    questions.about_doubts(self)
   end
 
   -- the scheduler: which steps begin
@@ -371,8 +370,7 @@ local function decide(self)
 
   -- doubts and limits again: what has just begun may have been sent before the journal was cut, or may not call
   if calls.doubts[1] then
-    questions.decide(self)
-    questions.ask_about_doubts(self)
+    questions.about_doubts(self)
   end
   if limits.hit then
     return "end", limits:reached()

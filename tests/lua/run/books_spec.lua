@@ -63,7 +63,8 @@ describe("the books", function()
     assert.same({ "d", 12, true, "u" }, { step.known["1"].digest, step.known["1"].seq, step.known["1"].acted, step.known["1"].to })
     assert.same({ "v", "a" }, { step.calls["2"].to, books.state.root.current_action })
     apply(books, { t = "attempt", step = 1, c = "2", a = 1, class = "rate_limit", message = "m", retry = 70 })
-    assert.equal(2070, step.calls["2"].retry_at)
+    local failed = step.calls["2"].failed
+    assert.equal(2070, failed.at + failed.retry)
     apply(books, { t = "result", step = 1, c = "2", reply = { status = "timeout" }, unknown = true },
       { t = "fail", step = 1, attempt = 1, class = "timeout", message = "m", retry = 50, blame = "2" })
     assert.same({ 2, 2050, nil }, { step.attempt, step.retry_at, step.known["2"] })

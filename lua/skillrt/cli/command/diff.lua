@@ -23,7 +23,7 @@ local function read(word)
     return nil, message, code
   end
   local books
-  books, message, code = moment.books(dir, seq)
+  books, message, code = require("skillrt.run.look").books(dir, seq)
   local state = books and books.state and books.state.root
   return state and { steps = steps, state = state } or nil, message, code
 end

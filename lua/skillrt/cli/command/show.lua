@@ -14,13 +14,9 @@ return {
     if not place then
       return ending.refused(("%s: say which place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")
     end
-    local books
-    local seq, message, code = moment.find(dir, place)
-    if seq then
-      books, message, code = moment.books(dir, seq)
-    end
+    local books, seq, code = moment.at(dir, place)
     if not books then
-      return ending.refused(message, code, nil, dir)
+      return ending.refused(seq, code, nil, dir)
     end
     local point = { seq = seq, at = books.at, name = not tonumber(place) and place or nil, step = books.last_step }
     local told = moment.told(point, books)

@@ -3,6 +3,8 @@
 --
 -- Called by the types of records that tell of such: event, call, result; and by whoever takes what came.
 
+local names = require("skillrt.base.names")
+
 local M = {}
 
 ---How many events may wait for somebody to take them; and how many ids are remembered, at least.
@@ -89,12 +91,8 @@ end
 ---@param books skillrt.Books
 ---@return table[]  { name, value, at }, by name and then as they came
 function M.list(books)
-  local names, list = {}, {}
-  for name in pairs(books.events or NONE) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local list = {}
+  for _, name in ipairs(names.sorted(books.events or NONE)) do
     for _, event in ipairs(books.events[name]) do
       list[#list + 1] = { name = name, value = event.value, at = event.at }
     end

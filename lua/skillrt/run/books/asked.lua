@@ -15,23 +15,23 @@ local function is_open(books, question)
   if not question.step then
     return not question.sub or (books.subs ~= nil and books.subs[question.sub] ~= nil)
   end
-  local function waits(at)
+  for _, at in ipairs({ question, table.unpack(question.also or NONE) }) do
     local step = books.steps[at.step]
     local call = step and step.calls[at.c]
-    return call ~= nil and (call == question or call.asked == question.q)
+    if call and (call == question or call.asked == question.q) then
+      return true
+    end
   end
-  local is_waited_for = waits(question)
-  for _, at in ipairs(question.also or NONE) do
-    is_waited_for = is_waited_for or waits(at)
-  end
-  return is_waited_for
+  return false
 end
 
--- What an `ask` or `answer` about calls in doubt is about: one call, and others that were left behind with it.
-local function each_call(books, record, take)
-  take(books.steps[record.step], record.c)
-  for _, at in ipairs(record.also or NONE) do
-    take(books.steps[at.step], at.c)
+-- What an `ask` or `answer` says of calls whose outcome is unknown: one, and others that were left behind with it.
+local function note(books, record, field, value)
+  for _, at in ipairs({ record, table.unpack(record.also or NONE) }) do
+    local step = books.steps[at.step]
+    if step and step.calls[at.c] then
+      step:note(at.c, field, value)
+    end
   end
 end
 
@@ -50,12 +50,7 @@ end
 ---@param books skillrt.Books  the run's
 function M.ask(scope, record, books)
   if record.step then
-    each_call(books, record, function(step, c)
-      local call = step and step.calls[c]
-      if call then
-        call.asked = record.q
-      end
-    end)
+    note(books, record, "asked", record.q)
   else
     scope.answer = nil
     if scope.choice then
@@ -74,12 +69,7 @@ function M.answer(scope, record, books)
   local one = (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
-    each_call(books, record, function(step, c)
-      local call = step and step.calls[c]
-      if call then
-        call.doubt, call.decision = nil, record.value
-      end
-    end)
+    note(books, record, "decision", record.value)
   else
     scope.answer, scope.choice = record.value, nil
     scope.answers = scope.answers or {}

@@ -49,18 +49,18 @@ local function entry_of(self, step)
   end
 end
 
----A step begins with a set. It keeps which phases were over then: what it is told of them stays the same when it is
----taken up again.
+---A step begins with a set. Gives the phases that were over then, which the step keeps: its agent reads the same of
+---them when it is taken up again.
 ---@param self skillrt.Books
 ---@param step skillrt.Step
----@param record table
-function M.start(self, step, record)
+---@return table[]|nil phases
+function M.start(self, step)
   local before = {}
   for _, one in ipairs(self.phases or {}) do
     before[#before + 1] = one.over and one or nil
   end
-  step.tool_set, step.whole, step.phases = record.tool_set, record.whole, before[1] and before or nil
-  enter(self, record.tool_set, step)
+  enter(self, step.tool_set, step)
+  return before[1] and before or nil
 end
 
 local function add_list(one, field, value)

@@ -21,19 +21,18 @@ local MODES <const> = { finish = true, stop = true, settle = true }
 local function outcome_of(branch, ok, a, b, c)
   local failure
   if not ok then
-    local _, message, class, call, is_meant = function_result.raised(branch.execution.step.id, a)
-    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+    failure = function_result.failure(branch.execution.step.id, a)
     local given = branch.failed
-    if not is_meant and given and given.message ~= "" and message:find(given.message, 1, true) then
+    if failure.raised and given and given.message ~= "" and failure.message:find(given.message, 1, true) then
       failure.class, failure.blame, failure.is_slip = given.class, failure.blame or given.blame, given.is_slip
     else
-      failure.is_slip = not is_meant and not failure.blame or nil
+      failure.is_slip = failure.raised and not failure.blame
     end
   elseif a == nil and type(b) == "string" then
     failure = { message = b, class = type(c) == "string" and c or "permanent" }
   end
   if failure then
-    failure.blame = failure.blame or not failure.is_slip and branch.last or nil
+    failure.blame, failure.raised = failure.blame or not failure.is_slip and branch.last or nil, nil
     return nil, failure
   end
   return a == nil and json.null or a

@@ -88,7 +88,7 @@ local NEXT <const> = {
 ---@field calls table<string, skillrt.Call>  by place: declared and not over
 ---@field now skillrt.Branch  the branch that runs, or ran last
 ---@field divergence table|nil  { place, before, now }
----@field finish fun()|nil  what follows when no call of it is open any more
+---@field ending fun()|nil  what follows when no call of it is open any more
 local Execution = {}
 Execution.__index = Execution
 
@@ -224,8 +224,8 @@ local function begin_one(self)
   return false
 end
 
--- Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not begun: it
--- had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls did.
+-- Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not begun:
+-- it had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls did.
 local function begin_recorded(self, place)
   for above, part in places.ways_to(place) do
     local scope = self.limited[above]
@@ -476,21 +476,21 @@ function Execution:replay()
   self:advance() -- a call in doubt may have been decided
 end
 
----Branches are ended; when no call is open any more `finish` is called.
+---Branches are ended; when no call is open any more `ending` is called.
 ---@param is_meant fun(branch: skillrt.Branch): boolean
----@param finish fun()
-function Execution:drain(is_meant, finish)
+---@param ending fun()
+function Execution:drain(is_meant, ending)
   self:stop_branches(is_meant)
-  self.finish = finish
+  self.ending = ending
   self:settle()
 end
 
 ---A call is over: it may have been the last.
 function Execution:settle()
-  local finish = self.finish
-  if finish and next(self.calls) == nil then
-    self.finish = nil
-    finish()
+  local ending = self.ending
+  if ending and next(self.calls) == nil then
+    self.ending = nil
+    ending()
   end
 end
 

@@ -6,6 +6,7 @@
 -- its fields. Knows requests, no transports; pure but for SHA-256. Called by run/call/calls.lua.
 
 local core = require("skillrt.core")
+local names = require("skillrt.base.names")
 local request_of = require("skillrt.agent.request")
 local secrets = require("skillrt.base.secrets")
 
@@ -150,12 +151,7 @@ local function placeless(text, run)
 end
 
 local function add_map(parts, name, map, left_out, run)
-  local keys = {}
-  for key in pairs(map or {}) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  for _, key in ipairs(keys) do
+  for _, key in ipairs(names.sorted(map or {})) do
     local plain = not left_out[name == "headers" and key:lower() or key]
     if plain or name == "headers" then
       parts[#parts + 1] = ("%s.%s=%s"):format(name, key, plain and placeless(tostring(map[key]), run) or "")

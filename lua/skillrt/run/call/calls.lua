@@ -140,8 +140,8 @@ end
 ---@return any ...  what it gives
 function Calls:wait_for_turn(branch, place, kind, ways)
   local execution = branch.execution
-  self.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution, request = {},
-    kind = kind, ways = ways, to = "a " .. kind, order = self.order }))
+  self.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution,
+    request = {}, kind = kind, ways = ways, to = "a " .. kind, order = self.order }))
   return coroutine.yield(execution_of.WAIT)
 end
 

@@ -93,7 +93,7 @@ end
 function M.answered(calls, step, since)
   local now = calls.run.core.wall_ms()
   since = math.max(since or now, calls.run.books.opened_at or 0)
-  step.people_ms = (step.people_ms or 0) + math.max(0, now - since)
+  step:wait_for_people(math.max(0, now - since))
   M.watch(calls, step)
 end
 

@@ -53,14 +53,12 @@ end
 ---@param open table  of the books
 function M.take_up(calls, call, open)
   call.attempt = open.a or 1
-  local decision = open.decision
-  open.decision = nil
-  if decision then
+  if open.decision then
     call:become("unknown")
-    reply_of.decide(calls, call, decision)
+    reply_of.decide(calls, call, open.decision)
   elseif open.failed then -- its attempt was over, the next one waits
     call.attempt = call.attempt + 1
-    local at = steady.at(calls.run, open.retry_at, open.failed.retry) -- clocks are put back
+    local at = steady.at(calls.run, open.failed.at + open.failed.retry, open.failed.retry) -- clocks are put back
     calls.queue:pace(call, at)
     if call.request.gate and open.failed.class == "rate_limit" then
       calls.queue:close(call.request.gate, at, open.failed.message)

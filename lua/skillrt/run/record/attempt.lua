@@ -13,8 +13,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    local call = whole.steps[record.step].calls[record.c]
-    call.failed, call.retry_at = record, record.at + record.retry
+    whole.steps[record.step]:note(record.c, "failed", record)
     whole.retries = (whole.retries or 0) + 1
   end,
 

@@ -10,7 +10,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    whole.steps[record.step].calls[record.c].doubt = record
+    whole.steps[record.step]:note(record.c, "doubt", record)
   end,
 
   line = function(lines, record, step)

@@ -11,13 +11,12 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    local step = whole.steps[record.step]
-    local call = step and step.calls[record.c]
+    local step, program = whole.steps[record.step], { pid = record.pid, start = record.since }
     if record.session then
       whole.programs = whole.programs or {}
-      whole.programs[record.session] = { pid = record.pid, start = record.since }
-    elseif call then
-      call.program = { pid = record.pid, start = record.since }
+      whole.programs[record.session] = program
+    elseif step and step.calls[record.c] then
+      step:note(record.c, "program", program)
     end
   end,
 }

@@ -5,7 +5,6 @@
 -- loses nothing of it. Only steps whose action says so are performed by it. Part of steps.lua.
 
 local draws = require("skillrt.run.branch.draws")
-local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local outcome_of = require("skillrt.run.outcome")
@@ -29,14 +28,6 @@ local function stage(self, word)
   draws.say(self.steps.journal, self.step, { t = "stage", stage = word })
 end
 
--- What a function of the skill raised, as a failure.
-local function caught(self, problem)
-  fatal.pass_on(problem)
-  local _, message, class, call, is_meant = function_result.raised(self.step.id, problem)
-  return { message = message, class = class, blame = type(call) == "string" and call or nil,
-    raised = not is_meant or nil }
-end
-
 -- Calls a function of the skill; what it raises is a failure like one that it returns.
 local function try(self, fn, ...)
   local trace
@@ -45,7 +36,7 @@ local function try(self, fn, ...)
     return problem
   end, ...))
   if not values[1] then
-    local failure = caught(self, values[2])
+    local failure = function_result.failure(self.step.id, values[2])
     failure.traceback, failure.thrown = trace, true
     return nil, failure
   end

@@ -152,6 +152,7 @@ end
 -- What its start says besides, of few steps.
 local function take_said(books, step, said)
   step.edge, step.undoes, step.file = said.edge, said.undo, said.file
+  step.tool_set, step.whole = said.tool_set, said.whole
   if said.same then
     spent.same(books, step.id, said)
   end
@@ -214,7 +215,7 @@ function M.begin(books, step, said, whole)
     resume(books, step, said.from, whole, is_again, is_allowed)
   end
   if said.tool_set then
-    phased.start(books, step, said)
+    step.phases = phased.start(books, step)
   end
 end
 
@@ -254,6 +255,20 @@ function Step:pass_deadline()
   self.late = true
 end
 
+---It has waited so long for people: that time is none of its own.
+---@param ms integer
+function Step:wait_for_people(ms)
+  self.people_ms = (self.people_ms or 0) + ms
+end
+
+---More is known of a call that is under way: `failed`, `doubt`, `asked`, `decision`, `program`.
+---@param place string
+---@param field string
+---@param value any
+function Step:note(place, field, value)
+  self.calls[place][field] = value
+end
+
 ---The end of the journal was cut off: what it calls next may have been sent already.
 function Step:cut_off()
   self.cut = { ["."] = true } -- and by prefix where branches have first called since
@@ -290,6 +305,32 @@ function Step:called(record)
   end
 end
 
+-- Forgets what is known below a place, from the newest back to the result `after`, or to the round before of a loop
+-- there. Whether something of it may have acted.
+local function forget_below(step, place, after)
+  local order, known, kept, acted = step.order, step:own("known"), {}, nil
+  for i = #order, 1, -1 do
+    local at = order[i]
+    local one = known[at] -- none: where a round was over
+    if at == after then
+      break
+    end
+    order[i] = nil
+    if at == place and not one then
+      break
+    elseif places.is_below(at, place) then
+      acted = acted or one and one.acted
+      known[at] = nil
+    else
+      kept[#kept + 1] = at
+    end
+  end
+  for i = #kept, 1, -1 do
+    order[#order + 1] = kept[i]
+  end
+  return acted
+end
+
 ---A call is over, or the use of a tool: what it awaited since is not asked for again.
 ---@param place string
 ---@param known table  what is known of it from now on
@@ -302,7 +343,7 @@ function Step:answered(place, known)
   order[#order + 1] = place
   if use then
     self.tools[place] = nil
-    known.acted = self:forget_below(place, use.after) or known.acted
+    known.acted = forget_below(self, place, use.after) or known.acted
   end
 end
 
@@ -320,36 +361,6 @@ function Step.keep_values(step, rec)
     local list = values[place] or {}
     values[place] = table.move(drawn, 1, #drawn, #list + 1, list)
   end
-end
-
----A tool's use is over: what it awaited since the result `after` is not asked for again.
----@param step skillrt.Step
----@param place string
----@param after string|nil
----@return boolean|nil acted
-function Step.forget_below(step, place, after)
-  local order, acted = step.order, nil
-  local last = #order
-  local at = last - 1 -- the last is its own
-  while at > 0 and order[at] ~= after do
-    local one = order[at]
-    if places.is_below(one, place) then
-      local known = step.known[one] -- none: where a round was over
-      acted = acted or known and known.acted
-      step.known[one], order[at] = nil, false
-    end
-    at = at - 1
-  end
-  local to = at
-  for from = at + 1, last do
-    local one = order[from]
-    order[from] = nil
-    if one then
-      to = to + 1
-      order[to] = one
-    end
-  end
-  return acted
 end
 
 -- Takes out what `is_gone` says of all that is kept by place.
@@ -442,24 +453,9 @@ end
 ---@param record table
 ---@param seq integer|nil
 function Step.round(step, record, seq)
-  local place, rounds, order, known = record.c, step:own("rounds"), step:own("order"), step:own("known")
-  local kept, count = {}, 0
-  for i = #order, 1, -1 do -- what came since the round before, of this loop and beside it
-    local at = order[i]
-    order[i] = nil
-    if at == place and not known[at] then
-      break
-    elseif places.is_below(at, place) then
-      step.acted_in = step.acted_in or known[at] and known[at].acted and place or nil
-      known[at] = nil
-    else
-      count = count + 1
-      kept[count] = at
-    end
-  end
-  for i = count, 1, -1 do
-    order[#order + 1] = kept[i]
-  end
+  local place, rounds, order = record.c, step:own("rounds"), step:own("order")
+  local acted = forget_below(step, place)
+  step.acted_in = step.acted_in or acted and place or nil
   order[#order + 1] = place -- others see what follows from here on
   for _, field in ipairs({ "values", "notes", "rounds" }) do
     for at in pairs(step[field]) do

@@ -312,10 +312,8 @@ end
 
 -- What a function raised, as a failure.
 local function raised(step, problem)
-  local _, message, class, call, is_meant = function_result.raised(step.id, problem)
-  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil,
-    raised = not is_meant or nil }
-  if not is_meant then
+  local failure = function_result.failure(step.id, problem)
+  if failure.raised then
     failure.traceback = debug.traceback(step.live.thread, failure.message)
   end
   coroutine.close(step.live.thread) -- its to-be-closed variables are closed now

@@ -12,7 +12,6 @@ local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local record_of = require("skillrt.run.record")
-local snapshot = require("skillrt.run.snapshot")
 local store = require("skillrt.run.store")
 
 local M = {}
@@ -79,26 +78,19 @@ function M.find(dir, place)
     names.suggest(place, known)), "missing"
 end
 
----What the books of a run said behind one of its records.
+---The books of a run as they were at a place.
 ---@param dir string
----@param seq integer
+---@param place string|nil
 ---@return skillrt.Books|nil books
----@return string? message
+---@return integer|string seq_or_message
 ---@return string? code
-function M.books(dir, seq)
-  local books, wishes = books_of.new(), {}
-  local past = snapshot.new(books)
-  local report, message, code = store.at(dir):read(function(payload, at)
-    past:add(payload, at, wishes.blob)
-    if at == seq then
-      past:apply() -- while values kept apart can be read
-    end
-    return at < seq
-  end, wishes)
-  if not report then
-    return nil, message, code
+function M.at(dir, place)
+  local seq, message, code = M.find(dir, place)
+  local books
+  if seq then
+    books, message, code = look.books(dir, seq)
   end
-  return books
+  return books, books and seq or message, code
 end
 
 ---@class skillrt.Point  a place that a person may go back to

@@ -161,25 +161,6 @@ local function begin(turn, call, id, skill, pins)
   end
 end
 
--- A skill whose files changed is not resumed, as the run's own is not.
-local function check_pins(turn, id, books, pins, skill)
-  local fresh = resume.take_helpers(books.pins, pins, skill)
-  if fresh then
-    assert(turn:emit({ t = "pin", sub = id, pins = fresh }))
-  end
-  local changed = resume.changed_files(books.pins, pins)
-  if #changed == 0 then
-    return
-  elseif not turn.session.accept_changes then
-    local text = "%s: of the sub-run %s (%s) changed since it began: %s; go on with them by --accept-changes"
-    error({
-      message = text:format(turn.run.store.place, id, books.skill, table.concat(changed, ", ")),
-      code = "changed",
-    }, 0)
-  end
-  assert(turn:emit({ t = "accept", sub = id, pins = pins, changed = changed, choices = choices.of(skill) }))
-end
-
 -- A scope whose books are there.
 local function made(self, call, id, skill, prompts)
   local turn = self.turn
@@ -227,7 +208,7 @@ local function open(self, call)
     call.execution:go_on()
     return
   elseif recorded then
-    check_pins(turn, id, books, pins, skill)
+    resume.check_pins(turn, books, pins, skill)
   else
     begin(turn, call, id, skill, pins)
   end

@@ -3,12 +3,6 @@
 local transport = require("skillrt.run.call.transport")
 
 ---@type skillrt.CallKind
-return {
-  begin = transport.begin,
-  take_up = transport.take_up,
-  rang = transport.rang,
-  send = transport.send,
-  replied = transport.replied,
-  give_up = transport.give_up,
+return setmetatable({
   fill = transport.set_folder,
-}
+}, { __index = transport })

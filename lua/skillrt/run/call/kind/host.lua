@@ -3,15 +3,9 @@
 local transport = require("skillrt.run.call.transport")
 
 ---@type skillrt.CallKind
-return {
-  begin = transport.begin,
-  take_up = transport.take_up,
-  rang = transport.rang,
-  send = transport.send,
-  replied = transport.replied,
-  give_up = transport.give_up,
+return setmetatable({
   fill = function(_, call, task, entry)
     entry.key = call.request.key or entry.key
     task.key = entry.key
   end,
-}
+}, { __index = transport })

@@ -4,13 +4,7 @@ local request_of = require("skillrt.agent.request")
 local transport = require("skillrt.run.call.transport")
 
 ---@type skillrt.CallKind
-return {
-  begin = transport.begin,
-  take_up = transport.take_up,
-  rang = transport.rang,
-  send = transport.send,
-  replied = transport.replied,
-  give_up = transport.give_up,
+return setmetatable({
   fill = function(_, call, task, entry)
     task.headers = {}
     for name, value in pairs(call.request.headers) do
@@ -18,4 +12,4 @@ return {
     end
     entry.key = request_of.keyed(task, entry.key)
   end,
-}
+}, { __index = transport })

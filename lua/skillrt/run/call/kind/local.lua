@@ -11,13 +11,7 @@ local record = require("skillrt.base.record")
 local transport = require("skillrt.run.call.transport")
 
 ---@class skillrt.call.Local: skillrt.CallKind
-local M = {
-  acts_here = true,
-  begin = transport.begin,
-  take_up = transport.take_up,
-  rang = transport.rang,
-  give_up = transport.give_up,
-}
+local M = setmetatable({ acts_here = true }, { __index = transport })
 
 function M.send(calls, call)
   calls:emit(call, { t = "call", a = call.attempt > 1 and call.attempt or nil, kind = call.kind,

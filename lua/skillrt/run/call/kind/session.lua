@@ -13,7 +13,7 @@ local reply_of = require("skillrt.run.call.reply")
 local transport = require("skillrt.run.call.transport")
 
 ---@class skillrt.call.Session: skillrt.CallKind
-local M = { rang = transport.rang, send = transport.send, replied = transport.replied, give_up = transport.give_up }
+local M = setmetatable({}, { __index = transport })
 
 -- An answer to what its program asked goes to that program alone. Whether it runs.
 local function has_asker(calls, call, open)

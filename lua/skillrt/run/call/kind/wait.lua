@@ -2,6 +2,7 @@
 
 local alarm = require("skillrt.run.call.alarm")
 local arrived = require("skillrt.run.books.arrived")
+local names = require("skillrt.base.names")
 
 ---@class skillrt.call.Wait: skillrt.CallKind
 local M = { asks = true }
@@ -59,13 +60,9 @@ end
 function M.match(calls)
   local books = calls.run.books
   while next(calls.unmatched) do
-    local names = {}
-    for name in pairs(calls.unmatched) do
-      names[#names + 1] = name
-    end
-    table.sort(names)
+    local unmatched = names.sorted(calls.unmatched)
     calls.unmatched = {}
-    for _, name in ipairs(names) do
+    for _, name in ipairs(unmatched) do
       local list, first = calls.waiters[name], arrived.first(books, name)
       while list and list[1] and first do
         local call = list[1]
