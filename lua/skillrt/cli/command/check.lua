@@ -64,7 +64,7 @@ local function report(result, args, output)
   local report_of = require "skillrt.document.check.report"
   local made = report_of.of(result, os.date "!%Y-%m-%dT%H:%M:%SZ" --[[@as string]])
   if args.json then
-    output.write(assert(require("skillrt.base.json").encode(report_of.plain(made))) .. "\n")
+    output.write(assert(require("skillrt.base.json").encode(made)) .. "\n")
   else
     for _, line in ipairs(report_of.lines(made)) do
       output.write(clean(line) .. "\n")

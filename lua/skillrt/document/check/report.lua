@@ -5,6 +5,7 @@
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
 -- cli/command/check.lua.
 local files_of = require "skillrt.base.files"
+local json = require "skillrt.base.json"
 local outline = require "skillrt.base.outline"
 local write = require "skillrt.document.write"
 
@@ -22,18 +23,6 @@ local M = {}
 M.PASS, M.REVIEW = 80, 60
 local MIN_CONTENT = 20 -- bytes below which a document says nothing
 local MAX_ISSUES = 20
-
--- A file that lies alone, as a folder of one file.
-local Alone = {}
-Alone.__index = Alone
-
-function Alone:has(path)
-  return path == self.path
-end
-
-function Alone.read(_, path)
-  return files_of.read(path)
-end
 
 local SECTIONS = {
   phase = { "Objective", "Input", "Execution", "Output", "Quality" },
@@ -117,10 +106,15 @@ end
 
 local function check_files(result, list)
   local is_outline = outlines_of(result)
-  local tree = result.subject.tree or setmetatable({ path = result.subject.path }, Alone)
-  local out = { total = #list, existing = 0, with_content = 0, with_todos = 0, details = {} }
+  local tree = result.subject.tree
+  local out = { total = #list, existing = 0, with_content = 0, with_todos = 0, details = json.array {} }
   for i, one in ipairs(list) do
-    local text = tree:has(one.path) and tree:read(one.path)
+    local text
+    if not tree then
+      text = files_of.read(one.path)
+    elseif tree:has(one.path) then
+      text = tree:read(one.path)
+    end
     local row = { path = one.path, exists = text and true or false, bytes = text and #text or 0 }
     row.has_content = row.exists and #text:gsub("%s", "") >= MIN_CONTENT
     row.outline = row.exists and is_outline(one, text)
@@ -144,9 +138,9 @@ local function headings(tree, path)
 end
 
 local function check_contents(result, list)
-  local out = { total = 0, passed = 0, details = {} }
+  local out = { total = 0, passed = 0, details = json.array {} }
   for _, one in ipairs(list) do
-    local wanted, missing = SECTIONS[one.kind] or {}, {}
+    local wanted, missing = SECTIONS[one.kind] or {}, json.array {}
     local text = #wanted > 0 and headings(result.subject.tree, one.path) or ""
     for _, section in ipairs(wanted) do
       out.total = out.total + 1
@@ -219,7 +213,8 @@ local function summary_of(result, scores, outlines)
   elseif status == "PASS" and result.counts.error > 0 then
     status = "REVIEW" -- what does not run does not pass
   end
-  local out, seen = { status = status, score = score, issues = {}, recommendations = {} }, {}
+  local out, seen = { status = status, score = score, issues = json.array {},
+    recommendations = json.array {} }, {}
   for _, finding in ipairs(result.findings) do
     if finding.level ~= "note" and #out.issues < MAX_ISSUES then
       local where = finding.line and ("%s:%d"):format(finding.file, finding.line) or finding.file or "."
@@ -302,21 +297,6 @@ function M.lines(report)
   bullets(lines, "issues:", summary.issues)
   bullets(lines, "recommendations:", summary.recommendations)
   return lines
-end
-
----The report as JSON has it: empty lists are lists.
----@param report skillrt.check.Report
----@return table
-function M.plain(report)
-  local json = require "skillrt.base.json"
-  for _, list in ipairs { report.file_checks.details, report.content_checks.details, report.summary.issues,
-    report.summary.recommendations } do
-    json.array(list)
-  end
-  for _, row in ipairs(report.content_checks.details) do
-    json.array(row.missing)
-  end
-  return report
 end
 
 return M
