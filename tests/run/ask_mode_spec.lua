@@ -60,17 +60,14 @@ describe("a folder that says where a run begins", function()
     .. "| an old one | `--edit` | Phase 2 |\n"
 
   it("asks where nobody set it, and runs the phases from there on", function()
-    for _, row in ipairs { { ENTRIES, "edit", "a-new-one: a new one; edit: an old one" },
-      { "\nStart at phase 2 when a draft exists.\n", "a-draft-exists", "start: the first phase; a-draft-exists" } } do
-      local folder <close> = kit.folder()
-      local run = cli(folder, row[1])
-      local first = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "w", "--strict")
-      assert.equal(3, first.code, first.out .. first.err)
-      assert.truthy(first.out:find(row[3], 1, true), first.out)
-      local then_ = run("answer", "w", row[2], "--agent", folder.path .. "/agent")
-      assert.equal(0, then_.code, then_.out .. then_.err)
-      assert.equal("02-dig 03-tell", phases(then_.out))
-    end
+    local folder <close> = kit.folder()
+    local run = cli(folder, ENTRIES)
+    local first = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "w", "--strict")
+    assert.equal(3, first.code, first.out .. first.err)
+    assert.truthy(first.out:find("a-new-one: a new one; edit: an old one", 1, true), first.out)
+    local then_ = run("answer", "w", "edit", "--agent", folder.path .. "/agent")
+    assert.equal(0, then_.code, then_.out .. then_.err)
+    assert.equal("02-dig 03-tell", phases(then_.out))
   end)
 
   it("takes it as it is set, and refuses another word", function()

@@ -1,4 +1,4 @@
--- rounds_spec.lua: a folder whose document says in the stated shape that phases repeat, or that one runs for each item.
+-- rounds_spec.lua: a folder whose tables or diagrams say that phases repeat, or that one runs for each item.
 local files = require "skillrt.base.files"
 local kit = require "tests.support.cli_kit"
 
@@ -46,38 +46,43 @@ local function goes(order, document)
   assert.equal(order, went, document)
 end
 
-describe("phases that a document repeats in the stated shape", function()
+-- A table of the phases that repeat.
+local function repeats(...)
+  return "| Repeat | Until | While | At most |\n|---|---|---|---|\n| " .. table.concat({ ... }, " |\n| ") .. " |\n"
+end
+
+describe("phases that a table repeats", function()
   it("run round by round until its condition holds, between those before and behind them (R28, F33)", function()
     local folder <close> = kit.folder()
-    local told, order = run(folder, "Repeat phases 2-3 until `score >= 8`, at most 5 times.", "--strict")
+    local told, order = run(folder, repeats "2-3 | `score >= 8` | | 5", "--strict")
     assert.equal(0, told.code, told.out .. told.err)
     assert.equal("1 2 3 2 3 2 3 4", order)
   end)
 
   it("run no more often than it says (F33, F61)", function()
     local folder <close> = kit.folder()
-    local told, order = run(folder, "- **Loop**: Phases 2-3 repeat until `score > 100` (at most 2 times).")
+    local told, order = run(folder, repeats "Phases 2-3 | `score > 100` | - | 2")
     assert.equal(0, told.code, told.out .. told.err)
     assert.equal("1 2 3 2 3 4", order)
   end)
 
   it("run until the condition holds where it does not say how often, while it holds, and so many times", function()
     for sentence, wanted in pairs {
-      ["Repeat phases 2-3 until `score >= 5`."] = "1 2 3 2 3 4",
-      ["Repeat phases 2-3 while `score < 5`."] = "1 2 3 2 3 4",
-      ["Repeat phases 2-3 2 times."] = "1 2 3 2 3 4",
+      ["2-3 | `score >= 5` | | "] = "1 2 3 2 3 4",
+      ["2-3 | | `score < 5` | "] = "1 2 3 2 3 4",
+      ["2-3 | | | 2"] = "1 2 3 2 3 4",
     } do
-      goes(wanted, sentence)
+      goes(wanted, repeats(sentence))
     end
   end)
 
   it("run as several rounds of one folder, one inside the other or apart", function()
-    goes("1 2 1 2 3 4 3 4 3 4", "Repeat phases 1-2 2 times.\n\nRepeat phases 3-4 until `score >= 7`, at most 4 times.\n")
-    goes("1 2 3 2 3 4 1 2 3 2 3 4", "- Repeat phases 1-4 2 times.\n- Repeat phases 2-3 2 times.")
+    goes("1 2 1 2 3 4 3 4 3 4", repeats("1-2 | | | 2", "3-4 | `score >= 7` | | 4"))
+    goes("1 2 3 2 3 4 1 2 3 2 3 4", repeats("1-4 | | | 2", "2-3 | | | 2"))
   end)
 
   it("leave out a phase whose condition does not hold in a round", function()
-    goes("1 3 2 3 4", "Repeat phases 2-3 until `score >= 5`, at most 5 times.\n\n"
+    goes("1 3 2 3 4", repeats "2-3 | `score >= 5` | | 5" .. "\n"
       .. "### Phase 2\n\n- **Condition**: `score >= 3`")
   end)
 
@@ -100,7 +105,7 @@ describe("phases that a document repeats in the stated shape", function()
 
   it("hand their files on to those behind them, and an agent is told its own (R20, R31)", function()
     local folder <close> = kit.folder()
-    local told = run(folder, "Repeat phases 2-3 until `score >= 8`, at most 5 times.\n\n| Phase | Document | Output |\n"
+    local told = run(folder, repeats "2-3 | `score >= 8` | | 5" .. "\n| Phase | Document | Output |\n"
       .. "|---|---|---|\n| 1 | phases/01-list.md | |\n| 2 | phases/02-try.md | |\n| 3 | phases/03-score.md | `notes.md` |\n"
       .. "| 4 | phases/04-tell.md | |\n", "--strict")
     assert.equal(0, told.code, told.out .. told.err)
@@ -113,20 +118,21 @@ describe("phases that a document repeats in the stated shape", function()
 
   it("are told where the shape is another, or they cross each other", function()
     local folder <close> = kit.folder()
-    local told = run(folder, "Repeat phases 2-3 until all is well.", "--strict")
+    local told = run(folder, repeats "2-3 | all is well | |", "--strict")
     assert.equal(2, told.code, told.out .. told.err)
-    assert.truthy(told.err:find("a loop is stated and not run", 1, true), told.err)
+    assert.truthy(told.err:find('"2-3 | all is well |', 1, true), told.err)
     local other <close> = kit.folder()
-    told = run(other, "- Repeat phases 1-3 2 times.\n- Repeat phases 2-4 2 times.", "--strict")
+    told = run(other, repeats("1-3 | | | 2", "2-4 | | | 2"), "--strict")
     assert.equal(2, told.code, told.out .. told.err)
     assert.truthy(told.err:find("cross each other", 1, true), told.err)
   end)
 end)
 
-describe("a phase that runs for each item in the stated shape", function()
+describe("a phase that runs for each item, by its row", function()
   it("runs once for each of them", function()
     local folder <close> = kit.folder()
-    local told, order = run(folder, "Phase 2 runs once for each of `parts`.", "--strict")
+    local told, order = run(folder, "| Phase | Document | For each |\n|---|---|---|\n| 2 | phases/02-try.md | `parts` |\n",
+      "--strict")
     assert.equal(0, told.code, told.out .. told.err)
     assert.equal("1 2 2 3 4", order)
     local list = files.read(folder.path .. "/book.1")

@@ -6,18 +6,12 @@ local M = {}
 
 local MAX_SAID <const> = 10
 
--- Of these the run differs from what is written; all else is the check's to tell.
-local CHANGES = { "^load%.flow%-", "^load%.condition%-unread$", "^load%.repeat%-unread$", "^load%.termination%-unread$",
-  "^load%.phase%-order$", "^load%.foreign$", "^load%.registry%-any$" }
-
-local function changes_the_run(finding)
-  for _, pattern in ipairs(finding.level == "warning" and CHANGES or {}) do
-    if finding.code:find(pattern) then
-      return true
-    end
-  end
-  return false
-end
+-- What was not read, whatever its level; and warnings of which the run differs from what is written. All else is the
+-- check's to tell.
+local UNREAD <const> = { ["load.flow"] = 1, ["load.quote"] = 2 }
+local CHANGES <const> = { ["load.fact-differs"] = true, ["load.condition-unread"] = true, ["load.repeat-unread"] = true,
+  ["load.termination-unread"] = true, ["load.phase-order"] = true, ["load.foreign"] = true,
+  ["load.registry-any"] = true }
 
 ---Why --strict does not let the skill run; nil: it may.
 ---@param findings skillrt.Finding[]?
@@ -41,19 +35,22 @@ end
 ---Says where the run differs from what is written.
 ---@param findings skillrt.Finding[]?
 function M.say(findings)
-  local output, said, more = require("skillrt.report.output"), 0, 0
-  local text_of = require("skillrt.document.findings").text
+  local output, lines = require("skillrt.report.output"), { {}, {}, {} }
   for _, one in ipairs(findings or {}) do
-    if changes_the_run(one) then
-      said = said + 1
-      more = more + (said > MAX_SAID and 1 or 0)
-      if said <= MAX_SAID then
-        output.say("warning", text_of(one))
-      end
+    local list = lines[UNREAD[one.code] or one.level == "warning" and CHANGES[one.code] and 3]
+    if list then
+      list[#list + 1] = require("skillrt.document.findings").text(one)
     end
   end
-  if more > 0 then
-    output.say("warning", ("and %d more: skillrt check says all"):format(more))
+  local all = table.move(lines[3], 1, #lines[3], #lines[2] + 1, lines[2])
+  table.move(all, 1, #all, #lines[1] + 1, lines[1])
+  for i, text in ipairs(lines[1]) do
+    if i <= MAX_SAID then
+      output.say("warning", text)
+    end
+  end
+  if #lines[1] > MAX_SAID then
+    output.say("warning", ("and %d more: skillrt check says all"):format(#lines[1] - MAX_SAID))
   end
 end
 

@@ -1,371 +1,275 @@
--- document/load/flow.lua: what a folder's documents state of how its phases follow each other. What has a
--- stated shape is read: tables of phases and modes, conditions in code, neighbours that run at once.
--- What is seen and not read is a warning that quotes its line: nothing is left out in silence.
+-- document/load/flow.lua: what a folder's documents state of how its phases follow each other, where it has a shape
+-- that needs no guess: tables, conditions in code, diagrams. These are facts; other lines that name a phase are quoted.
 --
--- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by
--- sources.lua.
+-- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by sources.lua.
 local condition = require "skillrt.document.load.condition"
-local entries = require "skillrt.document.load.flow.entries"
-local lines = require "skillrt.document.load.flow.lines"
-local listed = require "skillrt.document.load.flow.listed"
+local facts_of = require "skillrt.document.load.facts"
+local graphs = require "skillrt.document.load.flow.graphs"
+local markdown = require "skillrt.document.load.markdown"
 local mentions_of = require "skillrt.document.load.flow.mentions"
 local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
-local rounds = require "skillrt.document.load.rounds"
-local sections = require "skillrt.document.load.flow.sections"
-local statements = require "skillrt.document.load.flow.statements"
+local quotes_of = require "skillrt.document.load.flow.quotes"
 local tables = require "skillrt.document.load.flow.tables"
-local trim = require("skillrt.base.text").trim
-local words = require "skillrt.document.load.words"
 
 local M = {}
 
-local MAX_TOLD <const> = 12
-local MAX_QUOTE <const> = 120
-local MAX_LINE <const> = 1000 -- a longer one is no sentence about phases
+-- Weights: what stands in a table, at a phase's own heading, on an edge of a diagram.
+local TABLE <const>, LABEL <const>, EDGE <const> = 3, 2, 1
 
 ---@class skillrt.load.Flow
----@field conditions table<integer, string[]>  by phase
+---@field facts skillrt.load.Facts  about phases by their place: condition, parallel, output, each
 ---@field modes skillrt.load.Modes
----@field parallel table<integer, boolean>
----@field outputs table<integer, string>
 ---@field rounds skillrt.load.Rounds[]
 ---@field order integer[]?  of a table that names all phases
+---@field read integer      facts that change the run
 local Flow = {}
 Flow.__index = Flow
 
-local function quoted(text)
-  text = trim(text):gsub("%s+", " ")
-  if utf8.len(text) and utf8.len(text) > MAX_QUOTE then
-    text = text:sub(1, utf8.offset(text, MAX_QUOTE) - 1) .. "..."
-  end
-  return '"' .. text .. '"'
-end
-
-local TOLD = {
-  loop = { "a loop is stated and not run", "each phase runs once",
-    "write `Repeat phases 2-3 until ..., at most 5 times` with a condition between backticks (docs/loading.md)" },
-  choice = { "alternatives are stated and not read", "all phases run, one after the other",
-    "write a table | Mode | Phases |, or conditions between backticks" },
-  condition = { "a condition on a phase is stated and not read", "the phase always runs",
-    "write it between backticks, in a column Condition or as `- **Condition**: ...`" },
-  parallel = { "phases that run at once are stated and not read", "they run one after the other",
-    "write `Phases 2 and 3 run in parallel` of neighbours" },
-}
-
--- One finding for the same phases and kind; the first line that says it is quoted.
-function Flow:tell(kind, phases, place, text)
-  local covered, new = self.covered[kind], #phases == 0 and next(self.covered[kind]) == nil
-  for _, index in ipairs(phases) do
-    new = new or not covered[index]
-    covered[index] = true
-  end
-  covered[0] = true
-  self.told[kind] = self.told[kind] or 0
-  if not new or self.told[kind] >= MAX_TOLD then
-    return
-  end
-  self.told[kind] = self.told[kind] + 1
-  local said, found = TOLD[kind], self.found
-  local what = ("%s: %s"):format(said[1], quoted(text))
-  if kind == "loop" then
-    found:warn("flow-loop", place, what, said[2], said[3])
-  elseif kind == "choice" then
-    found:warn("flow-choice", place, what, said[2], said[3])
-  elseif kind == "condition" then
-    found:warn("flow-condition", place, what, said[2], said[3])
-  else
-    found:warn("flow-parallel", place, what, said[2], said[3])
+function Flow:fact(index, says, value, weight, place)
+  if value ~= nil then
+    self.facts:add(index, says, value, weight, place)
+    self.read = self.read + 1
+    self.used[place.file .. ":" .. place.line] = true
   end
 end
 
--- Cells and words that say that nothing has to hold but that the phases before are done.
-local function is_no_condition(text)
-  local plain = text:lower():gsub("[`*_]", "")
-  return condition.is_none(text) or plain:find "^%s*$" ~= nil or plain:find "^always" ~= nil
-    or plain:find "^phases? [%d., -]+ ?%a*$" ~= nil and not plain:find "fail"
-    or plain:find "^after phases? [%d.]+$" ~= nil
-    or plain:find "start$" ~= nil or plain:find "^first" ~= nil
-end
-
-function Flow:add_condition(index, text, place, in_cell)
-  if is_no_condition(text) then
-    return
-  end
-  local told = in_cell and condition.equality(text) or condition.item(text)
-  if told and told.condition then
-    self.conditions[index] = self.conditions[index] or {}
-    table.insert(self.conditions[index], told.condition)
-    self.covered.condition[index] = true
-  elseif told then
-    self:tell("condition", { index }, place, text)
-  end
-end
-
-local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
-
-local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
-
-function Flow:read_row(row, place)
-  if row.mode then
-    local modes, default = tables.modes(row.mode)
-    if not modes and not row.mode:find "[`-]" then
-      self:tell("choice", { row.index }, place, row.mode)
-    end
-    for _, mode in ipairs(modes or {}) do
-      modes_of.add(self.modes, row.index, mode)
-    end
-    self.modes.default = self.modes.default or default
-    self.modes.every = self.modes.every or modes and #modes == 0 and row.mode:find "%a" ~= nil
-  end
-  local mode = row.condition and row.condition:match(IS_MODE)
-  if mode then
-    modes_of.add(self.modes, row.index, mode:lower())
-  elseif row.condition then
-    self:add_condition(row.index, row.condition, place, true)
-  end
-  self.modes.every = self.modes.every or row.condition ~= nil and is_no_condition(row.condition)
-  self.outputs[row.index] = self.outputs[row.index] or row.output and tables.file(row.output)
-  self.parallel[row.index] = self.parallel[row.index] or row.parallel and YES[row.parallel:lower()] or nil
-end
-
+-- The order of a table that names all phases is what runs; that the names of the files have another is told.
 function Flow:read_order(rows, file)
-  local order, seen, first = {}, {}, nil
+  local order, seen, first, phases = {}, {}, nil, self.mentions.phases
   for _, row in ipairs(rows) do
-    if not seen[row.index] then
-      seen[row.index] = true
-      order[#order + 1] = row.index
-      if row.index ~= #order and not first and #self.mentions.phases[row.index].number > 0 then
-        first = row
-      end
+    if row.index and not seen[row.index] then
+      seen[row.index], order[#order + 1] = true, row.index
+      first = first or row.index ~= #order and #phases[row.index].number > 0 and { row, #order } or nil
     end
   end
-  if #order == #self.mentions.phases and not self.order then
-    self.order = order
-    if first then
-      local phases, place = self.mentions.phases, 1
-      while order[place] ~= first.index do
-        place = place + 1
-      end
-      local what = ("the table runs %s where the names of the files have %s"):format(
-        phases[first.index].path, phases[place].path)
-      local why = "the order of the table is what runs"
-      self.found:warn("phase-order", { file = file, line = first.line }, what, why, "number table and files alike")
-    end
+  if #order ~= #phases or self.order then
+    return
+  end
+  self.order = order
+  if first then
+    local what = ("the table runs %s where the names of the files have %s"):format(phases[first[1].index].path,
+      phases[first[2]].path)
+    self.found:warn("phase-order", { file = file, line = first[1].line }, what, "the order of the table is what runs",
+      "number table and files alike")
   end
 end
 
-function Flow:add_entry(one, file, line)
-  self.used[file .. ":" .. line] = true
-  one.place = { file = file, line = line }
-  self.entries[#self.entries + 1] = one
-end
+local ROWS = {}
 
-function Flow:read_table(block, file)
-  local begins = entries.table(block, self.mentions)
-  if begins then
-    for i, row in ipairs(block.rows) do
-      self:add_entry(begins[i], file, row.line)
+function ROWS.phases(self, row, place)
+  if row.path and not self.tree:has(row.path) then
+    local what = ("the table names %s, which is not in the folder%s"):format(names.show(row.path),
+      names.meant(row.path, self.mentions.by_path))
+    self.found:warn("reference-missing", place, what, "the phase does not run", "add the file or correct the row")
+  elseif row.index then
+    for _, mode in ipairs(row.modes or {}) do
+      modes_of.add(self.modes, row.index, mode)
+      self.read = self.read + 1
     end
-    return true
-  end
-  local rows, missing = tables.phases(block, self.mentions)
-  for _, row in ipairs(rows or {}) do
-    self:read_row(row, { file = file, line = row.line })
-  end
-  for _, one in ipairs(rows and missing or {}) do
-    self:read_missing(one, file)
-  end
-  if rows then
-    self:read_order(rows, file)
-    return true
-  end
-  local modes = tables.by_mode(block, self.mentions)
-  self:read_modes(modes or {}, file)
-  return modes ~= nil
-end
-
-function Flow:read_modes(list, file)
-  for _, row in ipairs(list) do
-    if not row.mode or #row.phases == 0 then
-      self:tell("choice", {}, { file = file, line = row.line }, row.text)
+    for _, says in ipairs { "condition", "parallel", "each" } do
+      self:fact(row.index, says, row[says], TABLE, place)
     end
-    for _, index in ipairs(row.mode and row.phases or {}) do
-      modes_of.add(self.modes, index, row.mode)
-    end
-    self.modes.default = self.modes.default or row.default and row.mode or nil
-    self.used[file .. ":" .. row.line] = true
+    self.facts:add(row.index, "output", row.output or nil, TABLE, place)
+    self.used[place.file .. ":" .. place.line] = not row.unread
   end
 end
 
-function Flow:read_missing(one, file)
-  if not self.tree:has(one.path) then
-    local near = names.nearest(one.path, self.mentions.by_path)
-    local what = ("the table names %s, which is not in the folder%s"):format(names.show(one.path),
-      near and (" (did you mean %s?)"):format(near) or "")
-    self.found:warn("reference-missing", { file = file, line = one.line }, what, "the phase does not run",
-      "add the file or correct the row")
+function ROWS.modes(self, row, place)
+  for _, index in ipairs(not row.unread and row.phases or {}) do
+    modes_of.add(self.modes, index, row.modes[1])
+  end
+  self.used[place.file .. ":" .. place.line] = true
+  if row.unread then
+    self.quotes:add(row.text, place, 1)
+  else
+    self.read = self.read + 1
   end
 end
 
-local function only_if(text)
-  if #text > MAX_LINE then
-    return nil
-  end
-  local plain = text:gsub("[*_]", ""):gsub("^>%s*", "")
-  for _, pattern in ipairs(words.ONLY_IF) do
-    if plain:find(pattern) and plain:find "[:\u{FF1A}]" then
-      return text:match "`.*$" or plain:gsub("^.-[:\u{FF1A}]%s*", "")
-    end
-  end
-  return nil
+function ROWS.entries(self, row, place)
+  self.used[place.file .. ":" .. place.line], row.place = true, place
+  table.insert(self.entries, row)
 end
 
--- Neighbours by their place: 2,3 or 4,5,6.
-local function is_run(indexes)
-  for i = 2, #indexes do
-    if indexes[i] ~= indexes[i - 1] + 1 then
-      return false
-    end
+function ROWS.rounds(self, row, place)
+  if not row.unread then
+    self:add_rounds({ indexes = row.phases, over = row.over, again = row.again, max = row.max,
+      asks_first = row.over ~= nil }, row.text, place)
+  else
+    self.quotes:add(row.text, place, 1)
+    self.used[place.file .. ":" .. place.line] = true
   end
-  return #indexes > 1
 end
 
 -- Rounds that are read; whether they can be run is known when the order is.
 function Flow:add_rounds(read, text, place)
-  read.text, read.place = text, place
+  read.text, read.place, self.read = text, place, self.read + 1
   self.rounds[#self.rounds + 1] = read
-  for _, index in ipairs(read.indexes) do
-    self.covered.loop[index] = true
+  self.used[place.file .. ":" .. place.line] = true
+end
+
+function Flow:read_table(block, file)
+  local kind, rows, unknown = tables.read(block, self.mentions)
+  for _, row in ipairs(rows or {}) do
+    ROWS[kind](self, row, { file = file, line = row.line })
+    self.modes.default = self.modes.default or row.default or nil
+  end
+  if kind == "phases" then
+    self:read_order(rows, file)
+  end
+  if unknown then
+    self.quotes:add("| " .. table.concat(block.header, " | ") .. " |", { file = file, line = block.line }, 1, true)
   end
 end
 
-function Flow:read_rounds(passage, place)
-  if not passage.text:find("`", 1, true) and not passage.text:find("times", 1, true) then
-    return false
+-- A run begins at one of several phases: each entry is a mode that runs its phase and those behind it. Beside modes, or
+-- where one row cannot be read, nobody can tell what an entry means.
+function Flow:read_entries()
+  local list, modes, readable, later = self.entries, self.modes, #self.modes.order == 0, false
+  for _, one in ipairs(list) do
+    readable, later = readable and not one.unread, later or (one.start or 1) > 1
   end
-  local read = rounds.read(passage.text, self.mentions:of(passage.text))
-  if read then
-    self.used[place.file .. ":" .. place.line] = true
-    self:add_rounds(read, passage.text, place)
+  for _, one in ipairs(not readable and list or {}) do
+    self.quotes:add(one.text, one.place, 1)
   end
-  return read ~= nil
+  if not readable or not later then
+    return
+  end
+  modes.word, modes.told, self.read = "entry", {}, self.read + #list
+  for _, one in ipairs(list) do
+    modes.told[#modes.told + 1] = ("%s: %s"):format(one.name, one.text)
+    for index = one.start, #self.mentions.phases do
+      modes_of.add(modes, index, one.name)
+    end
+  end
 end
 
-function Flow:read_entry(passage, place)
-  local one = entries.sentence(passage.text, self.mentions:of(passage.text))
-  if one then
-    self:add_entry(one, place.file, place.line)
-  end
-  return one ~= nil
-end
+local LABELS = { condition = true, ["\u{6761}\u{4EF6}"] = true, ["\u{6267}\u{884C}\u{6761}\u{4EF6}"] = true }
 
--- What has a stated shape, outside tables: conditions below a phase's heading, plain groups, the
--- default of modes.
-function Flow:read_shapes(blocks, file, own)
+-- `- **Condition**: \`...\`` below a phase's heading, or at the head of its own document.
+function Flow:read_labels(blocks, file, own)
   local under, headings = own, 0
   passages.each(blocks, function(passage)
-    local place = { file = file, line = passage.line }
     if passage.kind == "heading" then
       local named = self.mentions:of(passage.text)
       headings = headings + 1
       under = not own and #named == 1 and named[1] or own and headings <= 1 and own or nil
-      local mode = passage.text:lower():match "^[%d. ]*([%w_-]+) mode %(default%)"
-      self.modes.default = self.modes.default or mode and self.modes.seen[mode] and mode or nil
-      return
-    elseif passage.example or passage.kind == "row" then
-      return
-    end
-    local text = under and only_if(passage.text)
-    if text then
-      self.used[file .. ":" .. passage.line] = true
-      self:add_condition(under, text, place)
-    elseif not own and (self:read_rounds(passage, place) or self:read_entry(passage, place)) then
-      return
-    elseif not own and #passage.text <= MAX_LINE and statements.is_plain_group(passage.text) then
-      local named = self.mentions:of(passage.text)
-      for _, index in ipairs(is_run(named) and named or {}) do
-        self.parallel[index], self.covered.parallel[index] = true, true
-      end
+    elseif under and (passage.kind == "item" or passage.kind == "text") then
+      local label, code =
+        passage.text:match "^[%s*_>]*([%a\128-\255]+)[%s*_:]*(`[^`]+`)%s*$"
+      local told = label and LABELS[label:lower():gsub("\u{FF1A}$", "")] and condition.item(code)
+      self:fact(under, "condition", told and told.condition, LABEL, { file = file, line = passage.line })
     end
   end)
 end
 
--- The number that a phase's title gives differs from that of its file.
-function Flow:check_title(one, blocks)
-  for _, block in ipairs(blocks) do
-    if block.kind == "heading" and block.level == 1 then
-      local digits = block.text:match "^[Pp]hase%s+(%d[%d.]*)%f[^%w.]"
-      local number = digits and digits:gsub("%.$", ""):gsub("^0+(%d)", "%1")
-      if number and #one.number > 0 and number ~= table.concat(one.number, ".") and not one.base:find "^%d+%a" then
-        local what = ("its title says phase %s, the name of its file %s"):format(number, table.concat(one.number, "."))
-        local why = "the name of the file decides the order"
-        self.found:warn("phase-order", { file = one.path, line = block.line }, what, why, "give both one number")
+-- A way of a diagram that leads back is rounds; one past phases that a rhombus decides on is their condition.
+function Flow:read_graph(block, file)
+  for _, way in ipairs(graphs.ways(block, self.mentions)) do
+    local phases, place, between = self.mentions.phases, { file = file, line = way.line }, {}
+    local text = ("%s -> %s"):format(phases[way.from].id, phases[way.to].id)
+    for index = math.min(way.to, way.from + 1), math.max(way.from, way.to - 1) do
+      between[#between + 1] = index
+    end
+    if not way.again and not way.over and (way.to <= way.from or way.decides) then
+      self.quotes:add(text, place, 1)
+    elseif way.to <= way.from then
+      self:add_rounds({ indexes = between, again = way.again, over = way.over, max = way.max }, text, place)
+    elseif way.decides then
+      self:add_rounds({ indexes = { way.from }, asked = way.again or way.over }, text, place)
+      for _, index in ipairs(between) do
+        self:fact(index, "condition", way.over or ("!(%s)"):format(way.again), EDGE, place)
       end
+    end
+  end
+end
+
+-- The number that a phase's title gives differs from that of its file.
+function Flow:check_title(one, title, line)
+  local digits = title and title:match "^[Pp]hase%s+(%d[%d.]*)%f[^%w.]"
+  local number = digits and digits:gsub("%.$", ""):gsub("^0+(%d)", "%1")
+  if number and #one.number > 0 and number ~= table.concat(one.number, ".") and not one.base:find "^%d+%a" then
+    local what = ("its title says phase %s, the name of its file %s"):format(number, table.concat(one.number, "."))
+    local why = "the name of the file decides the order"
+    self.found:warn("phase-order", { file = one.path, line = line }, what, why, "give both one number")
+  end
+end
+
+-- Phases that a list has in another order than the names of their files have.
+function Flow:check_lists(blocks, file)
+  local last, phases = nil, self.mentions.phases
+  passages.each(blocks, function(passage)
+    local named, at = self.mentions:of(passage.text)
+    local index = passage.kind == "item" and #named == 1 and quotes_of.begins(passage.text, at) and named[1] or nil
+    if passage.more then
       return
+    elseif index and last and index < last and not self.order and not self.misplaced and #phases[last].number > 0 then
+      local what = ("%s stands before %s here, behind it by the names of the files"):format(phases[last].path,
+        phases[index].path)
+      self.misplaced = true
+      self.found:warn("phase-order", { file = file, line = passage.line }, what, "the names of the files decide",
+        "number the files in the order that is meant")
     end
+    last = index
+  end)
+end
+
+---Says what runs, and that nothing else was read.
+---@param list table[]  the phases as a config holds them, in the order that runs
+function Flow:conclude(list)
+  local ids, read = {}, self.read
+  for i, phase in ipairs(list) do
+    ids[i] = phase.id
+  end
+  if #ids > 1 or self.quotes.count > 0 then
+    local how = read == 0 and "once each, in this order"
+      or ("in this order, with %d facts of tables, labels and diagrams"):format(read)
+    self.quotes:finish(("runs %s %s; nothing else was read"):format(table.concat(ids, ", "), how))
   end
 end
 
--- Those that tell of all phases, and each phase's own: path, its place in the order, the phase, its blocks.
-local function documents_of(tree, phases)
-  local out = {}
-  for _, path in ipairs(#phases > 0 and { "SKILL.md", "workflow.md" } or {}) do
-    out[#out + 1] = tree:has(path) and { path, nil, nil, blocks = tree:document(path) or {} } or nil
-  end
-  for i, one in ipairs(phases) do
-    if not one.blocks then -- else it is a section of SKILL.md
-      out[#out + 1] = { one.path, i, one, blocks = tree:has(one.path) and tree:document(one.path) or {} }
-    end
-  end
-  return out
-end
-
-function Flow:read_tables(blocks, file)
-  for _, block in ipairs(blocks) do
-    if block.kind == "table" then
-      self:read_table(block, file)
-    end
-  end
-  self:read_modes(sections.modes(blocks, self.mentions), file)
-  modes_of.complete(self.modes, sections.mode_names(blocks))
-end
-
----Reads what documents state of the flow of phases, and tells what of it is not run.
+---Reads what documents state of the flow of phases.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]
 ---@param found skillrt.Findings
 ---@return skillrt.load.Flow
 function M.read(tree, phases, found)
-  local documents = {}
-  local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
-    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {}, rounds = {}, entries = {},
-    covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
-  for _, one in ipairs(documents_of(tree, phases)) do
-    documents[#documents + 1] = one
-    if not one[2] then
-      self:read_tables(one.blocks, one[1])
-    end
-    self:read_shapes(one.blocks, one[1], one[2])
-    if one[3] then
-      self:check_title(one[3], one.blocks)
+  local titles, documents, used = {}, {}, {}
+  for _, path in ipairs(#phases > 0 and { "SKILL.md", "workflow.md" } or {}) do
+    documents[#documents + 1] = tree:has(path) and { path, blocks = tree:document(path) or {} } or nil
+  end
+  for i, one in ipairs(phases) do
+    local blocks = one.blocks or tree:has(one.path) and tree:document(one.path) or {}
+    local title, line = markdown.title(blocks)
+    titles[i] = title or one.name or ""
+    if not one.blocks then -- else it is a section of SKILL.md
+      documents[#documents + 1] = { one.path, i, blocks = blocks, title = title, line = line }
     end
   end
-  if #self.entries > 0 and #self.modes.order == 0 then
-    entries.apply(self.modes, self.entries, #phases)
-  else -- beside modes nobody can tell what an entry means
-    for _, one in ipairs(self.entries) do
-      self:tell("choice", { one.start }, one.place, one.text)
-    end
-  end
-  local general = {}
+  local mentions = mentions_of.new(phases, titles)
+  local self = setmetatable({ tree = tree, found = found, mentions = mentions, facts = facts_of.new(), read = 0,
+    modes = modes_of.new(), rounds = {}, entries = {}, used = used, quotes = quotes_of.new(mentions, found) }, Flow)
   for _, one in ipairs(documents) do
-    general[#general + 1] = not one[2] and one or nil
+    local file, own = one[1], one[2]
+    for _, block in ipairs(not own and one.blocks or {}) do
+      if block.kind == "table" then
+        self:read_table(block, file)
+      elseif block.kind == "code" then
+        self:read_graph(block, file)
+      end
+    end
+    self:read_labels(one.blocks, file, own)
+    if own then
+      self:check_title(phases[own], one.title, one.line)
+    else
+      self:check_lists(one.blocks, file)
+    end
   end
-  listed.tell(general, self.mentions, found, self.order ~= nil)
+  self:read_entries()
   for _, one in ipairs(documents) do
-    lines.read(self, one.blocks, one[1], one[2])
+    self.quotes:read(one.blocks, tree:read(one[1]) or "", one[1], one[2], used)
   end
   modes_of.tell(self.modes, found)
   return self
@@ -375,16 +279,17 @@ end
 ---@param index integer
 ---@param phase table
 function Flow:apply(index, phase)
-  local all = { table.unpack(self.conditions[index] or {}) }
-  all[#all + 1] = phase.condition
-  all[#all + 1] = modes_of.condition(self.modes, index)
-  if #all > 1 then
-    phase.condition = "(" .. table.concat(all, ") && (") .. ")"
-  else
-    phase.condition = all[1]
+  local facts, name = self.facts, "phase " .. phase.id
+  facts:tell(index, "condition", name, self.found)
+  local own, mode = facts:best(index, "condition"), modes_of.condition(self.modes, index)
+  own = own or phase.condition
+  phase.condition = own and mode and ("(%s) && (%s)"):format(own, mode) or own or mode
+  phase.parallel = phase.parallel or facts:best(index, "parallel")
+  phase.output = phase.output or facts:best(index, "output")
+  local list, fact = facts:best(index, "each")
+  if list then
+    table.insert(self.rounds, { indexes = { index }, each = list, text = list, place = fact.at })
   end
-  phase.parallel = phase.parallel or self.parallel[index]
-  phase.output = phase.output or self.outputs[index]
 end
 
 return M

@@ -1,16 +1,12 @@
--- document/load/rounds.lua: phases that repeat, and those that run for each item of a list, where a document says so in
--- a stated shape: "Repeat phases 2-4 until `score >= 8`, at most 5 times.", or an edge of a diagram with a condition.
+-- document/load/rounds.lua: phases that repeat, and those that run for each item of a list, as tables and diagrams
+-- state them: the `rounds` and the `each` of a definition.
 --
--- Makes of them the `rounds` and the `each` of a definition. Called by flow.lua, which reads the sentences, and
--- folder.lua, which has the definition.
+-- Called by sources.lua and by folder.lua, which has the definition.
 local effect = require "skillrt.skill.effect"
-local expr = require "skillrt.expr"
 local normal = require "skillrt.skill.rounds"
 local state = require "skillrt.skill.state"
 
 local M = {}
-
-local MAX_LINE <const> = 400
 
 ---@class skillrt.load.Rounds
 ---@field indexes integer[]  neighbours
@@ -20,44 +16,6 @@ local MAX_LINE <const> = 400
 ---@field asks_first boolean?  the condition is asked before the first round, too
 ---@field asked string?      no rounds: a condition that is asked behind this phase, which sets what it reads
 ---@field each string?       the key of the list, of which one phase runs for each item
-
--- The one code span of a line, and the line without it.
-local function code_in(text)
-  if #text > MAX_LINE then
-    return nil
-  end
-  local code, after = text:match "`([^`]+)`()"
-  if code and text:find("`", after, true) then
-    return nil
-  end
-  return code or false, (text:gsub("`[^`]+`", "CODE"):gsub("[*_]", ""))
-end
-
----The rounds that a line states in full; nil for all else.
----@param text string
----@param named integer[]  the phases it names
----@return skillrt.load.Rounds?
-function M.read(text, named)
-  local code, rest = code_in(text)
-  local words = rest and rest:lower() or ""
-  local max = tonumber(words:match "at most (%d+) %a+" or words:match "up to (%d+) %a+"
-    or words:match "max%a* (%d+) %a+")
-  if max == 0 or #named == 0 then
-    return nil
-  elseif code and words:find "repeat%a* " and expr.compile(code) then
-    if words:find "until code" then
-      return { indexes = named, over = code, max = max, asks_first = true }
-    elseif words:find "while code" then
-      return { indexes = named, again = code, max = max }
-    end
-  elseif code == false and words:find "^[%s%-+#%d.]*repeat phases? [%d%s,&%-andto]+ %d+ times[.%s]*$" then
-    max = tonumber(words:match "(%d+) times")
-    return max > 0 and { indexes = named, max = max } or nil
-  elseif code and #named == 1 and words:find "runs? %a*%s*for each of code" and code:find "^[%a_][%w_]*$" then
-    return { indexes = named, each = code }
-  end
-  return nil
-end
 
 -- Who reads a key must be told who sets it: the last phase of a round promises it.
 local function promise(phase, condition)
@@ -145,10 +103,7 @@ function M.of_flow(flow, list, place_of, has_loop)
     if not why then
       out[#out + 1] = one
     elseif why ~= "" then
-      for _, index in ipairs(read.indexes) do
-        flow.covered.loop[index] = nil
-      end
-      flow:tell("loop", read.indexes, read.place, ("%s (%s)"):format(read.text, why))
+      flow.quotes:add(("%s (%s)"):format(read.text, why), read.place, 1)
     end
   end
   return #out > 0 and out or nil

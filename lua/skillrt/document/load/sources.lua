@@ -129,7 +129,7 @@ local function phases_of(self)
   end
   local stated = flow.read(self.tree, steps, self.found)
   self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
-  if #stated.modes.order > 0 and not stated.modes.open then
+  if #stated.modes.order > 1 then
     self.alternatives = { [stated.modes.word] = stated.modes.order }
   end
   local place_of = {}
@@ -145,6 +145,7 @@ local function phases_of(self)
     self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
   self.rounds = rounds.of_flow(stated, list, place_of, self.has_loop)
+  stated:conclude(list)
   return list
 end
 

@@ -2,7 +2,6 @@
 -- where it has none.
 local folder_of = require "tests.support.skill_folder"
 local of_folder = require "skillrt.document.load.folder"
-local modes_of = require "skillrt.document.load.flow.modes"
 
 -- A folder with phases of these names, beside a SKILL.md with this text.
 local function folder(text, names, more)
@@ -99,19 +98,7 @@ describe("a table of phases", function()
 | 2 | phases/02-write.md | the plan is large |
 ]])
     assert.same({ false, false, false }, conditions(skill.phases))
-    assert.truthy(told(found, "flow-condition"):find('"the plan is large"', 1, true))
-  end)
-
-  it("knows a set of phases that one of the modes runs", function()
-    local modes = modes_of.new()
-    for _, row in ipairs { { 2, "full" }, { 3, "full" }, { 1, "quick" }, { 1, "full" } } do
-      modes_of.add(modes, row[1], row[2])
-    end
-    for text, wanted in pairs { ["1"] = true, ["1 2 3"] = true, ["2 3"] = false, ["1 2"] = false } do
-      local named = {}
-      for n in text:gmatch "%d" do named[#named + 1] = math.tointeger(tonumber(n)) end
-      assert.equal(wanted, modes_of.has_set(modes, named, 3), text)
-    end
+    assert.truthy(told(found, "quote"):find("the plan is large", 1, true))
   end)
 
   it("of modes says which phases run in which; without a default the mode has to be given", function()
@@ -120,26 +107,13 @@ describe("a table of phases", function()
     assert.truthy(told(found, "flow-mode"):find("quick, full", 1, true))
   end)
 
-  it("says by \"Used By\" which mode runs what; headings name the modes that no row does", function()
-    local skill, found = read([[
-## Auto Mode
-
-## Single Role Mode Execution
-
-| Phase | Document | Used By |
-|---|---|---|
-| 1 | phases/01-plan.md | Both modes |
-| 2 | phases/02-write.md | Auto mode only |
-| 3 | phases/03-check.md | All modes |
-]])
-    assert.same({ false, "input.mode === 'auto'", false }, conditions(skill.phases))
-    assert.truthy(told(found, "flow-mode"):find("auto, single-role", 1, true))
-  end)
-
   it("may give a mode as a condition, and takes one that it calls the default", function()
     local skill = read("| # | Phase | File | Condition |\n|---|---|---|---|\n| 1 | Plan | phases/01-plan.md | Always |\n"
       .. "| 2 | Write | phases/02-write.md | mode==parallel |\n| 3 | Check | phases/03-check.md | kind == small |\n")
     assert.same({ false, "input.mode === 'parallel'", "kind === 'small'" }, conditions(skill.phases))
+    skill = read("| Phase | Document | Condition |\n|---|---|---|\n| 2 | phases/02-write.md | `size > 2` |\n\n"
+      .. "### Phase 2\n\n- **Condition**: `size > 3`\n")
+    assert.same({ false, "size > 2", false }, conditions(skill.phases)) -- a table weighs more than a label
     skill = read("| Mode | Phases | Trigger |\n|---|---|---|\n| full | 1 -> 2 -> 3 | Default: a page |\n"
       .. "| short | 1 -> 3 | --short |\n| none | 1 | never |\n")
     assert.same({ false, false, false }, conditions(skill.phases)) -- "1 -> 3" may mean two or three of them
@@ -150,7 +124,7 @@ describe("a table of phases", function()
 
   it("that names a document which is not there is told with the nearest one", function()
     local _, found = read("| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02-writ.md |\n")
-    assert.truthy(told(found, "reference-missing"):find("did you mean phases/02-write.md?", 1, true))
+    assert.truthy(told(found, "reference-missing"):find('did you mean "phases/02-write.md"?', 1, true))
   end)
 end)
 
@@ -184,52 +158,99 @@ Ref: phases/02-write.md
     local skill = read("### Phase 1: Plan\n\nphases/00-plan.md\n\n### Phase 2: Look\n\nLooks.\n", { "00-plan", "01-end" })
     assert.same({ "00-plan", "01-end" }, folder_of.ids(skill.phases))
   end)
-
-  it("for each mode says what it runs", function()
-    local skill, found = read "## Quick Mode\n\nRun phase 1 only.\n\n## Full Mode (default)\n\nRun all 3 phases.\n"
-    local full = "!input.mode || input.mode === 'full'"
-    assert.same({ false, full, full }, conditions(skill.phases))
-    assert.equal("", told(found, "flow-condition") .. told(found, "flow-choice"))
-  end)
 end)
 
+
+-- A phase's documents in a language, and how it says eight kinds of control flow: a loop, a choice, a condition, to skip,
+-- at once, where to begin, for each, to ask a person.
+local LANGUAGES = {
+  en = { "Phase %d: Part", "Repeat phases 2-3 until the score is good.", "Run either Phase 2 or Phase 3.",
+    "Run Phase 3 only if the plan is large.", "When nothing changed, skip Phase 2.", "Phases 2 and 3 run in parallel.",
+    "If a draft exists, begin with Phase 3.", "Perform Phase 2 for each module.",
+    "Before Phase 3 ask the user whether to go on." },
+  zh = { "阶段 %d：部分", "重复阶段 2 到 3，直到评分达标。", "阶段 2 与阶段 3 只执行一个。", "仅当计划较大时执行阶段 3。",
+    "没有变化时跳过阶段 2。", "阶段 2 和阶段 3 并行执行。", "已有草稿时从第三阶段开始。", "对每个模块执行阶段 2。",
+    "阶段 3 之前询问用户是否继续。" },
+  de = { "Phase %d: Teil", "Die Phasen 2 bis 3 wiederholen, bis die Note stimmt.", "Entweder Phase 2 oder Phase 3.",
+    "Phase 3 nur bei einem großen Plan.", "Ohne Änderungen entfällt Phase 2.", "Phase 2 und Phase 3 laufen gleichzeitig.",
+    "Liegt ein Entwurf vor, beginnt es mit Phase 3.", "Phase 2 läuft für jedes Modul.",
+    "Vor Phase 3 den Benutzer fragen." },
+  ja = { "フェーズ %d: 部分", "評価が良くなるまでフェーズ2と3を繰り返す。", "フェーズ2かフェーズ3のどちらかを実行する。",
+    "計画が大きい場合のみフェーズ3を実行する。", "変更がなければフェーズ 2 を飛ばす。", "フェーズ2とフェーズ3は並行して実行する。",
+    "下書きがあれば第3フェーズから始める。", "モジュールごとにフェーズ2を実行する。", "フェーズ3の前に利用者に確認する。" },
+  ko = { "%d단계: 부분", "점수가 좋아질 때까지 2단계와 3단계를 반복한다.", "2단계 또는 3단계 중 하나만 실행한다.",
+    "계획이 큰 경우에만 3단계를 실행한다.", "변경이 없으면 2단계를 건너뛴다.", "2단계와 3단계는 동시에 실행한다.",
+    "초안이 있으면 3단계부터 시작한다.", "각 모듈마다 2단계를 실행한다.", "3단계 전에 사용자에게 묻는다." },
+  es = { "Fase %d: Parte", "Repite las fases 2 y 3 hasta que la nota sea buena.", "Ejecuta la fase 2 o la fase 3.",
+    "La fase 3 solo si el plan es grande.", "Sin cambios, salta la fase 2.", "Las fases 2 y 3 corren en paralelo.",
+    "Si hay un borrador, empieza en la fase 3.", "La fase 2 corre por cada módulo.",
+    "Antes de la fase 3 pregunta al usuario." },
+}
+
 describe("a sentence about phases", function()
-  local function kinds(text, names, more)
+  local function quotes(text, names, more)
     local _, found = read(text, names, more)
-    local out = {}
-    for _, one in ipairs(found) do
-      out[#out + 1] = one.code:match "^load%.flow%-(.*)$" and ("%s %s:%s"):format(one.code:sub(11), one.file, one.line)
-        or nil
-    end
-    return table.concat(out, ", ")
+    return table.concat(folder_of.places(found, "load.quote"), ", "), found
   end
 
-  it("that states a loop is quoted once, however often it is said", function()
-    assert.equal("loop SKILL.md:6", kinds "Phases 1-3 repeat until good.\n\n### Phase 2: Write (per iteration)\n")
-    assert.equal("loop phases/04-end.md:3",
-      kinds("", nil, { ["phases/04-end.md"] = "# End\n\nIf it is bad, go back to Phase 2.\n" }))
+  for _, language in ipairs { "en", "zh", "de", "ja", "ko", "es" } do
+    it("is quoted and never guessed, of eight kinds, in " .. language, function()
+      local said = LANGUAGES[language]
+      local names, documents = { "01-a", "02-b", "03-c" }, {}
+      for i, name in ipairs(names) do
+        documents[("phases/%s.md"):format(name)] = ("# %s\n\n%s\n"):format(said[1]:format(i), name)
+      end
+      for i = 2, #said do
+        for _, mark in ipairs { "", "- ", "### " } do
+          local skill, found = read(mark .. said[i] .. "\n", names, documents)
+          assert.same({ "SKILL.md:6" }, folder_of.places(found, "load.quote"), said[i])
+          assert.truthy(told(found, "quote"):find(said[i], 1, true), said[i])
+          assert.same({ false, false, false }, conditions(skill.phases), said[i])
+          assert.is_nil(skill.rounds or skill.inputs or skill.phases[2].each or skill.phases[2].parallel or nil)
+        end
+      end
+      assert.equal(9, #said)
+    end)
+  end
+
+  it("is quoted by the file or the id that it names, in whatever document it stands", function()
+    assert.equal("SKILL.md:6", quotes "First what `02-write` needs.\n")
+    assert.equal("SKILL.md:6", quotes "Read phases/02-write.md where the plan is large.\n")
+    assert.equal("phases/04-end.md:3", quotes("", nil, { ["phases/04-end.md"] = "# End\n\nIf it is bad, see Phase 2.\n" }))
+    assert.equal("steps/step-01-a.md:2", (quotes("", {}, {
+      ["steps/step-01-a.md"] = "---\nnextStepFile: './step-03-c.md'\n---\n# Step 1: A\n\nStep 2 is its own.\n",
+      ["steps/step-02-b.md"] = "# Step 2: B\n", ["steps/step-03-c.md"] = "# Step 3: C\n" })))
   end)
 
-  it("that states a choice, a condition or a group is quoted", function()
-    assert.equal("choice SKILL.md:6", kinds "Only one phase runs, never both.\n")
-    assert.equal("condition SKILL.md:6", kinds "- Phase 2: Write (optional)\n")
-    assert.equal("parallel SKILL.md:6", kinds "Phases 1 and 3 are executed concurrently.\n")
+  it("is a name and no more where it gives a phase's number, title and document", function()
+    assert.equal("", quotes("### Phase 2: Write\n\nRef: phases/02-write.md\n\n1. **Phase 1: plan** - phases/01-plan.md\n"
+      .. "2. [Phase 2: write](phases/02-write.md)\n\n```\nPhase 1\n  |\n  └─ Ref: phases/01-plan.md\n```\n", nil,
+      { ["phases/01-plan.md"] = "# Phase 1: plan\n\n## Phase 1 output\n\n[Phase 2: write](02-write.md)\n" }))
+    assert.equal("SKILL.md:6", quotes "### Phase 2: Write (per iteration)\n")
   end)
 
-  it("keeps every character of what it quotes", function()
-    local _, found = read("## Flow\n\n```\n│ Phase 2: 解决 (conditional: risk ≥ medium)\n```\n")
-    assert.truthy(told(found, "flow-condition"):find("解决 (conditional: risk ≥ medium)", 1, true))
-    _, found = read "`plan` leads to phases 1-3; `check` runs Phase 3 only.\n"
-    assert.truthy(told(found, "flow-condition"):find("`plan` leads to phases 1-3; `check` runs", 1, true))
+  it("is a warning where it stands between others, a note where it begins with the one it describes", function()
+    local _, found = quotes "1. Phase 1: looks at all files\n2. Then Phase 2 where it has to be\n"
+    local levels = {}
+    for _, one in ipairs(found) do
+      levels[one.line or 0] = one.level
+    end
+    assert.same({ [0] = "note", [6] = "note", [7] = "warning" }, levels)
+    assert.equal("runs 01-plan, 02-write, 03-check once each, in this order; nothing else was read", told(found, "flow"))
   end)
 
-  it("that has the stated shape is obeyed: neighbours run at once (R13, F22)", function()
-    local skill, found = read "Phases 2 and 3 run in parallel.\n"
-    assert.is_true(skill.phases[2].parallel and skill.phases[3].parallel and not skill.phases[1].parallel)
-    assert.equal("", told(found, "flow-parallel"))
+  it("is quoted with every character, and a document of many with the number of the rest", function()
+    local _, found = quotes("## Flow\n\n```\n│ Phase 2: 解决 (conditional: risk ≥ medium)\n```\n"
+      .. ("Phase 2 at times.\n"):rep(20))
+    assert.truthy(told(found, "quote"):find("解决 (conditional: risk ≥ medium)", 1, true))
+    assert.truthy(told(found, "quote"):find("and 13 more of its lines", 1, true), told(found, "quote"))
   end)
 
-  it("below a heading of examples, templates or errors says nothing", function()
-    assert.equal("", kinds "## Example\n\nRepeat phase 2 until good.\n\n## Error handling\n\nSkip Phase 2.\n")
+  it("leaves the facts of tables, diagrams and labels what they are", function()
+    local skill, found = read("Phase 3 at times.\n\n### Phase 2\n\n- **Condition**: `size > 3`\n\n```mermaid\ngraph TD\n"
+      .. "  A[Phase 1] --> B[Phase 2] --> C[Phase 3]\n  C -->|score < 8| B\n```\n")
+    assert.same({ false, "size > 3", false }, conditions(skill.phases))
+    assert.same({ first = "02-write", last = "03-check", again = "score < 8" }, skill.rounds[1])
+    assert.truthy(told(found, "flow"):find("in this order, with 2 facts", 1, true), told(found, "flow"))
   end)
 end)

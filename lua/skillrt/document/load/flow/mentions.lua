@@ -1,32 +1,56 @@
--- document/load/flow/mentions.lua: which phases a line names: "Phase 2", "Phases 2-4", "2 and 3" behind the word,
--- a phase's file; "Step 2" where the phases are steps.
+-- document/load/flow/mentions.lua: which phases a line names: "Phase 2", a phase's file or id. The words for a phase
+-- are those of the documents' own titles and a few nouns; of what is said of a phase it knows nothing.
 --
--- Knows phases by number and path, nothing of what is said of them. Called by flow.lua and flow/*.
+-- Called by flow.lua and flow/*.
+local plain = require("skillrt.document.load.tables").plain
+
 local M = {}
 
-local MAX_TEXT <const> = 1000 -- a longer line names nothing
+local MAX_TEXT <const> = 4000 -- of a longer line its beginning
+
+local PHASES <const> = "phase phases phasen stage stages fase fases etapa etapas étape étapes "
+  .. "\u{9636}\u{6BB5} \u{968E}\u{6BB5} \u{6BB5}\u{968E} \u{30D5}\u{30A7}\u{30FC}\u{30BA} \u{B2E8}\u{ACC4}"
+local STEPS <const> = "step steps schritt schritte paso pasos \u{6B65}\u{9AA4} \u{30B9}\u{30C6}\u{30C3}\u{30D7}"
+
+local DIGITS = {}
+for digit, sign in pairs { "\u{4E00}", "\u{4E8C}", "\u{4E09}", "\u{56DB}", "\u{4E94}", "\u{516D}", "\u{4E03}",
+  "\u{516B}", "\u{4E5D}" } do
+  DIGITS["\u{7B2C}" .. sign] = tostring(digit) -- the second, written in a sign
+end
 
 ---@class skillrt.load.Mentions
 ---@field phases skillrt.load.PhaseFile[]
+---@field by_path table<string, integer>
 ---@field steps boolean  its documents are called steps: so are they in what is said of them
 local Mentions = {}
 Mentions.__index = Mentions
 
-local function key_of(number)
-  return table.concat(number, ".")
-end
-
 ---@param phases skillrt.load.PhaseFile[]  in their order
+---@param titles string[]  of their documents
 ---@return skillrt.load.Mentions
-function M.new(phases)
+function M.new(phases, titles)
   local steps = #phases > 0 and phases[1].base:lower():find "^step" ~= nil
-  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, steps = steps }, Mentions)
+  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, steps = steps, words = {},
+    titles = titles }, Mentions)
+  for word in (PHASES .. " " .. STEPS):gmatch "%S+" do
+    self.words[word] = true
+  end
+  self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document steps are parts of it
+  for word in STEPS:gmatch "%S+" do
+    self.of_phases[word] = false
+  end
   for i, one in ipairs(phases) do
     if #one.number > 0 then
-      self.by_number[key_of(one.number)] = self.by_number[key_of(one.number)] or i
+      local key = table.concat(one.number, ".")
+      self.by_number[key] = self.by_number[key] or i
     end
     self.by_path[one.path], self.by_path[one.path:match "[^/]+$"] = i, i
-    self.by_id[one.id] = i
+    self.by_id[one.id], self.by_id[one.base] = i, i
+    local word = titles[i]:lower():match "^([%a\128-\255]+)[%s%-]*%d"
+      or titles[i]:match "^%d+%s*([\128-\255]+)"
+    if word and #word > 1 then
+      self.words[(word:gsub("\u{FF1A}.*$", ""))] = true
+    end
   end
   return self
 end
@@ -39,131 +63,106 @@ function Mentions:number(text)
   return digits and self.by_number[(digits:gsub("%.$", ""):gsub("%f[%d]0+(%d)", "%1"))]
 end
 
--- What stands between two numbers of one list: a range, or one more.
-local RANGES = { "-", "\u{2013}", "~", "to", "through", "\u{5230}", "\u{81F3}" }
-local MORE = { ",", "&", "/", "and", "or", "\u{2192}", "->", "\u{3001}", "\u{548C}", "\u{6216}", ", and", "then" }
-
-local function separator(text, at)
-  for _, list in ipairs { RANGES, MORE } do
-    for _, word in ipairs(list) do
-      local plain = word:gsub("%p", "%%%0")
-      local after = text:match("^%s*" .. plain .. "%s*()%*?%*?[Pp]?%d", at)
-        or text:match("^%s*" .. plain .. "%s*[Pp]hase%s*()%d", at)
-      if after then
-        return after, list == RANGES
-      end
+local function ends_with_word(words, text)
+  local before, run = text:match "^(.-)([%a\128-\255]+)$"
+  if not run then
+    return false
+  elseif words[run] or words[run:match "%a*$"] then
+    return not (words[run] and before:find "[%w_-]$") -- "LP-Phase 2" is another document's
+  end
+  for tail = #run - 1, 1, -1 do
+    if run:byte(tail) > 127 and words[run:sub(tail)] then
+      return true
     end
   end
-  return nil
+  return false
 end
 
--- "2", "2-4", "2, 3 and 5" from a place on; 4A is a part of a phase, no phase.
-function Mentions:list(text, at, add)
-  local last, is_range
-  while true do
-    local digits, after = text:match("^%*?%*?[Pp]?(%d[%d.]*)()", at)
-    if not digits then
-      return at
-    end
-    local dot = digits:match "%.$"
-    digits, after = digits:gsub("%.$", ""), dot and after - 1 or after
-    if text:find("^%a", after) then
-      return after
-    end
-    local index = self.by_number[(digits:gsub("^0+(%d)", "%1"))]
-    if index then
-      for k = is_range and last and last < index and last + 1 or index, index do
-        add(k)
-      end
-    end
-    last = index
-    at, is_range = separator(text, after)
-    if not at then
-      return after
+-- Whether a noun for phases stands right before a number or, as Asian languages have it, behind.
+function Mentions:is_named(text, start, after, own)
+  local words = own and self.of_phases or self.words
+  local before = text:sub(math.max(1, start - 40), start - 1):gsub("[%s*_`#]*$", "")
+  if before:find "%f[%w]P$" and start == after - 1 or ends_with_word(words, before:lower()) then
+    return true
+  end
+  local behind = text:match("^%s*([\128-\255]+)", after)
+  for word in pairs(behind and self.words or {}) do
+    if words[word] and word:find "[\128-\255]" and behind:sub(1, #word) == word then
+      return true
     end
   end
-end
-
-local WORDS = { "[Pp]hases?%s*()%*?%*?%d", "PHASES?%s*()%d", "\u{9636}\u{6BB5}%s*()%d", "%f[%w]()P%d%f[^%d]" }
-local STEPS = { "[Ss]teps?%s+()%*?%*?%d", "%f[%w][Ss]tep[-_]()%d", table.unpack(WORDS) }
--- In a step's own document "Step 1" is a part of it, and a phase something else.
-local STEPS_IN_ONE = { "%f[%w][Ss]tep[-_]()%d" }
-
-function Mentions:words(own)
-  return not self.steps and WORDS or own and STEPS_IN_ONE or STEPS
-end
-
--- Each path of a phase's file in a text, for what `make(index, length)` gives.
-local function replace_paths(self, text, make)
-  return (text:gsub("[%w_./-]+%.md", function(name)
-    local index = self.by_path[name] or self.by_path[name:match "[^/]+$"]
-    return index and make(index, #name) or nil
-  end))
-end
-
----Whether a text names a phase by its file, or a step by its name.
----@param text string
----@return boolean
-function Mentions:by_file(text)
-  local found = self.steps and text:find "%f[%w][Ss]tep[-_]%d" ~= nil
-  replace_paths(self, text, function()
-    found = true
-  end)
-  return found
-end
-
----A text in which each file of a phase, and each step, is called "phase 0": for who looks at the words.
----@param text string
----@param own boolean  it stands in a phase's document
----@return string
-function Mentions:normal(text, own)
-  text = replace_paths(self, text, function()
-    return "phase 0"
-  end)
-  if self.steps then
-    text = text:gsub("%f[%w][Ss]tep[-_](%d+)[%w_-]*", "phase %1")
-    return own and text or (text:gsub("[Ss]tep(s?%s+%*?%*?%d)", "phase%1"))
-  end
-  return text
+  return false
 end
 
 ---The phases a text names, by their place in the order, and where the first is named.
 ---@param text string
----@param own boolean?  it stands in a phase's document
+---@param own boolean?  it stands in the document of a step: "Step 1" is a part of that
 ---@return integer[] indexes
 ---@return integer? at
 function Mentions:of(text, own)
-  local out, seen = {}, {}
-  if #text > MAX_TEXT then
-    return out
-  end
-  local function add(index)
-    if not seen[index] then
+  local seen, out, first = {}, {}, nil
+  local function add(index, at)
+    first = index and math.min(first or at, at) or first
+    if index and not seen[index] then
       seen[index] = true
       out[#out + 1] = index
     end
   end
-  text = replace_paths(self, text, function(index, length)
-    add(index)
-    return ("\0"):rep(length)
+  text = text:sub(1, MAX_TEXT):gsub("()([%w_./-]+%.md)", function(at, name)
+    local index = self.by_path[name] or self.by_path[name:match "[^/]+$"]
+    add(index, at)
+    return index and (" "):rep(#name) or nil
   end)
-  local first = text:find("\0", 1, true)
-  for _, pattern in ipairs(self:words(own)) do
-    local from = 1
-    while true do
-      local start, _, at = text:find(pattern, from)
-      if not start then
-        break
-      end
-      local before = #out
-      -- "LP-Phase 2" is another document's
-      from = text:find("^[%w_-]", start - 1) and start > 1 and at or self:list(text, at, add)
-      first = #out > before and (not first or start < first) and start or first
-      from = math.max(from, at)
+  for at, code in text:gmatch "()`([^`]+)`" do
+    add(self.by_id[code], at)
+  end
+  if text:find("\u{7B2C}", 1, true) then
+    for sign, digit in pairs(DIGITS) do
+      text = text:gsub(sign, digit)
     end
+  end
+  local chain = 0 -- where a list of numbers goes on: "2-4", "2, 3"
+  for at, digits, after in text:gmatch "()%f[%d](%d[%d.]*)()" do
+    local dashed = self.steps and text:sub(1, at - 1):find "%f[%w][Ss]tep[-_]$"
+    local named = dashed or not (own and self.steps) and self:is_named(text, at, after, own)
+      or chain > 0 and text:sub(chain, at - 1):find "^%s*[-,/&~\128-\255]+%s*$"
+    chain = named and not text:find("^%a", after) and after or 0
+    add(chain > 0 and self:number(digits) or nil, at)
   end
   table.sort(out)
   return out, first
+end
+
+---The phases of a cell that is a list of numbers: "1, 3", "Phases 2-4", "1 -> 2 -> 3", "all".
+---@param cell string
+---@return integer[]?  nil: it is something else, or nobody can tell: "1 -> 4" may be two or four of them
+function Mentions:list(cell)
+  local text, out, last = plain(cell):lower(), {}, nil
+  if text == "all" or text == "*" or text == "\u{5168}\u{90E8}" then
+    for index in ipairs(self.phases) do
+      out[index] = index
+    end
+    return out
+  end
+  local word, numbers = text:match "^([%a\128-\255]*)%s*(p?%d[^\n]*)$"
+  if not numbers or word ~= "" and not self.words[word] or #numbers > MAX_TEXT then
+    return nil
+  end
+  local list, arrows = numbers:gsub("%s*\u{2192}%s*", ","):gsub("%s*%->%s*", ",")
+  arrows = arrows + select(2, numbers:gsub("\u{2192}", ""))
+  list = list:gsub("\u{2013}", "-"):gsub("~", "-"):gsub("\u{3001}", ","):gsub("[&/+]", ",")
+  for part in (list .. ","):gmatch "([^,]*)," do
+    local from, to = part:match "^%s*p?([%d.]+)%s*%-%s*p?([%d.]+)%s*$"
+    from, to = self:number(from or part), self:number(to or part)
+    for index = from or 1, to or 0 do
+      out[#out + 1] = index
+    end
+    if not from or not to or from > to or arrows == 1 and last and from ~= last + 1 then
+      return nil
+    end
+    last = to
+  end
+  return out
 end
 
 return M

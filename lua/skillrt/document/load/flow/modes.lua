@@ -1,6 +1,6 @@
 -- document/load/flow/modes.lua: phases that run in some modes only: which, and the condition that says so.
 --
--- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua.
+-- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua and folder.lua.
 local M = {}
 
 ---@class skillrt.load.Modes
@@ -10,7 +10,6 @@ local M = {}
 ---@field default string?
 ---@field word string      what a run is given: "mode", or "entry" where a run begins at one of several phases
 ---@field told string[]?   of entries: what each of them is
----@field every boolean?   a phase runs in all modes, in so many words: those that are named are not all there are
 
 ---@return skillrt.load.Modes
 function M.new()
@@ -29,21 +28,7 @@ function M.add(modes, index, mode)
   modes.by_phase[index][mode] = true
 end
 
----Whether some phase runs in some of the known modes only: then those are all there are.
----@param modes skillrt.load.Modes
----@return boolean
-function M.is_whole(modes)
-  for _, set in pairs(modes.by_phase) do
-    for _, mode in ipairs(modes.order) do
-      if not set[mode] then
-        return true
-      end
-    end
-  end
-  return false
-end
-
----The condition that a phase runs in its modes only; nil: it runs in all.
+---The condition that a phase runs in its modes only; nil: it runs in all. Where one mode alone is named, others exist.
 ---@param modes skillrt.load.Modes
 ---@param index integer
 ---@return string?
@@ -58,62 +43,18 @@ function M.condition(modes, index)
       end
     end
   end
-  local some = count > 0 and (count < #modes.order or modes.every and not M.is_whole(modes))
-  return some and table.concat(parts, " || ") or nil
-end
-
----Modes that headings name, where a table left open which others there are.
----@param modes skillrt.load.Modes
----@param names string[]
-function M.complete(modes, names)
-  if not modes.every or #modes.order == 0 or M.is_whole(modes) then
-    return
-  end
-  local before, known = #modes.order, 0
-  for _, name in ipairs(names) do
-    known = known + (modes.seen[name] and 1 or 0)
-  end
-  for _, name in ipairs(known == before and names or {}) do
-    if not modes.seen[name] then
-      modes.seen[name] = true
-      modes.order[#modes.order + 1] = name
-    end
-  end
-  modes.open = #modes.order == before
-end
-
----Whether these phases are what one of the modes runs.
----@param modes skillrt.load.Modes
----@param named integer[]
----@param total integer  how many phases there are
----@return boolean
-function M.has_set(modes, named, total)
-  local wanted = {}
-  for _, index in ipairs(named) do
-    wanted[index] = true
-  end
-  for _, mode in ipairs(modes.order) do
-    local same = true
-    for index = 1, total do
-      local set = modes.by_phase[index]
-      same = same and ((not set or set[mode] or false) == (wanted[index] or false))
-    end
-    if same then
-      return true
-    end
-  end
-  return false
+  return count > 0 and (count < #modes.order or #modes.order == 1) and table.concat(parts, " || ") or nil
 end
 
 ---What a run that was given no mode is asked to choose among; nil: nothing is asked.
 ---@param modes skillrt.load.Modes?
 ---@return { word: string, question: string?, [integer]: string }?
 function M.to_ask(modes)
-  if not modes or modes.default or #modes.order + (modes.open and 1 or 0) < 2 then
+  if not modes or modes.default or #modes.order == 0 then
     return nil
   end
   local out = table.move(modes.order, 1, #modes.order, 1, {})
-  out[#out + 1] = modes.open and "other" or nil
+  out[2] = out[2] or "other"
   out.word = modes.word
   out.question = modes.told and ("Where does it begin? (%s)"):format(table.concat(modes.told, "; "))
   return out

@@ -1,13 +1,9 @@
--- document/load/flow/sections.lua: what the sections of SKILL.md say of phases: those that have no document of their
--- own and are told there, and modes under a heading each ("Quick Mode: run phase 1 only").
+-- document/load/flow/sections.lua: phases that have no document of their own: their sections in SKILL.md.
 --
--- Reads headings and what stands below them; runs nothing. Called by document/load/flow.lua and
--- document/load/phase_md.lua.
+-- Reads headings and what stands below them; runs nothing. Called by document/load/phase_md.lua.
 local passages = require "skillrt.document.load.passages"
 
 local M = {}
-
-local MAX_LINE <const> = 400
 
 -- "Phase 2.5: Check": its number, its name; nil for all else, parts such as 4A too.
 local function phase_heading(text)
@@ -101,72 +97,6 @@ function M.phases(tree, phases)
       one.blocks = table.move(blocks, one.first, one.last, 1, {})
       out[#out + 1] = { base = "phase-" .. key, path = "SKILL.md", number = one.number, name = one.name,
         line = one.line, stop = one.stop, blocks = one.blocks }
-    end
-  end
-  return out
-end
-
--- "Single Role Mode Execution" is about the mode single-role.
-local function mode_in(title)
-  local words = {}
-  for word in title:sub(1, MAX_LINE):lower():gsub("[*`]", ""):match("^[%w%s_-]*"):gmatch "[%w_-]+" do
-    if word == "mode" then
-      local is_name = #words > 0 and #words <= 2 and words[1] ~= "phase" and words[1] ~= "step"
-      return is_name and table.concat(words, "-") or nil
-    end
-    words[#words + 1] = word
-  end
-  return nil
-end
-
--- "Run phases 1 and 2 only.", "Run all 4 phases sequentially.": the phases; nil for all else.
-local function run_only(text, mentions)
-  local plain = text:lower():gsub("[*_]", ""):gsub("[.!]%s*$", "")
-  plain = plain:gsub("%s+sequentially$", ""):gsub("%s+in order$", ""):gsub("%s+only$", ""):gsub("%s+only%s+", " ")
-  plain = plain:gsub("^%s*", ""):gsub("^runs? only ", "run "):gsub("^execut%a+ ", "run "):gsub("^runs ", "run ")
-  if plain:find "^run all %d*%s*phases$" or plain:find "^all %d*%s*phases$" then
-    local all = {}
-    for i in ipairs(mentions.phases) do
-      all[i] = i
-    end
-    return all
-  elseif plain:find "^run phases? [%d%s,&andto.-]+$" then
-    return mentions:of(text)
-  end
-  return nil
-end
-
----Modes that have a heading each, the first sentence below which says which phases run.
----@param blocks skillrt.load.Markdown
----@param mentions skillrt.load.Mentions
----@return { mode: string, default: boolean, phases: integer[], line: integer, text: string }[]  fewer than two: none
-function M.modes(blocks, mentions)
-  local out = {}
-  for i, block in ipairs(blocks) do
-    local name = block.kind == "heading" and mode_in(block.text)
-    local below = blocks[i + 1]
-    if name and below and (below.kind == "text" or below.kind == "item") and #below.text <= MAX_LINE then
-      local first = below.text:match "^([^\n]-[.!])%s" or below.text:match "^[^\n]*"
-      local phases = run_only(first, mentions)
-      if phases and #phases > 0 then
-        out[#out + 1] = { mode = name, default = block.text:lower():find "default" ~= nil,
-          phases = phases, line = below.line, text = first }
-      end
-    end
-  end
-  return #out > 1 and out or {}
-end
-
----The names of modes that headings give: "Single Role Mode" is single-role.
----@param blocks skillrt.load.Markdown
----@return string[]
-function M.mode_names(blocks)
-  local out, seen = {}, {}
-  for _, block in ipairs(blocks) do
-    local name = block.kind == "heading" and mode_in(block.text)
-    if name and not seen[name] then
-      seen[name] = true
-      out[#out + 1] = name
     end
   end
   return out

@@ -1,44 +1,51 @@
--- document/load/flow/tables.lua: tables about phases: which document, in which mode, under which condition,
--- beside which others, what it writes; and tables of modes with their phases.
+-- document/load/flow/tables.lua: tables about phases: which document, in which mode, under which condition, beside
+-- which others, what it writes; modes with their phases; where a run begins; which phases repeat.
 --
 -- A table that names no phase of the folder is not ours. Called by flow.lua.
+local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local plain = require("skillrt.document.load.tables").plain
 
 local M = {}
 
-local COLUMNS = {
-  mode = { mode = true, modes = true, ["\u{6A21}\u{5F0F}"] = true },
-  condition = { condition = true, conditions = true, when = true, ["load when"] = true, ["run when"] = true,
-    ["runs when"] = true, ["run if"] = true, ["only if"] = true, ["\u{6761}\u{4EF6}"] = true,
-    ["\u{6267}\u{884C}\u{6761}\u{4EF6}"] = true },
-  parallel = { parallel = true, ["in parallel"] = true, ["\u{5E76}\u{884C}"] = true },
-  output = { output = true, outputs = true, ["\u{8F93}\u{51FA}"] = true, ["\u{4EA7}\u{51FA}"] = true },
-  used = { ["used by"] = true, ["used in"] = true, ["applies to"] = true, ["runs in"] = true },
-  phase = { phase = true, ["#"] = true, ["phase #"] = true, ["\u{9636}\u{6BB5}"] = true },
-  phases = { phases = true, ["phases to run"] = true, ["\u{9636}\u{6BB5}"] = true },
-}
+local MAX_CELL <const> = 1000
 
-local function columns(header)
-  local at = {}
-  for i, title in ipairs(header) do
-    local name = plain(title):lower()
-    for kind, words in pairs(COLUMNS) do
-      at[kind] = at[kind] or words[name] and i or nil
-    end
+-- Names of columns, in small letters; `about`: known, and nothing to run by.
+local COLUMNS = {}
+for kind, list in pairs {
+  mode = "mode|modes|\u{6A21}\u{5F0F}",
+  condition = "condition|conditions|when|run when|runs when|run if|only if|load when|\u{6761}\u{4EF6}|"
+    .. "\u{6267}\u{884C}\u{6761}\u{4EF6}",
+  parallel = "parallel|in parallel|\u{5E76}\u{884C}",
+  output = "output|outputs|\u{8F93}\u{51FA}|\u{4EA7}\u{51FA}",
+  each = "for each|each",
+  phase = "phase|#|phase #|\u{9636}\u{6BB5}",
+  phases = "phases|phases to run|repeat",
+  start = "start at|starts at|begin at|entry|entry point|entry phase|start phase|leads to|resume at",
+  over = "until",
+  again = "while",
+  max = "at most|max|max rounds",
+  about = "document|file|ref|reference|name|title|purpose|description|input|agent|\u{6587}\u{6863}|\u{6587}\u{4EF6}|"
+    .. "\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}|\u{540D}\u{79F0}|\u{8F93}\u{5165}",
+} do
+  for name in list:gmatch "[^|]+" do
+    COLUMNS[name] = kind
   end
-  return at
 end
 
----@class skillrt.load.PhaseRow
----@field index integer     of the phase
----@field line integer
----@field mode string?      the cell
----@field condition string?
----@field parallel string?
----@field output string?
-
-local MAX_CELL <const> = 1000
+local function columns(header)
+  local at, unknown = {}, nil
+  for i, title in ipairs(header) do
+    local kind = COLUMNS[plain(title):lower()]
+    if kind then
+      at[kind] = at[kind] or i
+    else
+      unknown = unknown or title
+    end
+  end
+  at.unknown = unknown
+  return at
+end
 
 local function path_in(cells)
   for _, cell in ipairs(cells) do
@@ -53,150 +60,173 @@ end
 ---The file that a cell is: a path with an ending, between backticks or not; nil for all else, several of them too.
 ---@param cell string
 ---@return string?
-function M.file(cell)
+local function file_in(cell)
   local path = #cell <= MAX_CELL and (cell:match "^%s*`([^`]+)`%s*$" or cell:match "^%s*([%w_./-]+)%s*$") or nil
   path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", "")
   return path and path:find "^[%w_./-]+%.%w+$" and names.confined(path) and path or nil
 end
 
-local function row_of(row, at, mentions)
-  local cells, path = row.cells, path_in(row.cells)
-  local index = path and mentions.by_path[path]
-  if not index and not path and at.phase then
-    index = mentions:number(plain(cells[at.phase] or ""))
-    local named = not index and mentions:of(cells[at.phase] or "") or {}
-    index = index or #named == 1 and named[1] or nil
-  end
-  local out = { index = index, line = row.line, path = path }
-  for _, kind in ipairs { "mode", "condition", "parallel", "output" } do
-    out[kind] = at[kind] and cells[at[kind]] or nil
-  end
-  return out
-end
+local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true,
+  ["\u{2014}"] = true }
 
--- A column that says who uses a phase speaks of modes where it says so.
-local function mode_column(block, at)
-  for _, row in ipairs(at.used and not at.mode and block.rows or {}) do
-    local cell = row.cells[at.used] or ""
-    if #cell <= MAX_CELL and cell:lower():find "%f[%w]modes?%f[%W]" then
-      return at.used
-    end
-  end
-  return at.mode
-end
-
----The rows of a table of phases; nil where it is none.
----@param block skillrt.load.Block
----@param mentions skillrt.load.Mentions
----@return skillrt.load.PhaseRow[]? rows
----@return { path: string, line: integer }[]? missing  rows whose document is not there
-function M.phases(block, mentions)
-  local at = columns(block.header)
-  at.mode = mode_column(block, at)
-  if at.mode == 1 or not (at.phase or path_in(block.rows[1] and block.rows[1].cells or {})) then
-    return nil
-  end
-  local rows, missing, by_path = {}, {}, 0
-  for _, row in ipairs(block.rows) do
-    local one = row_of(row, at, mentions)
-    if one.index then
-      rows[#rows + 1] = one
-      by_path = by_path + (one.path and 1 or 0)
-    elseif one.path and not one.path:find "[{}<>*$]" then
-      missing[#missing + 1] = { path = one.path, line = one.line }
-    end
-  end
-  local tells = by_path > 0 or #rows > 1 and (at.mode or at.condition or at.parallel)
-  return tells and rows or nil, missing
-end
-
--- "plan (default)" or "plan, verify": the names, which of them is the default; nil: it is prose.
+-- "plan (default), verify": the names, which of them is the default; an empty list: all; nil: it is prose.
 local function modes_in(cell)
-  local out, default = {}, nil
+  local text, out, default = plain(cell):lower(), {}, nil
   if #cell > MAX_CELL then
     return nil
+  elseif EVERY[text] then
+    return {}
   end
-  local text = plain(cell):lower()
-  if text:find "%w%s+modes?%f[%W]" then -- "single role mode only"
-    text = text:gsub("%s+only$", ""):gsub("%s+modes?%f[%W]", ""):gsub("(%w)%s+(%w)", "%1-%2")
-    text = text:gsub("%-and%-", ","):gsub("%-or%-", ",")
-  end
-  for part in (text:gsub("%f[%w]and%f[%W]", ","):gsub("\u{3001}", ",") .. ","):gmatch "([^,/+]*)[,/+]" do
+  for part in (text:gsub("\u{3001}", ",") .. ","):gmatch "([^,/+]*)[,/+]" do
     local name, more = part:match "^%s*%-*([%w_-]+)%s*(.-)%s*$"
-    local is_default = more and more:find "^%(?default%)?$" ~= nil
-    if not name or more ~= "" and not is_default then
+    if not name or more ~= "" and more ~= "(default)" then
       return nil
     end
-    out[#out + 1] = name
-    default = is_default and name or default
+    out[#out + 1], default = name, more ~= "" and name or default
   end
   return out, default
 end
 
-local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true,
-  every = true }
+local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
+local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
 
----The modes of a phase's cell; an empty list: all.
+---The condition that a cell is; nil and true: it is prose.
 ---@param cell string
----@return string[]? modes  nil: it is prose
----@return string? default
-function M.modes(cell)
-  local text = plain(cell):sub(1, MAX_CELL)
-  if EVERY[(text:lower():gsub("%s+modes?$", ""))] or text == "\u{2014}" then
-    return {}
-  end
-  local out, default = modes_in(cell)
-  return out and names.id(out[1] or "") and out or nil, default
-end
-
--- "1 -> 4" may mean all from 1 to 4, or those two: nobody can tell. "1 -> 2" and "1 -> 3 -> 4" are lists.
-local function is_unclear(cell)
-  local from, to = cell:gsub("\u{2192}", "->"):match "^%s*(%d+)%s*%->%s*(%d+)%+?%s*$"
-  return from ~= nil and tonumber(to) ~= tonumber(from) + 1
-end
-
--- "Default: a page is given" in any cell behind the first.
-local function says_default(cells)
-  for i = 2, #cells do
-    if plain(cells[i]):lower():find "^default%f[%W]" then
-      return true
-    end
-  end
-  return false
-end
-
----A table of modes with their phases or documents; nil where it is none.
----@param block skillrt.load.Block
----@param mentions skillrt.load.Mentions
----@return { mode: string?, default: boolean, phases: integer[], line: integer, text: string }[]?
-function M.by_mode(block, mentions)
-  local at = columns(block.header)
-  if at.mode ~= 1 then
+---@return string? condition
+---@return boolean? unread
+local function condition_in(cell)
+  if EVERY[plain(cell):lower()] then
     return nil
   end
-  local out, ours, unclear = {}, at.phases ~= nil, false
-  for _, row in ipairs(block.rows) do
-    local cells, path = row.cells, path_in(row.cells)
-    unclear = unclear or at.phases ~= nil and is_unclear(plain(cells[at.phases] or ""))
-    local named, list = {}, at.phases and cells[at.phases]
-    if list and plain(list):lower():find "^all%f[%W]" and #plain(list) < 12 then
-      for i in ipairs(mentions.phases) do
-        named[i] = i
-      end
-    elseif list then
-      named = mentions:of("phases " .. plain(list):gsub("^[Pp]hases?%s*", ""))
-    elseif path then
-      named = { mentions.by_path[path] }
-    end
-    local modes, default = M.modes(cells[1] or "")
-    ours = ours or path ~= nil and #named > 0
-    out[#out + 1] = { mode = modes and modes[1], default = default ~= nil or says_default(cells),
-      phases = named, line = row.line, text = table.concat(cells, " | ") }
+  local told = condition.equality(cell) or condition.item(cell)
+  return told and told.condition, told ~= nil and not told.condition
+end
+
+---@class skillrt.load.FlowRow  what a row says of phases
+---@field line integer
+---@field text string
+---@field index integer?    of its phase
+---@field path string?      of a document that is not there
+---@field condition string?
+---@field parallel boolean?
+---@field output string?
+---@field each string?
+---@field modes string[]?
+---@field default string?
+---@field phases integer[]? of a mode, or that repeat
+---@field start integer?    the phase at which a run begins
+---@field name string?      of that entry
+---@field over string?
+---@field again string?
+---@field max integer?
+---@field unread boolean?   something in it was not read
+
+local function phase_row(out, cells, at, mentions)
+  local path = path_in(cells)
+  out.index = path and mentions.by_path[path]
+  if not path and at.phase then
+    local cell = plain(cells[at.phase] or "")
+    local named = mentions:of(cell)
+    out.index = mentions:number(cell) or #named == 1 and named[1] or nil
+  elseif path and not out.index and not path:find "[{}<>*$]" then
+    out.path = path
   end
-  for _, row in ipairs(unclear and out or {}) do
-    row.mode = nil -- then none of it is read
+  out.by_path = path ~= nil and out.index ~= nil
+  out.output = at.output and file_in(cells[at.output] or "")
+  out.each = at.each and (cells[at.each] or ""):match "^%s*`?([%a_][%w_]*)`?%s*$"
+  out.parallel = at.parallel and YES[(cells[at.parallel] or ""):lower()] or nil
+  local cell, unread = at.condition and cells[at.condition] or "", nil
+  local mode = #cell <= MAX_CELL and cell:match(IS_MODE)
+  if mode then
+    out.modes = { mode:lower() }
+  else
+    out.condition, unread = condition_in(cell)
   end
-  return ours and #out > 0 and out or nil
+  if at.mode then
+    out.modes, out.default = modes_in(cells[at.mode] or "")
+  end
+  out.unread = unread or at.mode ~= nil and not out.modes
+end
+
+local function mode_row(out, cells, at, mentions)
+  local modes, default = modes_in(cells[1])
+  local path = path_in(cells)
+  out.modes = modes and #modes == 1 and modes or nil
+  out.default = default or table.concat(cells, "|", 2):lower():find "|%s*default%f[%W]" and modes and modes[1] or nil
+  if at.phases then
+    out.phases = mentions:list(cells[at.phases] or "")
+  else
+    out.phases = { path and mentions.by_path[path] }
+  end
+  out.unread = not out.modes or #(out.phases or {}) == 0
+end
+
+-- A name that can be typed: of a code span, else of the words.
+local function entry_row(out, cells, at, mentions)
+  local code
+  for i, cell in ipairs(cells) do
+    code = code or i ~= at.start and #cell <= MAX_CELL and cell:match "`%-*(%w[%w_-]*)`" or nil
+  end
+  local words = plain(cells[1]:sub(1, MAX_CELL))
+  local name = (code or words):lower():gsub("[^%w]+", "-"):gsub("^%-", ""):sub(1, 40):gsub("%-$", "")
+  local cell, title = (cells[at.start] or ""):gsub("\u{2192}", ""):gsub("^%s*%->", ""):match "^(.-)%s*%(?([^()]*)%)?$"
+  local list = mentions:list(title:find "%d" and cell .. title or cell)
+  if list and not title:find "%d" and not (mentions.titles[list[1]] or ""):lower():find(title:lower(), 1, true) then
+    list = nil -- "Phase 3 (at times)"
+  end
+  out.name, out.text = name ~= "" and name or nil, words
+  out.start = list and #list == 1 and list[1] or nil
+  out.default = cells[1]:lower():find("(default)", 1, true) and out.name or nil
+  out.unread = not out.start or not out.name
+end
+
+local function rounds_row(out, cells, at, mentions)
+  local unread, other
+  out.phases = mentions:list(cells[at.phases] or "")
+  out.over, unread = condition_in(at.over and cells[at.over] or "")
+  out.again, other = condition_in(at.again and cells[at.again] or "")
+  out.max = at.max and math.tointeger(tonumber(plain(cells[at.max] or ""))) or nil
+  out.unread = unread or other or not out.phases or not (out.over or out.again or out.max) or out.max == 0
+end
+
+local ROWS = { phases = phase_row, modes = mode_row, entries = entry_row, rounds = rounds_row }
+
+local function kind_of(block, at)
+  if at.start and at.start > 1 then
+    return "entries"
+  elseif at.mode == 1 and (at.phases or path_in((block.rows[1] or {}).cells or {})) then
+    return "modes"
+  elseif at.phases and (at.over or at.again or at.max) then
+    return "rounds"
+  elseif at.mode ~= 1 and (at.phase or path_in((block.rows[1] or {}).cells or {})) then
+    return "phases"
+  end
+end
+
+---What a table says of phases; nil where it is about something else.
+---@param block skillrt.load.Block
+---@param mentions skillrt.load.Mentions
+---@return "phases"|"modes"|"entries"|"rounds"|nil kind
+---@return skillrt.load.FlowRow[]? rows
+---@return string? unknown  the first column that nothing reads
+function M.read(block, mentions)
+  local at = columns(block.header)
+  local kind, rows, ours, missing = kind_of(block, at), {}, false, false
+  for i, row in ipairs(kind and block.rows or {}) do
+    rows[i] = { line = row.line, text = table.concat(row.cells, " | ") }
+    ROWS[kind](rows[i], row.cells, at, mentions)
+    local one = rows[i]
+    ours = ours or one.by_path or #(one.phases or {}) > 0 or one.start ~= nil
+      or one.index and (at.mode or at.condition or at.parallel or at.each) and #block.rows > 1
+    missing = missing or one.phases == nil and kind == "modes"
+  end
+  for _, one in ipairs(missing and rows or {}) do
+    one.unread = true -- of modes nobody can tell one row without the others
+  end
+  if not ours and not (kind == "modes" and at.phases) then
+    return nil
+  end
+  return kind, rows, kind == "phases" and at.unknown or nil
 end
 
 return M

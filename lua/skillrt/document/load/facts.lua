@@ -1,0 +1,74 @@
+-- document/load/facts.lua: what readers of documents say before anybody decides: facts, each about something, with a
+-- value, a weight and the place it was read at. The weightiest fact about a thing holds; what differs is told once.
+--
+-- Knows no documents and no skills. Called by the readers of load/ and by who resolves what they say.
+local names = require "skillrt.base.names"
+
+local M = {}
+
+---@class skillrt.load.Fact
+---@field value any
+---@field weight integer
+---@field at { file: string, line: integer? }
+
+---@class skillrt.load.Facts
+local Facts = {}
+Facts.__index = Facts
+
+---@return skillrt.load.Facts
+function M.new()
+  return setmetatable({ by = {} }, Facts)
+end
+
+---@param about any     of which thing: an action's id, a phase's place
+---@param says string   what of it
+---@param value any     nil says nothing
+---@param weight integer
+---@param at { file: string, line: integer? }
+function Facts:add(about, says, value, weight, at)
+  if value == nil then
+    return
+  end
+  local of = self.by[about] or {}
+  self.by[about], of[says] = of, of[says] or {}
+  local list, i = of[says], 1
+  while list[i] and list[i].weight >= weight do
+    i = i + 1
+  end
+  table.insert(list, i, { value = value, weight = weight, at = at })
+end
+
+---All facts of one kind about a thing, the weightiest first.
+---@param about any
+---@param says string
+---@return skillrt.load.Fact[]
+function Facts:all(about, says)
+  return self.by[about] and self.by[about][says] or {}
+end
+
+---@param about any
+---@param says string
+---@return any value
+---@return skillrt.load.Fact?
+function Facts:best(about, says)
+  local one = self:all(about, says)[1]
+  return one and one.value, one
+end
+
+---Tells each fact of texts that differs from the one that holds.
+---@param about any
+---@param says string
+---@param name string  how a finding calls the thing
+---@param found skillrt.Findings
+function Facts:tell(about, says, name, found)
+  local list = self:all(about, says)
+  for i = 2, #list do
+    if list[i].value ~= list[1].value then
+      local what = ("%s: its %s here (%s) differs from %s:%d (%s)"):format(name, says, names.show(list[i].value),
+        list[1].at.file, list[1].at.line or 1, names.show(list[1].value))
+      found:warn("fact-differs", list[i].at, what, ("%s is what runs"):format(list[1].at.file), "say it in one place")
+    end
+  end
+end
+
+return M

@@ -1,0 +1,160 @@
+-- document/load/flow/quotes.lua: the lines that name a phase and yielded no fact: quoted, each with its line, as what
+-- a sentence means is not guessed. What they name decides which lines these are, in any language, not their words.
+--
+-- Called by flow.lua, which says which lines were read.
+local passages = require "skillrt.document.load.passages"
+local trim = require("skillrt.base.text").trim
+
+local M = {}
+
+local MAX_OF_FILE <const> = 8
+local MAX_QUOTE <const> = 120
+local MAX_FRONT <const> = 4000
+
+local function quoted(text, at)
+  text = text:sub(at > 80 and (utf8.offset(text, 0, at - 60) or 1) or 1)
+  text = trim(text):gsub("%s+", " ")
+  if utf8.len(text) and utf8.len(text) > MAX_QUOTE then
+    text = text:sub(1, utf8.offset(text, MAX_QUOTE) - 1) .. "..."
+  end
+  return '"' .. text .. '"'
+end
+
+local function words_of(text, set)
+  for word in text:lower():gmatch "[%w\128-\255]+" do
+    set[word] = true
+  end
+  return set
+end
+
+-- Whether a line is no more than the name of a phase: its number, title and document, or `Ref: its document`.
+local function is_name(text, index, mentions, heading)
+  local one, known = mentions.phases[index], mentions.known[index]
+  if not known then
+    known = words_of(mentions.titles[index] .. " phases steps md " .. one.path .. " " .. one.id, {})
+    mentions.known[index] = known
+  end
+  if heading and text:gsub("[*_`#]", ""):find "^%a+%s*%d[%d.]*%s*[:.]?[%w%s&,/'-]*$" and not text:find "%s%-" then
+    return true
+  end
+  local label, rest = text:match "^[^%w\128-\255]*([%a\128-\255]+)%s*[:\u{FF1A}][%s*]*(.+)$"
+  if label and rest:find "^[`%[]*[%w_./-]+%.md[`%]]*%S*$" then
+    return true
+  end
+  for word in text:lower():gmatch "[%w\128-\255]+" do
+    if not known[word] and not mentions.words[word] and not word:find "^%d+$" then
+      return false
+    end
+  end
+  return true
+end
+
+---@class skillrt.load.Quotes
+---@field count integer
+local Quotes = {}
+Quotes.__index = Quotes
+
+---@param mentions skillrt.load.Mentions
+---@param found skillrt.Findings
+---@return skillrt.load.Quotes
+function M.new(mentions, found)
+  mentions.known = {}
+  return setmetatable({ mentions = mentions, found = found, count = 0, of_file = {} }, Quotes)
+end
+
+local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a tree that is drawn
+local FIX <const> = "write it as a table, a condition in code or a workflow.json (docs/loading.md)"
+
+---@param text string
+---@param place { file: string, line: integer }
+---@param at integer    where in the text the phase is named
+---@param plain boolean?  it describes a phase, most likely: it begins with it, or is its own document's, and names no
+---other but the one that comes next
+function Quotes:add(text, place, at, plain)
+  local count = (self.of_file[place.file] or 0) + 1
+  self.of_file[place.file], self.count = count, self.count + 1
+  local tell = plain and self.found.note or self.found.warn
+  if count <= MAX_OF_FILE then
+    tell(self.found, "quote", place, ("names a phase and was not read: %s"):format(quoted(text, at)),
+      "what it means is not guessed", FIX)
+  end
+end
+
+-- Where a line begins with a phase and says more: "2. **Phase 2: Write** (at times)".
+---@param text string
+---@param at integer  where the phase is named
+---@return boolean?
+function M.begins(text, at)
+  return text:sub(1, at - 1):find "^[^%a\128-\255]*[%a\128-\255]*[%s*_`]*$" and not text:find "[%(%[]"
+    and not text:find("\u{FF08}", 1, true)
+end
+
+---Quotes one line, where it names a phase and is more than a name.
+---@param text string
+---@param place { file: string, line: integer }
+---@param own integer?  the phase whose document it stands in
+---@param heading boolean?
+function Quotes:line(text, place, own, heading)
+  text = text:gsub(BOXES, " ")
+  local named, at = self.mentions:of(text, own ~= nil)
+  local first, last = named[1], named[#named]
+  local next_one = own and first and first >= own and last <= own + 1
+  if not first or #named == 1 and (own == first and heading or is_name(text, first, self.mentions, heading)
+    and (not own or next_one)) then
+    return
+  end
+  self:add(text, place, at, next_one or not own and #named == 1 and M.begins(text, at))
+end
+
+local PLAIN_FENCES <const> = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
+
+-- Keys of a front matter that name another document than the one that comes next.
+local function read_front(self, text, file, own)
+  local line = 0
+  for one in (text:find "^%-%-%-\n" and text:sub(1, MAX_FRONT) or ""):gmatch "(.-)\n" do
+    line = line + 1
+    local named, at = self.mentions:of(one, true)
+    if own and #named > 0 and (#named > 1 or named[1] ~= own and named[1] ~= own + 1) then
+      self:add(one, { file = file, line = line }, at)
+    elseif line > 1 and one:find "^%-%-%-" then
+      return
+    end
+  end
+end
+
+---Quotes the lines of one document.
+---@param blocks skillrt.load.Markdown
+---@param text string   the whole document
+---@param file string
+---@param own integer?  the phase whose document it is
+---@param used table<string, boolean>  places that yielded a fact
+function Quotes:read(blocks, text, file, own, used)
+  read_front(self, text, file, own)
+  passages.each(blocks, function(passage)
+    local heading, place = passage.kind == "heading", { file = file, line = passage.line }
+    if passage.kind ~= "comment" and not passage.box and not used[file .. ":" .. passage.line] then
+      self:line(passage.text, place, own, heading)
+    end
+  end, function(block)
+    local line = block.line
+    for one in (not own and PLAIN_FENCES[block.lang] and block.text .. "\n" or ""):gmatch "(.-)\n" do
+      line = line + 1
+      self:line(one, { file = file, line = line })
+    end
+  end)
+end
+
+---Says what runs, and what was left out of documents with many lines.
+---@param runs string
+function Quotes:finish(runs)
+  local why = self.count > 0 and ("%d lines name phases and were not read"):format(self.count) or nil
+  self.found:note("flow", { file = "SKILL.md" }, runs, why, why and FIX)
+  for file, count in pairs(self.of_file) do
+    if count > MAX_OF_FILE then
+      self.found:note("quote", { file = file }, ("and %d more of its lines name phases and were not read"):format(
+        count - MAX_OF_FILE))
+    end
+  end
+end
+
+return M
