@@ -17,34 +17,18 @@ local function near(tree, path)
   local folder, name = path:match "^(.*/)([^/]*)$"
   local siblings = {}
   for _, other in ipairs(tree.paths) do
-    if folder and other:sub(1, #folder) == folder and not other:find("/", #folder + 1, true) then
-      siblings[#siblings + 1] = other
-    elseif other:match "[^/]*$" == (name or path) then
+    local base = other:match "[^/]*$"
+    if folder and other == folder .. base then
+      siblings[#siblings + 1] = base:match "^(.+)%." or base
+      siblings[siblings[#siblings]] = other
+    elseif base == (name or path) then
       return other
     end
   end
-  return names.nearest(path, siblings)
+  return siblings[names.nearest(name and (name:match "^(.+)%." or name) or path, siblings)]
 end
 
-local MAX_ABOVE <const> = 6
-
--- Whether a path is one from a folder above: of the repository or the plugin that the skill is a part of.
-local function lies_above(tree, path)
-  local above = ".."
-  for _ = 1, MAX_ABOVE do
-    if files.stat(files.join(tree.dir, above .. "/" .. path)) then
-      return true
-    end
-    above = above .. "/.."
-  end
-  return false
-end
-
-local function tell_missing(tree, path, place, found, in_code)
-  if in_code and lies_above(tree, path) then
-    local what = ("%s is none of the folder's, but of a folder above it"):format(names.show(path))
-    return found:note("reference-outside", place, what, "nothing outside the folder is read", "copy it into the folder")
-  end
+local function tell_missing(tree, path, place, found)
   local other = near(tree, path)
   local what = ("refers to %s, which is not in the folder%s"):format(names.show(path),
     other and (" (did you mean %s?)"):format(other) or "")
@@ -80,21 +64,6 @@ end
 -- Folders of a skill that hold what its documents lead to; what is written goes elsewhere.
 local FOLDERS = { "scripts", "references", "reference", "assets", "templates", "specs", "phases", "resources", "roles" }
 
--- Words before a path that say it is made, not read.
-local MAKES = { "creat", "writ", "generat", "sav", "output", "produc", "add ", "store", "put ", "into ", "e%.g%.",
-  "such as", "example", "for instance", "rename", "updat", "mov", "\u{521B}\u{5EFA}", "\u{751F}\u{6210}",
-  "\u{5199}\u{5165}", "\u{8F93}\u{51FA}" }
-
-local function is_made(before)
-  before = before:lower()
-  for _, word in ipairs(MAKES) do
-    if before:find(word) then
-      return true
-    end
-  end
-  return false
-end
-
 -- A path below a folder of the skill that is there, to a file that is not: somebody mistook its name.
 local function missing_path(tree, text)
   local path = text:gsub("[#?:].*$", ""):gsub("^%./", "")
@@ -107,26 +76,6 @@ local function missing_path(tree, text)
       return plain and tree.kinds[folder] and not tree.kinds[path] and path or nil
     end
   end
-end
-
--- Words before a path that send somebody to it. Without them a path is only spoken of, but where a line begins with it.
-local READS = { "read", "see", "load", "follow", "refer", "us[ei]", "run", "execut", "open", "consult", "check", "file",
-  "detail", "guide", "script", "template", "%f[%a]in%s*$", "%f[%a]from%s*$", "\u{8BFB}", "\u{89C1}", "\u{53C2}",
-  "\u{67E5}", "\u{6267}\u{884C}", "\u{8FD0}\u{884C}", "\u{4F7F}\u{7528}" }
-
-local function is_read(before)
-  before = before:lower()
-  local found = not before:find "%w" or before:find "[:|\u{FF1A}]%**%s*$" ~= nil
-  for _, word in ipairs(READS) do
-    found = found or before:find(word) ~= nil
-  end
-  return found and not before:find "%f[%a]like%s*$" and not before:find "%f[%a]bad%**:"
-end
-
--- "World Watch's `scripts/x.sh`" is that one's.
-local function is_anothers(before)
-  local owner = before:lower():match "([%w]+)['\u{2019}]+s%s*$"
-  return owner ~= nil and owner ~= "skill" and owner ~= "folder"
 end
 
 local RUNNERS = { python = true, python3 = true, node = true, bash = true, sh = true, ruby = true, lua = true,
@@ -142,75 +91,21 @@ local function program_of(line)
 end
 
 local MAX_SPAN <const> = 300
-
--- Each code span of a text, with what stands between it and the one before, and that one.
-local function each_span(text, visit)
-  local at, last = 1, nil
-  while true do
-    local open = text:find("`", at, true)
-    local close = open and text:find("`", open + 1, true)
-    if not close then
-      return
-    elseif close > open + 1 and close - open <= MAX_SPAN then
-      visit(text:sub(math.max(at, open - MAX_SPAN), open - 1), text:sub(open + 1, close - 1), last)
-      last = text:sub(open + 1, close - 1)
-    end
-    at = close + 1
-  end
-end
-
--- A line that names files by a pattern, or such as the folder has not, is about somebody's project.
-local function is_about_others(tree, text)
-  local others, missing = false, 0
-  each_span(text, function(_, code)
-    local bare = code:find "^[%w_.-]+%.%l%l?%l?%l?$" and code or nil
-    others = others or code:find "^[%w_./-]*%*[%w_./*-]*$" ~= nil
-    missing = missing + (bare and not tree.kinds[bare] and 1 or 0)
-  end)
-  return others or missing > 1
-end
-
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
+-- Programs of commands; and paths in code spans that are one of the folder's but for a few letters: else nobody can tell
+-- whether a path is read, or written, or of another skill.
 local function check_lines(tree, file, blocks, tell)
-  local made, waiting = false, {} -- what stands below "Generated files:" is made
-  local function over(shown)
-    for _, one in ipairs(not shown and waiting or {}) do
-      tell(one[1], one[2])
-    end
-    waiting = {}
-  end
   passages.each(blocks, function(passage)
-    over(false)
-    if passage.kind == "text" or passage.kind == "heading" then
-      made = (passage.kind == "heading" or passage.text:find "[:\u{FF1A}]%**$") and is_made(passage.text) or false
-    end
-    if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
-      return
-    end
-    local about_others = nil
-    each_span(passage.text, function(before, code, last)
-      local path = is_read(before) and missing_path(tree, code)
-        or code:find "%s" and missing_path(tree, program_of(code) or "")
-      -- "`that-skill`: its `references/x.md`", "`that-skill`'s `references/x.md`", "`/that:skill` `references/x.md`"
-      local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$" or is_anothers(before)
-        or last and last:find "^/" and before:find "^%s*$"
-      if path and about_others == nil then
-        about_others = is_about_others(tree, passage.text) or passage.text:lower():find "%f[%a]export" ~= nil
-          or passage.text:find "%f[%a][Ee]xamples?%**:" ~= nil or passage.text:find "\u{2192} `" ~= nil
+    for code in (passage.kind == "comment" and "" or passage.text):gmatch "`([^`\n]+)`" do
+      local path = #code <= MAX_SPAN and missing_path(tree, code:find "%s" and program_of(code) or code)
+      if path and near(tree, path) then
+        tell(path, { file = file, line = passage.line })
       end
-      -- "`a.md`:" may stand over the text that is written into it
-      if path and not is_made(before) and not others and not about_others then
-        waiting[#waiting + 1] = { path, { file = file, line = passage.line } }
-        if not passage.text:find "[:\u{FF1A}]%**$" then
-          over(false)
-        end
-      end
-    end)
-  end, function(block, example)
+    end
+  end, function(block)
     local line = block.line
-    over(not SHELLS[block.lang])
-    for text in ((SHELLS[block.lang] and not example and block.text or "") .. "\n"):gmatch "(.-)\n" do
+    for text in (SHELLS[block.lang] and block.text .. "\n" or ""):gmatch "(.-)\n" do
       line = line + 1
       local path = #text <= MAX_SPAN * 4 and missing_path(tree, program_of(text) or "")
       if path then
@@ -218,7 +113,6 @@ local function check_lines(tree, file, blocks, tell)
       end
     end
   end)
-  over(false)
 end
 
 ---Tells every link, path and command of the documents that leads nowhere.
@@ -242,7 +136,7 @@ function M.check(tree, documents, found, told)
     check_lines(tree, file, blocks, function(path, place)
       if not seen[path] and not (told and told[path]) then
         seen[path] = true
-        tell_missing(tree, path, place, found, true)
+        tell_missing(tree, path, place, found)
       end
     end)
   end

@@ -1,20 +1,10 @@
--- check_machine_spec.lua: state machines in documents: diagrams drawn in characters, routing code,
--- and what is told where route, registry, table and diagram disagree.
+-- machine_spec.lua: state machines in documents: routing code, and what is told where route, registry, table and
+-- diagram disagree.
 local check = require "skillrt.document.check"
-local drawing = require "skillrt.document.load.machine.drawing"
 local files = require "skillrt.base.files"
 local kit = require "tests.support.cli_kit"
 local machines = require "tests.support.check_machines"
 local route = require "skillrt.document.load.machine.route"
-
-local function edges(text)
-  local out = {}
-  for i, edge in ipairs(drawing.read(text, 1)) do
-    out[i] = edge.from .. ">" .. edge.to
-  end
-  table.sort(out)
-  return out
-end
 
 local function routes(code)
   local out, read = {}, route.read(code, 10)
@@ -48,52 +38,6 @@ local function has(text, ...)
     assert.truthy(text:find(part, 1, true), ("no %q in\n%s"):format(part, text))
   end
 end
-
-describe("a diagram in characters", function()
-  it("is followed along lines, branches and arrow heads, also where it is off by a column", function()
-    assert.same(
-      { "alpha>beta", "beta>delta", "beta>gamma", "delta>omega", "gamma>beta", "gamma>omega" },
-      edges [[
-          ┌──────────┐
-          │  alpha   │
-          └────┬─────┘
-               ▼
-          ┌──────────┐
-          │   beta   │◄────────┐
-          └────┬─────┘         │
-        ┌──────┴───────┐       │
-        ▼              ▼       │
-  ┌───────────┐  ┌─────────┐   │
-  │   delta   │  │  gamma  │───┘
-  └──────┬────┘  └────┬────┘
-          │            │
-          ▼            ▼
-        ┌─────────────────┐
-        │      omega      │
-        └─────────────────┘
-]]
-    )
-  end)
-
-  it("may be names with arrows between and below them (R154)", function()
-    assert.same({ "a_state>b", "b>c", "b>d", "c>e", "d>e" }, edges [[
-a_state → b
-          ↓
-     ┌────┴────┐
-     ↓         ↓
-     c         d
-     ↓         ↓
-     └────┬────┘
-          ↓
-          e
-]])
-  end)
-
-  it("that is no diagram has no edges", function()
-    assert.same({}, edges "a, b\n│ text │\n")
-    assert.same({}, edges "├── phases/\n│   └── actions/\n")
-  end)
-end)
 
 describe("routing code", function()
   it("is read from switch and case", function()
@@ -174,11 +118,13 @@ describe("a state machine in a document", function()
     local told = found [[
 # Orchestrator
 
-```plaintext
-open → quick
-open → deep
-quick → write → done
-deep → write
+```mermaid
+stateDiagram-v2
+  open --> quick
+  open --> deep
+  quick --> write
+  write --> done
+  deep --> write
 ```
 
 ## Action Registry

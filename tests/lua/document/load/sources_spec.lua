@@ -274,17 +274,6 @@ describe("the border of a folder", function()
     assert.same({ "steps/again", "more" }, places(found, "load.link"))
   end)
 
-  it("names programs of the repository that it is a part of as such, and those of nobody as missing", function()
-    local folder <close> = skill_folder.make {
-      ["SKILL.md"] = SKILL .. "Run `python3 scripts/all.py`.\n\nRun `python3 scripts/none.py`.\n",
-      ["scripts/own.py"] = "pass\n",
-    }
-    folder:write("../scripts/all.py", "pass\n")
-    local _, found = loaded(folder)
-    assert.same({ "SKILL.md:6" }, places(found, "load.reference-outside"))
-    assert.same({ "SKILL.md:8" }, places(found, "load.reference-missing"))
-  end)
-
   it("tells links of which something is missed, in one line, and others as a note", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["assets/x.txt"] = "x\n" }
     folder:write("../outside/run.py", "pass\n")

@@ -2,7 +2,6 @@
 -- route, names of actions, conditions, the state file, metrics, recoveries; each with its line.
 --
 -- Reads; judges nothing. Called by load/machine.lua.
-local drawing = require "skillrt.document.load.machine.drawing"
 local json = require "skillrt.base.json"
 local route_of = require "skillrt.document.load.machine.route"
 local tables = require "skillrt.document.load.tables"
@@ -59,10 +58,6 @@ local function read_code(parts, block, file)
   for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
     local below = select(2, text:sub(1, at - 1):gsub("\n", ""))
     parts.recoveries[#parts.recoveries + 1] = { name = name, line = line + below, file = file }
-  end
-  for _, edge in ipairs(route and {} or drawing.read(text, line)) do
-    edge.file = file
-    parts.edges[#parts.edges + 1] = edge
   end
 end
 
