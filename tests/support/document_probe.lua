@@ -11,11 +11,9 @@ local readers = {
   require("skillrt.document.load.orchestrator").read,
   require("skillrt.document.load.state_md").read,
   function(blocks, file)
-    local said = require("skillrt.document.load.tables").read(blocks, file, nil, function()
+    return require("skillrt.document.load.tables").read(blocks, file, nil, function()
       return true
     end)
-    require("skillrt.document.load.prose").whole { sources = said.actions }
-    return said
   end,
   require("skillrt.document.load.action_md").next,
 }

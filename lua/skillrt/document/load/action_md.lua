@@ -15,7 +15,6 @@ local M = {}
 local trim = texts.trim
 
 ---@class skillrt.load.ActionMd
----@field file string
 ---@field name string?
 ---@field line integer?
 ---@field description string?
@@ -189,7 +188,6 @@ function M.next(blocks)
   return out
 end
 
----What stands in an action's document.
 -- A heading that is a section's name but for a letter or two.
 local function nearly(blocks, name)
   for _, block in ipairs(blocks) do
@@ -199,13 +197,13 @@ local function nearly(blocks, name)
   end
 end
 
+---What stands in an action's document.
 ---@param blocks skillrt.load.Markdown
----@param file string
 ---@param is_field (fun(name: string): boolean)?
 ---@return skillrt.load.ActionMd
-function M.read(blocks, file, is_field)
+function M.read(blocks, _, is_field)
   local title, line = markdown.title(blocks)
-  local read = { file = file, line = line, effects = {}, sets = {}, looks = 0 }
+  local read = { line = line, effects = {}, sets = {}, looks = 0 }
   local name = title and title:gsub("^[Aa]ction%s*[:\u{FF1A}]%s*", ""):gsub("`", "")
   read.name = name and name:find "%S" and name or nil
   read.description = first_text(blocks)

@@ -9,7 +9,6 @@ local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
 local names = require "skillrt.base.names"
-local parts_of = require "skillrt.document.load.machine.parts"
 
 local M = {}
 
@@ -25,9 +24,23 @@ local TOLD = {
 
 ---@class skillrt.load.Machine
 ---@field table skillrt.Machine
----@field parts skillrt.load.MachineParts
+---@field parts skillrt.load.Prose  what its documents say besides
 ---@field runs boolean      its registry says from where to where, so it can be run
 ---@field broken boolean    it contradicts itself
+
+-- The edges of the diagrams.
+local function edges_in(prose)
+  local out = {}
+  for _, graph in ipairs(prose.graphs) do
+    local ours = graph.kind == "state" and graph.file:find "orchestrator[^/]*%.md$"
+    for _, edge in ipairs(ours and graph.edges or {}) do
+      if edge.from ~= "[*]" and edge.to ~= "[*]" then
+        out[#out + 1] = { from = edge.from, to = edge.to, line = edge.line, file = graph.file }
+      end
+    end
+  end
+  return out
+end
 
 -- The states in the order they are met: state table, registry, diagrams.
 local function states_of(self)
@@ -51,7 +64,7 @@ local function states_of(self)
       add(name, row)
     end
   end
-  for _, edge in ipairs(self.parts.edges) do
+  for _, edge in ipairs(self.edges) do
     add(edge.from, edge)
     add(edge.to, edge)
     leaves[edge.from] = true
@@ -76,13 +89,13 @@ local function rows_of(self)
   if #rows > 0 then
     return rows
   end
-  local next_of, route = {}, self.parts.route
-  for _, edge in ipairs(self.parts.edges) do
+  local next_of, route = {}, self.prose.route
+  for _, edge in ipairs(self.edges) do
     next_of[edge.from] = next_of[edge.from] or {}
     table.insert(next_of[edge.from], edge.to)
   end
-  for _, one in ipairs(self.parts.names) do
-    known[one.action] = names.id(one.action) and one or nil
+  for _, one in ipairs(self.prose.names) do
+    known[one.id or ""] = names.id(one.id) and one or nil
   end
   for _, state in ipairs(route and route.order or {}) do
     for _, one in ipairs(route.cases[state].to) do
@@ -99,7 +112,7 @@ end
 -- The condition that a test of the route's code stands for, by the table of conditions.
 local function resolved(self, test, place)
   local tests = {}
-  for _, one in ipairs(self.parts.conditions) do
+  for _, one in ipairs(self.prose.conditions) do
     tests[one.name:gsub("%s*%(%s*%)$", "")] = one.text
   end
   local alone = test:match "^[%w_.]-([%w_]+)%s*%(%s*%)$"
@@ -118,12 +131,12 @@ end
 
 -- What the route says, state by state; one without a case takes the default.
 local function routes_of(self, states)
-  local route, out = self.parts.route, {}
+  local route, out = self.prose.route, {}
   for _, state in ipairs(route and states or {}) do
     local case = route.cases[state.name] or not state.terminal and route.default
     for i, one in ipairs(case and case.to or {}) do
       out[state.name] = out[state.name] or {}
-      local place = { file = self.parts.route_file, line = one.line }
+      local place = { file = self.prose.route_file, line = one.line }
       local when = one.when and self.runs and resolved(self, one.when, place) or one.when and "true" or nil
       out[state.name][i] = { action = one.action, when = when, x = place }
     end
@@ -178,7 +191,7 @@ local function next_by(self)
       end
     end
   end
-  for _, edge in ipairs(self.parts.edges) do
+  for _, edge in ipairs(self.edges) do
     add("diagram", edge.from, edge.to)
   end
   return by
@@ -205,7 +218,7 @@ end
 
 -- States without a case of their own: their work is left out, or the route throws at the end (F60, F64).
 local function tell_cases(self, states)
-  local route = self.parts.route
+  local route = self.prose.route
   for _, state in ipairs(route and states or {}) do
     local default = route.default and route.default.to[1]
     if not route.cases[state.name] and not (FAILURE[state.name] and state.terminal) then
@@ -240,10 +253,9 @@ local function covers(self)
   end
   for _, id in ipairs(self.prose.order) do
     if not listed[id] and not ends.TERMINAL[id] then
-      local source = self.prose.actions[id].sources[1] or {}
       local what = ("the state machine is not run: no row of its registry has action %s%s"):format(id,
         names.suggest(id, listed))
-      self.found:warn("registry-unread", { file = source.file, line = source.line }, what,
+      self.found:warn("registry-unread", self.prose.actions[id].at, what,
         "actions run by their preconditions", "add a row | Action | From States | To States | for it")
       return false
     end
@@ -252,17 +264,16 @@ local function covers(self)
 end
 
 ---The machine that the documents of a folder describe; nil where they describe none.
----@param tree skillrt.load.Tree
 ---@param prose skillrt.load.Prose
 ---@param found skillrt.Findings
 ---@return skillrt.load.Machine?
-function M.read(tree, prose, found)
-  local self = { prose = prose, found = found, parts = parts_of.read(tree, prose), broken = false }
+function M.read(prose, found)
+  local self = { prose = prose, found = found, edges = edges_in(prose), broken = false }
   self.listed = #prose.transitions > 0
   self.rows = rows_of(self)
   self.runs = self.listed and covers(self)
-  local told = #self.parts.names > 0 or #prose.states > 0 and self.parts.route
-  if not self.listed and not (told and (#self.rows > 0 or #self.parts.edges > 0)) then
+  local told = #self.prose.names > 0 or #prose.states > 0 and self.prose.route
+  if not self.listed and not (told and (#self.rows > 0 or #self.edges > 0)) then
     return nil
   end
   local states = states_of(self)
@@ -280,7 +291,7 @@ function M.read(tree, prose, found)
   tell_differing(self, machine.states)
   tell_cases(self, machine.states)
   tell_problems(self, machine)
-  return { table = machine, parts = self.parts, runs = self.runs, broken = self.broken, rows = self.rows }
+  return { table = machine, parts = prose, runs = self.runs, broken = self.broken, rows = self.rows }
 end
 
 ---The actions of a machine as a config holds them, and the places of their rows. When they run says the table.

@@ -1,11 +1,11 @@
--- document/load/merge.lua: what a folder's documents say of its actions, as the part of a skill-config that
--- a config would hold. Where documents differ the weightiest is taken; that they do is told, as
--- is all that could not be read.
+-- document/load/merge.lua: the facts about a folder's actions, as the part of a skill-config that a config would hold.
+-- The weightiest holds; where documents differ is told, as is all that could not be read.
 --
 -- Called by sources.lua.
 local conditions = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
+local prose_of = require "skillrt.document.load.prose"
 local state = require "skillrt.skill.state"
 
 local M = {}
@@ -19,129 +19,98 @@ local function has_prose(list)
   return false
 end
 
--- The document that speaks for an action: the weightiest that says anything.
-local function weightiest(action, key, least)
-  for _, source in ipairs(action.sources) do
-    if source[key] and #source[key] >= least then
-      return source
-    end
-  end
-  return nil
-end
-
-local function tell_unread(action, source, found)
-  for _, told in ipairs(source.preconditions) do
+local function tell_unread(id, fact, found)
+  for _, told in ipairs(fact.value) do
     if not told.condition then
-      local place = { file = source.file, line = told.line }
-      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(action.id, told.text, told.problem)
+      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem)
       local fix = told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`"
       local why = "what cannot be read lets nothing through: the action waits for it"
-      found:warn("condition-unread", place, what, why, fix)
+      found:warn("condition-unread", { file = fact.at.file, line = told.line }, what, why, fix)
     end
   end
 end
 
-local function plain(condition)
-  return (condition:gsub("state%??%.", ""):gsub("%s+", ""):gsub('"', "'"):gsub("===", "=="):gsub("!==", "!="))
-end
-
+-- The conditions of a list as they are compared, and as they are shown.
 local function set_of(list)
-  local set, lines = {}, {}
+  local set, shown = {}, {}
   for _, told in ipairs(list) do
     if told.condition then
-      set[plain(told.condition)] = true
-      lines[#lines + 1] = "`" .. told.condition .. "`"
+      local plain = told.condition:gsub("state%??%.", ""):gsub("%s+", ""):gsub('"', "'")
+      set[plain:gsub("===", "=="):gsub("!==", "!=")] = true
+      shown[#shown + 1] = "`" .. told.condition .. "`"
     end
   end
-  return set, table.concat(lines, " and ")
+  return set, #shown > 0 and table.concat(shown, " and ") or "none"
 end
 
-local function same(a, b)
-  for key in pairs(a) do
-    if not b[key] then
+local function holds(a, b)
+  for key in pairs(b) do
+    if not a[key] then
       return false
     end
   end
-  return next(a) ~= nil or next(b) == nil
+  return next(b) ~= nil or next(a) == nil
 end
 
-local function tell_differing(action, source, found)
-  local mine, text = set_of(source.preconditions)
-  for _, other in ipairs(action.sources) do
-    if other ~= source and other.preconditions then
-      local theirs, said = set_of(other.preconditions)
-      local summary = other.from == "table" and next(mine) ~= nil -- tables leave out what goes without saying
-      if not (same(theirs, mine) and (summary or same(mine, theirs))) and not has_prose(other.preconditions) then
-        local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(
-          action.id,
-          said ~= "" and said or "none",
-          source.file,
-          source.preconditions_line or source.line or 1,
-          text ~= "" and text or "none"
-        )
-        local why = ("%s is what runs"):format(source.file)
-        local place = { file = other.file, line = other.line }
-        found:warn("condition-differs", place, what, why, "say it in one place, or the same in both")
-      end
+local function tell_differing(id, list, found)
+  local mine, text = set_of(list[1].value)
+  for i = 2, #list do
+    local other, place = list[i], list[1].at
+    local theirs, said = set_of(other.value)
+    local summary = other.weight == prose_of.TABLE and next(mine) ~= nil -- tables leave out what goes without saying
+    if not (holds(mine, theirs) and (summary or holds(theirs, mine))) and not has_prose(other.value) then
+      local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(id, said, place.file,
+        place.line or 1, text)
+      found:warn("condition-differs", other.at, what, ("%s is what runs"):format(place.file),
+        "say it in one place, or the same in both")
     end
   end
 end
 
-local function conditions_of(action, found)
-  local source = weightiest(action, "preconditions", 0)
-  if not source then
+-- The preconditions that hold; nil: no document lists any.
+local function conditions_of(id, list, found)
+  if #list == 0 then
     return nil
   end
-  tell_unread(action, source, found)
-  tell_differing(action, source, found)
+  tell_unread(id, list[1], found)
+  tell_differing(id, list, found)
   local out = json.array {}
-  for _, told in ipairs(source.preconditions) do
-    out[#out + 1] = told.condition or conditions.judged(told.text)
+  for i, told in ipairs(list[1].value) do
+    out[i] = told.condition or conditions.judged(told.text)
   end
-  return out, source
+  return out
 end
 
-local function effects_of(action, found)
-  local out, seen = json.array {}, {}
-  local source = weightiest(action, "effects", 1)
-  for _, told in ipairs(source and source.effects or {}) do
+local function effects_of(id, facts, found)
+  local out, seen, fact = json.array {}, {}, nil
+  for _, one in ipairs(facts:all(id, "effects")) do
+    fact = fact or #one.value > 0 and one or nil
+  end
+  for _, told in ipairs(fact and fact.value or {}) do
     if told.effect and not seen[told.effect] then
       seen[told.effect] = true
       out[#out + 1] = told.effect
     elseif not told.effect then
-      local what = ("action %s: its effect cannot be read: %s"):format(action.id, told.text)
-      local place = { file = source.file, line = told.line }
-      found:note("effect-unread", place, what, "it is not checked", "write `key=value`, `key++` or `key.length>0`")
+      local what = ("action %s: its effect cannot be read: %s"):format(id, told.text)
+      found:note("effect-unread", { file = fact.at.file, line = told.line }, what, "it is not checked",
+        "write `key=value`, `key++` or `key.length>0`")
     end
   end
   return out
 end
 
-local function first_of(action, key)
-  for _, source in ipairs(action.sources) do
-    if source[key] then
-      return source[key]
-    end
-  end
-  return nil
-end
-
 -- "go on with the same action" is a promise that it may run again, but only a condition that can
 -- be read ends that.
-local function may_repeat(action, prose, source, found)
-  if action.id == "action-complete" or action.id == "action-abort" then
-    return false -- the run ends with them
-  end
-  local link = prose.own[action.id]
-  if not link then
-    return false
-  elseif source and #source.preconditions > 0 and not has_prose(source.preconditions) then
+local function may_repeat(id, prose, found)
+  local link = id ~= "action-complete" and id ~= "action-abort" and prose.own[id] -- the run ends with those
+  local list = prose.facts:best(id, "preconditions")
+  if link and list and #list > 0 and not has_prose(list) then
     return true
+  elseif link then
+    local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(id)
+    local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
+    found:warn("repeat-unread", link, what, "it runs once", fix)
   end
-  local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(action.id)
-  local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
-  found:warn("repeat-unread", link, what, "it runs once", fix)
-  return false
 end
 
 -- Keys of the state that the runtime keeps for itself; its books are written for the agent.
@@ -171,31 +140,27 @@ end
 ---@param configured boolean?  a config names it: one that lists no preconditions has none
 ---@return table
 function M.action(action, prose, found, configured)
-  local when, source = conditions_of(action, found)
-  local own = action.sources[1] or {}
+  local id, facts = action.id, prose.facts
+  local when = conditions_of(id, facts:all(id, "preconditions"), found)
   tell_reserved(action, found)
   if not when and not configured then
-    local near = first_of(action, "nearly")
-    local place = { file = own.file, line = near and near.line or own.line }
-    local what = ("action %s: no document lists its preconditions%s"):format(action.id,
+    local near = facts:best(id, "nearly")
+    local place = { file = action.at.file, line = near and near.line or action.at.line }
+    local what = ("action %s: no document lists its preconditions%s"):format(id,
       near and (' (is "%s" meant?)'):format(near.text) or "")
     local fix = "add a section Preconditions with items such as - [ ] `status === 'running'`"
     found:warn("no-preconditions", place, what, "it may run at any time, in the order of the documents", fix)
   end
   return {
-    id = action.id,
-    name = first_of(action, "name"),
-    description = first_of(action, "description"),
-    purpose = first_of(action, "purpose"),
-    priority = first_of(action, "priority"),
+    id = id,
+    name = facts:best(id, "name"),
+    description = facts:best(id, "description"),
+    purpose = facts:best(id, "purpose"),
+    priority = facts:best(id, "priority"),
     preconditions = when or json.array {},
-    effects = effects_of(action, found),
-    repeatable = may_repeat(action, prose, source, found) or nil,
+    effects = effects_of(id, facts, found),
+    repeatable = may_repeat(id, prose, found),
   }
-end
-
-local function is_reserved(key)
-  return state.is_reserved(key)
 end
 
 ---The state a run begins with: the document's, else what its types begin with.
@@ -209,7 +174,7 @@ function M.state(prose, found)
     return nil, fields
   end
   for _, one in ipairs(said.unread) do
-    if not (one.key and is_reserved(one.key)) then
+    if not (one.key and state.is_reserved(one.key)) then
       local place = { file = prose.state_file, line = one.line }
       local what = ("a value of the initial state is code: %s"):format(one.text)
       found:note("state-unread", place, what, "the run begins without it", "write a literal value")
@@ -217,7 +182,7 @@ function M.state(prose, found)
   end
   if not said.initial then
     for _, field in ipairs(said.fields) do
-      if not field.optional and not is_reserved(field.name) then
+      if not field.optional and not state.is_reserved(field.name) then
         fields[#fields + 1] = { name = field.name, type = field.type, description = field.description }
       end
     end
@@ -225,7 +190,7 @@ function M.state(prose, found)
   end
   local initial = {}
   for key, value in pairs(said.initial) do
-    if not is_reserved(key) then
+    if not state.is_reserved(key) then
       initial[key] = value
     end
   end

@@ -1,5 +1,6 @@
 -- document/load/orchestrator.lua: documents about the whole loop: orchestrator, catalog and SKILL.md: action
--- definitions as data, graphs, termination conditions, limits, and which actions code routes to.
+-- definitions as data, graphs, termination conditions, limits, which actions code routes to, and of a state machine its
+-- route, state file and recoveries.
 --
 -- Decision code is not run: what it names is collected, that it exists is told. Called by prose.lua.
 local condition = require "skillrt.document.load.condition"
@@ -7,6 +8,7 @@ local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local mermaid = require "skillrt.document.load.mermaid"
+local route_of = require "skillrt.document.load.machine.route"
 local words = require "skillrt.document.load.words"
 local ends = require "skillrt.skill.ends"
 
@@ -20,29 +22,20 @@ local M = {}
 ---@field routes { to: string, line: integer, file: string, weak: boolean? }[]  weak: perhaps no action
 ---@field code { line: integer, file: string, name: string }[]  decision functions
 ---@field unread { line: integer, file: string, what: string }[]
+---@field route skillrt.load.Route?
+---@field data table?  the state file's structure
+---@field recoveries { name: string, line: integer, file: string }[]
 
--- Where each line of a block begins; a catalog may be of many thousand lines.
-local starts_of = setmetatable({}, { __mode = "k" })
-
-local function line_of(block, at)
-  local starts = starts_of[block]
-  if not starts then
-    starts = { 1 }
-    for after in block.text:gmatch "\n()" do
-      starts[#starts + 1] = after
+-- The line of each place in a block, asked in their order; a catalog may be of many thousand lines.
+local function lines_of(block)
+  local line, last = block.line + 1, 1
+  return function(at)
+    if at < last then
+      line, last = block.line + 1, 1
     end
-    starts_of[block] = starts
+    line, last = line + select(2, block.text:sub(last, at - 1):gsub("\n", "")), at
+    return line
   end
-  local low, high = 1, #starts
-  while low < high do
-    local middle = (low + high + 1) // 2
-    if starts[middle] <= at then
-      low = middle
-    else
-      high = middle - 1
-    end
-  end
-  return block.line + low
 end
 
 local function is_definition(value)
@@ -52,54 +45,54 @@ end
 -- A list of objects with ids, or an object with such a list below `actions`.
 local function add_definitions(out, value, block, at, file)
   local list = type(value) == "table" and (value.actions or value) or {}
-  if type(list) ~= "table" or not is_definition(list[1]) then
-    return false
-  end
-  for _, one in ipairs(list) do
+  local line_of = lines_of(block)
+  for _, one in ipairs(type(list) == "table" and is_definition(list[1]) and list or {}) do
     if is_definition(one) then
       local found = block.text:find(('"%s"'):format(one.id), at, true) or block.text:find(one.id, at, true)
       at = found or at -- they stand in the order of the list
-      out.definitions[#out.definitions + 1] = { value = one, line = line_of(block, at), file = file }
+      out.definitions[#out.definitions + 1] = { value = one, line = line_of(at), file = file }
     end
   end
-  return true
-end
-
-local function read_definitions(out, block, file)
-  if block.lang == "json" then
-    local value = json.decode(block.text)
-    return value ~= nil and add_definitions(out, value, block, 1, file)
-  end
-  local at = block.text:match "ACTION_CATALOG%s*=%s*()[%[{]"
-  local value = at and js.literal(block.text, at)
-  if at and value == nil then
-    out.unread[#out.unread + 1] = { line = line_of(block, at), file = file, what = "ACTION_CATALOG is no plain list" }
-  end
-  return value ~= nil and add_definitions(out, value, block, at, file)
 end
 
 local LIMITS = { MAX_ITERATIONS = "max_iterations", MAX_ERRORS = "max_errors", MAX_RETRIES = "max_retries" }
 
 local function read_code(out, block, file)
-  local text = block.text
+  local text, line_of = block.text, lines_of(block)
+  local function add(list, at, one)
+    one.line, one.file = line_of(at), file
+    list[#list + 1] = one
+  end
+  if block.lang == "json" then
+    local value = json.decode(text)
+    out.data = out.data or type(value) == "table" and value.state ~= nil and value or nil
+    return add_definitions(out, value, block, 1, file)
+  end
+  local catalog = text:match "ACTION_CATALOG%s*=%s*()[%[{]"
+  local value = catalog and js.literal(text, catalog)
+  if catalog and value == nil then
+    add(out.unread, catalog, { what = "ACTION_CATALOG is no plain list" })
+  end
+  add_definitions(out, value, block, catalog, file)
   for at, _, name in text:gmatch "()(['\"])(action%-[%w_.-]+)%2" do
-    out.routes[#out.routes + 1] = { to = name, line = line_of(block, at), file = file }
+    add(out.routes, at, { to = name })
   end
   for at, _, name in text:gmatch "()return%s+(['\"])([%w_][%w_.-]*)%2" do
     if not name:find "^action%-" then
-      out.routes[#out.routes + 1] = { to = name, line = line_of(block, at), file = file, weak = true }
+      add(out.routes, at, { to = name, weak = true })
     end
   end
-  for name, value in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
-    local limit = LIMITS[name]
-    if limit then
-      out.limits[limit] = out.limits[limit] or math.tointeger(tonumber(value))
-    end
+  for name, limit in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
+    out.limits[LIMITS[name] or name] = out.limits[LIMITS[name]] or math.tointeger(tonumber(limit))
   end
   for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
     if name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction" then
-      out.code[#out.code + 1] = { line = line_of(block, at), file = file, name = name }
+      add(out.code, at, { name = name })
     end
+  end
+  out.route = out.route or route_of.read(text, block.line + 1)
+  for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
+    add(out.recoveries, at, { name = name })
   end
 end
 
@@ -108,20 +101,16 @@ local function builtin_of(text)
   local plain = text:gsub("^state%??%.", ""):gsub("%s+", " ")
   local status = plain:match "^status ===? ['\"](.-)['\"]$"
   local count = plain:match "^error_count >= (%d+)$"
+  local limit = plain:match "^iteration >= (.+)$" or plain:match "^iteration_count >= (.+)$"
   if ends.is_builtin[plain] then
     return plain
-  elseif status == "completed" then
-    return "task_completed"
-  elseif status == "user_exit" then
-    return "user_exit"
+  elseif status == "completed" or status == "user_exit" then
+    return status == "completed" and "task_completed" or status
   elseif count then
     return "error_limit", "max_errors", math.tointeger(tonumber(count))
-  end
-  local limit = plain:match "^iteration >= (.+)$" or plain:match "^iteration_count >= (.+)$"
-  if limit then
+  elseif limit then
     return "max_iterations", "max_iterations", math.tointeger(tonumber(limit))
   end
-  return nil
 end
 
 local function add_termination(out, text, line, file, is_field)
@@ -131,19 +120,10 @@ local function add_termination(out, text, line, file, is_field)
     out.limits[limit] = value
   end
   local told = builtin and { text = text, condition = builtin }
-    or code and condition.item("`" .. code .. "`", is_field)
-    or condition.item(text, is_field)
+    or condition.item(code and "`" .. code .. "`" or text, is_field)
   if told then
     told.line, told.file = line, file
     out.terminate[#out.terminate + 1] = told
-  end
-end
-
-local function read_termination(out, blocks, file, is_field)
-  for _, block in ipairs(markdown.section(blocks, words.TERMINATION) or {}) do
-    if block.kind == "item" then
-      add_termination(out, block.text, block.line, file, is_field)
-    end
   end
 end
 
@@ -152,20 +132,24 @@ end
 ---@param is_field (fun(name: string): boolean)?
 ---@return skillrt.load.Orchestrator
 function M.read(blocks, file, is_field)
-  local out = { definitions = {}, graphs = {}, terminate = {}, limits = {}, routes = {}, code = {}, unread = {} }
+  local out = { definitions = {}, graphs = {}, terminate = {}, limits = {}, routes = {}, code = {}, unread = {},
+    recoveries = {} }
   for _, block in ipairs(blocks) do
     if block.kind == "code" and block.lang == "mermaid" then
       local graph = mermaid.parse(block.text, block.line + 1)
+      out.graphs[#out.graphs + 1] = graph
       if graph then
         graph.file = file
-        out.graphs[#out.graphs + 1] = graph
       end
     elseif block.kind == "code" then
-      read_definitions(out, block, file)
       read_code(out, block, file)
     end
   end
-  read_termination(out, blocks, file, is_field)
+  for _, block in ipairs(markdown.section(blocks, words.TERMINATION) or {}) do
+    if block.kind == "item" then
+      add_termination(out, block.text, block.line, file, is_field)
+    end
+  end
   return out
 end
 

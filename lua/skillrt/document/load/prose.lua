@@ -1,9 +1,10 @@
--- document/load/prose.lua: all that a folder's documents say about actions, gathered: each action with what
--- every document says of it, the links between them, graphs, registries, the first state.
+-- document/load/prose.lua: all that a folder's documents say about actions: facts about each action, the links between
+-- them, graphs, registries, the first state; each with its place.
 --
 -- Judges nothing; merge.lua does. Called by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
+local facts_of = require "skillrt.document.load.facts"
 local names = require "skillrt.base.names"
 local orchestrator = require "skillrt.document.load.orchestrator"
 local state_md = require "skillrt.document.load.state_md"
@@ -17,26 +18,20 @@ local ORCHESTRATORS = { "phases/orchestrator.md", "phases/_orchestrator.md", "or
 local CATALOGS = { "specs/action-catalog.md", "phases/action-catalog.md", "action-catalog.md" }
 local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-schema.md" }
 
----@class skillrt.load.Source  what one document says of one action
----@field file string
----@field line integer?
----@field from "data"|"file"|"table"
----@field name string?
----@field description string?
----@field purpose string?
----@field priority number?
----@field preconditions skillrt.load.Told[]?
----@field effects { text: string, effect: string?, line: integer }[]?
----@field next { text: string, line: integer }[]?
----@field rest fun()?  reads what it says of conditions and effects; see M.whole
+-- Data says it more exactly than a list, a list more exactly than a table.
+local DATA <const>, LIST <const> = 3, 2
+M.TABLE = 1
 
 ---@class skillrt.load.ProseAction
 ---@field id string
 ---@field path string?        its document
----@field sources skillrt.load.Source[]  the weightiest first
----@field sets table<string, integer>
+---@field at { file: string, line: integer? }  of the weightiest document that names it
+---@field weight integer
+---@field next { text: string, line: integer }[]?  what its document says may come next
+---@field sets table<string, integer>  keys of the state that its updates name, each with a line
 
 ---@class skillrt.load.Prose
+---@field facts skillrt.load.Facts  about actions: name, description, purpose, priority, preconditions, effects, nearly
 ---@field actions table<string, skillrt.load.ProseAction>
 ---@field order string[]
 ---@field links { from: string?, to: string, file: string, line: integer, how: "next"|"route"|"code" }[]
@@ -44,6 +39,13 @@ local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-sche
 ---@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
 ---@field states table[]
+---@field names table[]       of a registry that says no states
+---@field conditions table[]  of a machine, by their names
+---@field metrics table[]
+---@field recoveries table[]
+---@field route skillrt.load.Route?
+---@field route_file string?
+---@field data table?         the state file's structure
 ---@field terminate table[]
 ---@field limits table<string, integer>
 ---@field state skillrt.load.StateMd?
@@ -53,30 +55,21 @@ local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-sche
 ---@field unread table[]
 ---@field documents string[]  the files all this comes from
 
-local function new()
-  return {
-    actions = {},
-    order = {},
-    links = {},
-    own = {},
-    graphs = {},
-    transitions = {},
-    states = {},
-    terminate = {},
-    limits = {},
-    code = {},
-    odd = {},
-    unread = {},
-    documents = {},
-  }
-end
+local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
-local function action_of(prose, id)
+-- What one document says of one action.
+local function add(prose, id, said, weight, at)
   local action = prose.actions[id]
   if not action then
-    action = { id = id, sources = {}, sets = {} }
+    action = { id = id, at = at, weight = weight, sets = {} }
     prose.actions[id] = action
     prose.order[#prose.order + 1] = id
+  elseif weight > action.weight then
+    action.at, action.weight = at, weight
+  end
+  for _, key in ipairs(SAYS) do
+    prose.facts:add(id, key, said[key], weight, key == "preconditions" and said.preconditions_line
+      and { file = at.file, line = said.preconditions_line } or at)
   end
   return action
 end
@@ -95,81 +88,29 @@ end
 
 -- The entries of an ACTION_CATALOG; their conditions are code, as data says them.
 local function add_definition(prose, definition, is_field, found)
-  local value = definition.value
+  local value, said = definition.value, {}
   local id, problem = names.id(value.id)
   if not id then
     local what = ("an action's id %s"):format(problem)
     found:error("action-id", definition, what, "it becomes a file's name", "rename it")
     return
   end
-  local source = { file = definition.file, line = definition.line, from = "data" }
   for _, key in ipairs { "name", "description", "purpose" } do
-    source[key] = type(value[key]) == "string" and value[key] or nil
+    said[key] = type(value[key]) == "string" and value[key] or nil
   end
-  source.priority = type(value.priority) == "number" and value.priority or nil
-  function source.rest()
-    source.preconditions = told_of(value.preconditions, definition.line, function(text)
-      return condition.item(("``` %s ```"):format(text), is_field)
-    end)
-    source.effects = told_of(value.effects, definition.line, function(text)
-      return { effect = text }
-    end)
-  end
-  table.insert(action_of(prose, id).sources, source)
+  said.priority = type(value.priority) == "number" and value.priority or nil
+  said.preconditions = told_of(value.preconditions, definition.line, function(text)
+    return condition.item(("``` %s ```"):format(text), is_field)
+  end)
+  said.effects = told_of(value.effects, definition.line, function(text)
+    return { effect = text }
+  end)
+  add(prose, id, said, DATA, { file = definition.file, line = definition.line })
 end
 
-local function gather_documents(prose, tree, is_field, found)
-  local read = {}
-  local function add(list)
-    for _, path in ipairs(list) do
-      local blocks = tree:has(path) and tree:document(path)
-      if blocks then
-        read[#read + 1] = { path = path, blocks = blocks, said = orchestrator.read(blocks, path, is_field) }
-        prose.documents[#prose.documents + 1] = path
-      end
-    end
-  end
-  add(CATALOGS)
-  add(ORCHESTRATORS)
-  add { "SKILL.md" }
-  for _, one in ipairs(read) do
-    for _, definition in ipairs(one.said.definitions) do
-      add_definition(prose, definition, is_field, found)
-    end
-    for _, key in ipairs { "graphs", "terminate", "code", "unread" } do
-      table.move(one.said[key], 1, #one.said[key], #prose[key] + 1, prose[key])
-    end
-    for limit, value in pairs(one.said.limits) do
-      prose.limits[limit] = prose.limits[limit] or value
-    end
-  end
-  return read
-end
-
-local function gather_files(prose, tree, is_field, found)
-  for _, folder in ipairs(ACTIONS) do
-    for _, path in ipairs(tree:within(folder, "%.md$")) do
-      local base = path:match "([^/]+)%.md$"
-      local id, problem = names.id(base)
-      local blocks = tree:document(path)
-      if not id then
-        local what = ("its name %s"):format(problem)
-        found:error("action-id", { file = path }, what, "the file's name is the action's id", "rename the file")
-      elseif blocks then
-        local action = action_of(prose, id)
-        local source = { file = path, from = "file", next = action_md.next(blocks) }
-        function source.rest()
-          for key, value in pairs(action_md.read(blocks, path, is_field)) do
-            source[key] = value
-          end
-          action.sets = source.sets
-        end
-        action.path = path
-        -- data says it more exactly than a list, a list more exactly than a table
-        table.insert(action.sources, source)
-        prose.documents[#prose.documents + 1] = path
-      end
-    end
+local function append(prose, said, ...)
+  for _, key in ipairs { ... } do
+    table.move(said[key], 1, #said[key], #prose[key] + 1, prose[key])
   end
 end
 
@@ -182,45 +123,50 @@ local function is_ours(said, path)
   return ids > 1
 end
 
-local function gather_tables(prose, read, is_field)
-  local function is_action(id)
-    return prose.actions[id] ~= nil
+local function gather_document(prose, path, blocks, is_field, found)
+  local said = orchestrator.read(blocks, path, is_field)
+  for _, definition in ipairs(said.definitions) do
+    add_definition(prose, definition, is_field, found)
   end
-  local first = {}
-  for _, one in ipairs(read) do
-    local said = tables.read(one.blocks, one.path, is_field, is_action)
-    for _, row in ipairs(said.actions) do
-      table.insert(action_of(prose, row.id).sources, row)
-      first[#first + 1] = row.id
-    end
-    for _, key in ipairs(is_ours(said, one.path) and { "transitions", "states", "odd" } or { "odd" }) do
-      table.move(said[key], 1, #said[key], #prose[key] + 1, prose[key])
-    end
+  append(prose, said, "graphs", "terminate", "code", "unread", "routes")
+  for limit, value in pairs(said.limits) do
+    prose.limits[limit] = prose.limits[limit] or value
   end
-  return first
+  if path:find "orchestrator[^/]*%.md$" then
+    append(prose, said, "recoveries")
+    prose.data = prose.data or said.data
+    prose.route, prose.route_file = prose.route or said.route, prose.route_file or said.route and path
+  end
 end
 
--- Catalogs say the order people mean; files only have that of their names.
-local function order_by(prose, ids)
-  local order, seen = {}, {}
-  local function add(list)
-    for _, id in ipairs(list) do
-      if not seen[id] then
-        seen[id] = true
-        order[#order + 1] = id
-      end
-    end
+local function gather_tables(prose, tree, path, blocks, is_field)
+  local said = tables.read(blocks, path, is_field, function(id)
+    return prose.actions[id] ~= nil or tree:has(("%s/%s.md"):format(ACTIONS[1], id))
+      or tree:has(("%s/%s.md"):format(ACTIONS[2], id))
+  end)
+  for _, row in ipairs(said.actions) do
+    add(prose, row.id, row, M.TABLE, { file = row.file, line = row.line })
   end
-  local data = {}
-  for _, id in ipairs(prose.order) do
-    for _, source in ipairs(prose.actions[id].sources) do
-      data[#data + 1] = source.from == "data" and id or nil
-    end
+  append(prose, said, "odd")
+  if is_ours(said, path) then
+    append(prose, said, "transitions", "states")
   end
-  add(data)
-  add(ids)
-  add(prose.order)
-  prose.order = order
+  if path:find "orchestrator[^/]*%.md$" then
+    append(prose, said, "names", "conditions", "metrics")
+  end
+end
+
+local function gather_file(prose, path, blocks, is_field, found)
+  local id, problem = names.id(path:match "([^/]+)%.md$")
+  if not id then
+    local what = ("its name %s"):format(problem)
+    found:error("action-id", { file = path }, what, "the file's name is the action's id", "rename the file")
+    return
+  end
+  local said = action_md.read(blocks, path, is_field)
+  local action = add(prose, id, said, LIST, { file = path, line = said.line })
+  action.path, action.sets, action.next = path, said.sets, action_md.next(blocks)
+  prose.documents[#prose.documents + 1] = path
 end
 
 -- The actions a text names: known ids, and what is written as one.
@@ -240,42 +186,23 @@ local function named_in(text, prose)
   return out
 end
 
-local function gather_links(prose, read)
+local function gather_links(prose)
   local named = {} -- many documents give the same hints
   for _, id in ipairs(prose.order) do
-    for _, source in ipairs(prose.actions[id].sources) do
-      for _, hint in ipairs(source.next or {}) do
-        named[hint.text] = named[hint.text] or named_in(hint.text, prose)
-        for _, to in ipairs(named[hint.text]) do
-          local link = { from = id, to = to, file = source.file, line = hint.line, how = "next" }
-          prose.links[#prose.links + 1] = link
-          prose.own[id] = prose.own[id] or to == id and link or nil
-        end
+    for _, hint in ipairs(prose.actions[id].next or {}) do
+      named[hint.text] = named[hint.text] or named_in(hint.text, prose)
+      for _, to in ipairs(named[hint.text]) do
+        local link = { from = id, to = to, file = prose.actions[id].path, line = hint.line, how = "next" }
+        prose.links[#prose.links + 1] = link
+        prose.own[id] = prose.own[id] or to == id and link or nil
       end
     end
   end
-  for _, one in ipairs(read) do
-    for _, route in ipairs(one.said.routes) do
-      if not route.weak or prose.actions[route.to] then
-        prose.links[#prose.links + 1] = { to = route.to, file = route.file, line = route.line, how = "code" }
-      end
+  for _, route in ipairs(prose.routes) do
+    if not route.weak or prose.actions[route.to] then
+      prose.links[#prose.links + 1] = { to = route.to, file = route.file, line = route.line, how = "code" }
     end
   end
-end
-
----An action with all that its documents say. Where a config speaks for it nobody asks, so its
----conditions are not read before.
----@param action skillrt.load.ProseAction
----@return skillrt.load.ProseAction
-function M.whole(action)
-  for _, source in ipairs(action.sources) do
-    local rest = source.rest
-    source.rest = nil
-    if rest then
-      rest()
-    end
-  end
-  return action
 end
 
 ---Reads what the documents of a folder say.
@@ -283,27 +210,49 @@ end
 ---@param found skillrt.Findings
 ---@return skillrt.load.Prose
 function M.read(tree, found)
-  local prose = new()
+  local prose = { facts = facts_of.new(), actions = {}, order = {}, links = {}, own = {}, limits = {}, documents = {} }
+  for _, key in ipairs { "graphs", "transitions", "states", "names", "conditions", "metrics", "recoveries", "terminate",
+    "code", "odd", "unread", "routes" } do
+    prose[key] = {}
+  end
+  local fields, read = {}, {}
+  local function is_field(name)
+    return fields[name] == true
+  end
   local schema = tree:first(table.unpack(SCHEMAS))
   local blocks = schema and tree:document(schema)
   if blocks then
     prose.state, prose.state_file = state_md.read(blocks), schema
     prose.documents[1] = schema
+    for _, field in ipairs(prose.state.fields) do
+      fields[field.name] = true
+    end
+    for key in pairs(prose.state.initial or {}) do
+      fields[key] = true
+    end
   end
-  local fields = {}
-  for _, field in ipairs(prose.state and prose.state.fields or {}) do
-    fields[field.name] = true
+  for _, list in ipairs { CATALOGS, ORCHESTRATORS, { "SKILL.md" } } do
+    for _, path in ipairs(list) do
+      local document = tree:has(path) and tree:document(path)
+      if document then
+        read[#read + 1] = { path, document }
+        prose.documents[#prose.documents + 1] = path
+        gather_document(prose, path, document, is_field, found)
+      end
+    end
   end
-  for key in pairs(prose.state and prose.state.initial or {}) do
-    fields[key] = true
+  for _, one in ipairs(read) do -- catalogs say the order people mean; files only have that of their names
+    gather_tables(prose, tree, one[1], one[2], is_field)
   end
-  local function is_field(name)
-    return fields[name] == true
+  for _, folder in ipairs(ACTIONS) do
+    for _, path in ipairs(tree:within(folder, "%.md$")) do
+      local document = tree:document(path)
+      if document then
+        gather_file(prose, path, document, is_field, found)
+      end
+    end
   end
-  local read = gather_documents(prose, tree, is_field, found)
-  gather_files(prose, tree, is_field, found)
-  order_by(prose, gather_tables(prose, read, is_field))
-  gather_links(prose, read)
+  gather_links(prose)
   return prose
 end
 

@@ -93,8 +93,8 @@ end
 local MAX_SPAN <const> = 300
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
--- Programs of commands; and paths in code spans that are one of the folder's but for a few letters: else nobody can tell
--- whether a path is read, or written, or of another skill.
+-- Programs of commands; and paths in code spans that are one of the folder's but for a few letters: of another path
+-- only its words would say whether it is read, or written, or another skill's.
 local function check_lines(tree, file, blocks, tell)
   passages.each(blocks, function(passage)
     for code in (passage.kind == "comment" and "" or passage.text):gmatch "`([^`\n]+)`" do

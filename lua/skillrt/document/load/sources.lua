@@ -9,7 +9,6 @@ local merge = require "skillrt.document.load.merge"
 local names = require "skillrt.base.names"
 local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
-local prose = require "skillrt.document.load.prose"
 local machine = require "skillrt.document.load.machine"
 local rounds = require "skillrt.document.load.rounds"
 local tree_of = require "skillrt.document.load.tree"
@@ -55,8 +54,8 @@ local function machine_actions(self)
   for i, row in ipairs(rows) do
     local action = actions[i]
     local said = self.prose.actions[action.id]
-    if said and #said.sources > 0 then
-      local filled = merge.action(prose.whole(said), self.prose, self.found, true)
+    if said then
+      local filled = merge.action(said, self.prose, self.found, true)
       for _, key in ipairs { "name", "description", "purpose", "preconditions", "effects" } do
         action[key] = filled[key] or action[key]
       end
@@ -73,11 +72,11 @@ local function prose_actions(self)
     return machine_actions(self)
   end
   for _, id in ipairs(self.prose.order) do
-    local action = prose.whole(self.prose.actions[id])
-    local source = action.sources[1]
+    local action = self.prose.actions[id]
+    local _, fact = self.prose.facts:best(id, "preconditions")
     out[#out + 1] = merge.action(action, self.prose, self.found)
-    local place = { file = source.file, line = source.preconditions_line or source.line }
-    self.places[("autonomous_config.actions[%d]"):format(#out)] = place
+    self.places[("autonomous_config.actions[%d]"):format(#out)] = fact and fact.weight == action.weight and fact.at
+      or action.at
   end
   return out
 end
@@ -87,13 +86,13 @@ local function fill_actions(self, list)
   for i, action in ipairs(list) do
     local said = object(action) and self.prose.actions[action.id]
     if said and action.preconditions == nil then
-      local filled = merge.action(prose.whole(said), self.prose, self.found, true)
+      local filled = merge.action(said, self.prose, self.found, true)
       action.preconditions = filled.preconditions
       action.effects = action.effects or filled.effects
       action.purpose = action.purpose or filled.purpose
       action.repeatable = action.repeatable or filled.repeatable
       local key = ("autonomous_config.actions[%d].preconditions"):format(i)
-      self.places[key] = { file = said.sources[1].file, line = said.sources[1].line }
+      self.places[key] = said.at
     end
   end
 end
@@ -339,7 +338,7 @@ function M.raw(self)
   local raw = read_files(self)
   local actions = actions_in(raw)
   if (object(raw.autonomous_config) or {}).machine == nil then -- else its document was made of it
-    self.machine = machine.read(self.tree, self.prose, self.found)
+    self.machine = machine.read(self.prose, self.found)
   end
   local has_actions = actions ~= nil or #self.prose.order > 0 or self.machine ~= nil and self.machine.runs
   self.phase_files = phase_md.files(self.tree, self.found, has_actions)

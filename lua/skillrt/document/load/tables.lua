@@ -1,10 +1,9 @@
--- document/load/tables.lua: the tables of known shapes: action catalogs, selection priorities, transition
--- registries (R127), state definitions, documents with their purpose.
+-- document/load/tables.lua: the tables of known shapes about actions and states: catalogs, selection priorities,
+-- registries of transitions (R127), states, conditions and metrics of a machine.
 --
--- A table of another shape is not ours and is left alone.
+-- A table of another shape is not ours and is left alone. Called by prose.lua; `columns` by flow/tables.lua.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
-local words = require "skillrt.document.load.words"
 local trim = require("skillrt.base.text").trim
 
 local M = {}
@@ -19,30 +18,65 @@ function M.plain(cell)
   return trim(cell)
 end
 
-local function columns(header)
-  local at = {}
-  for i, title in ipairs(header) do
-    local name = M.plain(title):lower()
-    for _, kind in ipairs { "ACTION", "CONDITIONS", "EFFECTS", "PURPOSES", "PRIORITY", "FROM", "TO", "STATE",
-      "EXITS", "LIMIT" } do
-      if words[kind][name] and not at[kind] then
-        at[kind] = i
-      end
+---Kinds of columns by their names.
+---@param kinds table<string, string>  names in small letters, with "|" between them
+---@return table<string, string>
+function M.known(kinds)
+  local out = {}
+  for kind, list in pairs(kinds) do
+    for name in list:gmatch "[^|]+" do
+      out[name] = kind
     end
   end
-  return at
+  return out
 end
+
+---The places of a table's columns by their kinds.
+---@param header string[]
+---@param known table<string, string>  of M.known
+---@return table<string, integer> at
+---@return string? unknown  the first column of another name
+function M.columns(header, known)
+  local at, unknown = {}, nil
+  for i, title in ipairs(header) do
+    local kind = known[M.plain(title):lower()]
+    if kind then
+      at[kind] = at[kind] or i
+    else
+      unknown = unknown or title
+    end
+  end
+  return at, unknown
+end
+
+local COLUMNS <const> = M.known {
+  action = "action|\u{52A8}\u{4F5C}|\u{884C}\u{52A8}",
+  preconditions = "preconditions|precondition|\u{524D}\u{7F6E}\u{6761}\u{4EF6}",
+  effects = "effects|effect|\u{6548}\u{679C}",
+  purpose = "purpose|description|\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}",
+  priority = "priority|\u{4F18}\u{5148}\u{7EA7}",
+  from = "from states|from state|from|\u{6E90}\u{72B6}\u{6001}",
+  to = "to states|to state|to|\u{76EE}\u{6807}\u{72B6}\u{6001}",
+  state = "state|\u{72B6}\u{6001}",
+  exits = "exit actions|exits|exit|next|\u{9000}\u{51FA}\u{52A8}\u{4F5C}",
+  limit = "limit|max|max runs|\u{4E0A}\u{9650}",
+  condition = "condition|\u{6761}\u{4EF6}",
+  evaluation = "evaluation|expression",
+  metric = "metric|\u{6307}\u{6807}",
+}
 
 -- The kind of a table by its columns; nil for all others.
 local function kind_of(at)
-  if at.ACTION and at.FROM and at.TO then
+  if at.action and at.from and at.to then
     return "transitions"
-  elseif at.ACTION and at.ACTION <= 2 and (at.CONDITIONS or at.EFFECTS or at.PURPOSES or at.PRIORITY) then
+  elseif at.action and at.action <= 2 and (at.preconditions or at.effects or at.purpose or at.priority) then
     return "actions"
-  elseif at.STATE == 1 and (at.PURPOSES or at.EXITS) and not at.ACTION then
+  elseif at.state == 1 and (at.purpose or at.exits) and not at.action then
     return "states"
+  elseif at.condition == 1 and at.evaluation == 2 then
+    return "conditions"
   end
-  return nil
+  return at.metric == 1 and "metrics" or nil
 end
 
 local function states_in(cell)
@@ -61,61 +95,61 @@ end
 
 local ANY = { any = true, ["*"] = true, all = true, ["\u{4EFB}\u{610F}"] = true }
 
-local function transition(row, at, file)
-  local from, to = states_in(row.cells[at.FROM] or ""), states_in(row.cells[at.TO] or "")
-  local told = at.CONDITIONS and condition.cell(row.cells[at.CONDITIONS] or "") or {}
+local ROWS = {}
+
+function ROWS.transitions(one, cell)
   local parts = {}
-  for i, one in ipairs(told) do
-    parts[i] = ("(%s)"):format(one.condition or condition.judged(one.text))
+  for i, told in ipairs(condition.cell(cell "preconditions" or "")) do
+    parts[i] = ("(%s)"):format(told.condition or condition.judged(told.text))
   end
-  local limit = at.LIMIT and math.tointeger(tonumber(M.plain(row.cells[at.LIMIT] or "")))
-  return {
-    when = #parts > 0 and table.concat(parts, " && ") or nil,
-    max_runs = limit and limit > 0 and limit or nil,
-    action = M.plain(row.cells[at.ACTION] or ""),
-    from = from,
-    to = to,
-    any = #from == 1 and ANY[from[1]:lower()] or false,
-    description = at.PURPOSES and M.plain(row.cells[at.PURPOSES] or "") or nil,
-    file = file,
-    line = row.line,
-  }
+  local limit = math.tointeger(tonumber(M.plain(cell "limit" or "")))
+  one.action, one.from, one.to = M.plain(cell "action"), states_in(cell "from"), states_in(cell "to")
+  one.when = #parts > 0 and table.concat(parts, " && ") or nil
+  one.max_runs = limit and limit > 0 and limit or nil
+  one.any = #one.from == 1 and ANY[one.from[1]:lower()] or false
+  one.description = cell "purpose" and M.plain(cell "purpose")
 end
 
-local function at_line(line, list)
+function ROWS.states(one, cell)
+  one.name, one.exits = M.plain(cell "state"), {}
+  for exit in (cell "exits" or ""):gmatch "`([%w_.-]+)`" do
+    one.exits[#one.exits + 1] = exit
+  end
+end
+
+function ROWS.conditions(one, cell)
+  one.name, one.text = M.plain(cell "condition"), M.plain(cell "evaluation")
+end
+
+function ROWS.metrics(one, cell)
+  one.name = M.plain(cell "metric")
+end
+
+local function at_line(list, line)
   for _, told in ipairs(list) do
     told.line = line
   end
   return list
 end
 
--- One row of a catalog; nil and the cell where it names no action.
-local function action(row, at, file, is_field)
-  local cells = row.cells
-  local cell = cells[at.ACTION] or ""
-  if cell:find "%w%-[%*<{]" or cell:find "%-%*`" then
-    return nil -- a pattern stands for several actions and names none
+function ROWS.actions(one, cell, is_field)
+  local text = cell "action"
+  if not text:find "%w%-[%*<{]" and not text:find "%-%*`" then -- else a pattern: several actions, and none
+    one.id = M.plain(text)
   end
-  local id = M.plain(cell)
-  if not names.id(id) then
-    return nil, id
-  end
-  local one = { id = id, file = file, line = row.line, from = "table" }
-  one.description = at.PURPOSES and M.plain(cells[at.PURPOSES] or "") or nil
-  one.priority = at.PRIORITY and tonumber(M.plain(cells[at.PRIORITY] or "")) or nil
-  if at.CONDITIONS or at.EFFECTS then
-    function one.rest()
-      one.preconditions = at.CONDITIONS and at_line(row.line, condition.cell(cells[at.CONDITIONS] or "", is_field))
-      one.effects = at.EFFECTS and at_line(row.line, condition.effects(cells[at.EFFECTS] or ""))
-    end
-  end
-  return one
+  one.description = cell "purpose" and M.plain(cell "purpose")
+  one.priority = tonumber(M.plain(cell "priority" or ""))
+  one.preconditions = cell "preconditions" and at_line(condition.cell(cell "preconditions", is_field), one.line)
+  one.effects = cell "effects" and at_line(condition.effects(cell "effects"), one.line)
 end
 
 ---@class skillrt.load.Tables
----@field actions skillrt.load.Source[]  rows of catalogs
+---@field actions table[]  rows of catalogs, by id
+---@field names table[]    rows of actions that say no more than what each is for
 ---@field transitions table[]
 ---@field states { name: string, exits: string[], line: integer, file: string }[]
+---@field conditions { name: string, text: string, line: integer, file: string }[]
+---@field metrics { name: string, line: integer, file: string }[]
 ---@field odd { text: string, line: integer, file: string }[]  rows that name no action by an id
 
 ---What the known tables of a document say.
@@ -125,32 +159,26 @@ end
 ---@param is_action fun(id: string): boolean  whether an id is an action for another reason
 ---@return skillrt.load.Tables
 function M.read(blocks, file, is_field, is_action)
-  local out = { actions = {}, transitions = {}, states = {}, odd = {} }
+  local out = { actions = {}, names = {}, transitions = {}, states = {}, conditions = {}, metrics = {}, odd = {} }
   for _, block in ipairs(blocks) do
-    local at = block.kind == "table" and columns(block.header) or {}
-    local kind = kind_of(at)
-    local actions, odd, known = {}, {}, at.CONDITIONS ~= nil
-    for _, row in ipairs(kind and block.rows or {}) do
-      if kind == "transitions" then
-        out.transitions[#out.transitions + 1] = transition(row, at, file)
-      elseif kind == "states" then
-        local name = M.plain(row.cells[1] or "")
-        local exits = {}
-        for exit in (at.EXITS and row.cells[at.EXITS] or ""):gmatch "`([%w_.-]+)`" do
-          exits[#exits + 1] = exit
-        end
-        out.states[#out.states + 1] = { name = name, exits = exits, line = row.line, file = file }
-      else
-        local one, other = action(row, at, file, is_field)
-        actions[#actions + 1] = one
-        odd[#odd + 1] = other and { text = other, line = row.line, file = file } or nil
-        known = known or one and is_action(one.id)
-      end
+    local at = block.kind == "table" and M.columns(block.header, COLUMNS) or {}
+    local kind, rows, known = kind_of(at), {}, at.preconditions ~= nil
+    for i, row in ipairs(kind and block.rows or {}) do
+      rows[i] = { file = file, line = row.line }
+      ROWS[kind](rows[i], function(name)
+        return at[name] and (row.cells[at[name]] or "")
+      end, is_field)
+      known = known or kind == "actions" and names.id(rows[i].id) ~= nil and is_action(rows[i].id)
     end
-    -- "| Error | Action | Description |" looks alike, but names no action.
-    if known and #actions > 0 then
-      table.move(actions, 1, #actions, #out.actions + 1, out.actions)
-      table.move(odd, 1, #odd, #out.odd + 1, out.odd)
+    -- "| Error | Action | Description |" looks alike, but names no action
+    local list = kind ~= "actions" and kind or known and kind or at.action == 1 and "names" or nil
+    for _, one in ipairs(list and rows or {}) do
+      local is_odd = kind == "actions" and not names.id(one.id)
+      if not is_odd then
+        table.insert(out[list], one)
+      elseif known and one.id then
+        table.insert(out.odd, { text = one.id, line = one.line, file = file })
+      end
     end
   end
   return out

@@ -1,4 +1,4 @@
--- document/load/words.lua: how the sections and columns of skill documents are called, in English and Chinese.
+-- document/load/words.lua: how the sections of skill documents are called, in English and Chinese.
 --
 -- Small letters; a heading is compared by whether it holds one of them. Called by the readers.
 return {
@@ -26,22 +26,4 @@ return {
     "^\u{6761}\u{4EF6}",
     "^\u{6267}\u{884C}\u{6761}\u{4EF6}",
   },
-  -- columns: equal to one of these
-  ACTION = { action = true, ["\u{52A8}\u{4F5C}"] = true },
-  CONDITIONS = { preconditions = true, precondition = true, ["\u{524D}\u{7F6E}\u{6761}\u{4EF6}"] = true },
-  EFFECTS = { effects = true, effect = true, ["\u{6548}\u{679C}"] = true },
-  PURPOSES = {
-    purpose = true,
-    description = true,
-    ["\u{76EE}\u{7684}"] = true,
-    ["\u{63CF}\u{8FF0}"] = true,
-    ["\u{8BF4}\u{660E}"] = true,
-  },
-  PRIORITY = { priority = true, ["\u{4F18}\u{5148}\u{7EA7}"] = true },
-  FROM = { ["from states"] = true, ["from state"] = true, from = true, ["\u{6E90}\u{72B6}\u{6001}"] = true },
-  TO = { ["to states"] = true, ["to state"] = true, to = true, ["\u{76EE}\u{6807}\u{72B6}\u{6001}"] = true },
-  STATE = { state = true, ["\u{72B6}\u{6001}"] = true },
-  EXITS = { ["exit actions"] = true, exits = true, exit = true, next = true,
-    ["\u{9000}\u{51FA}\u{52A8}\u{4F5C}"] = true },
-  LIMIT = { limit = true, max = true, ["max runs"] = true, ["\u{4E0A}\u{9650}"] = true },
 }

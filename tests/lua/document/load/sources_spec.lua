@@ -40,7 +40,7 @@ describe("a transition registry", function()
     folder:write("phases/actions/other.md", "# Action: Other\n\nDoes more.\n")
     skill, found = loaded(folder)
     assert.equal("autonomous", skill.mode)
-    assert.same({ "phases/actions/other.md" }, places(found, "load.registry-unread"))
+    assert.same({ "phases/actions/other.md:1" }, places(found, "load.registry-unread"))
   end)
 
   it("ends where no action leads on, with the status of that state", function()

@@ -2,7 +2,7 @@
 -- back, and those that leave phases out where a rhombus decides so.
 --
 -- Reads what two small languages have in common: names, labels, arrows. Follows nodes that are no phases to the phases
--- behind them. Called by flow/lines.lua.
+-- behind them. Called by flow.lua.
 local expr = require "skillrt.expr"
 local mermaid = require "skillrt.document.load.mermaid"
 

@@ -4,15 +4,15 @@
 -- A table that names no phase of the folder is not ours. Called by flow.lua.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
-local plain = require("skillrt.document.load.tables").plain
+local tables = require "skillrt.document.load.tables"
 
 local M = {}
 
+local plain = tables.plain
 local MAX_CELL <const> = 1000
 
 -- Names of columns, in small letters; `about`: known, and nothing to run by.
-local COLUMNS = {}
-for kind, list in pairs {
+local COLUMNS <const> = tables.known {
   mode = "mode|modes|\u{6A21}\u{5F0F}",
   condition = "condition|conditions|when|run when|runs when|run if|only if|load when|\u{6761}\u{4EF6}|"
     .. "\u{6267}\u{884C}\u{6761}\u{4EF6}",
@@ -27,25 +27,7 @@ for kind, list in pairs {
   max = "at most|max|max rounds",
   about = "document|file|ref|reference|name|title|purpose|description|input|agent|\u{6587}\u{6863}|\u{6587}\u{4EF6}|"
     .. "\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}|\u{540D}\u{79F0}|\u{8F93}\u{5165}",
-} do
-  for name in list:gmatch "[^|]+" do
-    COLUMNS[name] = kind
-  end
-end
-
-local function columns(header)
-  local at, unknown = {}, nil
-  for i, title in ipairs(header) do
-    local kind = COLUMNS[plain(title):lower()]
-    if kind then
-      at[kind] = at[kind] or i
-    else
-      unknown = unknown or title
-    end
-  end
-  at.unknown = unknown
-  return at
-end
+}
 
 local function path_in(cells)
   for _, cell in ipairs(cells) do
@@ -210,7 +192,7 @@ end
 ---@return skillrt.load.FlowRow[]? rows
 ---@return string? unknown  the first column that nothing reads
 function M.read(block, mentions)
-  local at = columns(block.header)
+  local at, unknown = tables.columns(block.header, COLUMNS)
   local kind, rows, ours, missing = kind_of(block, at), {}, false, false
   for i, row in ipairs(kind and block.rows or {}) do
     rows[i] = { line = row.line, text = table.concat(row.cells, " | ") }
@@ -226,7 +208,7 @@ function M.read(block, mentions)
   if not ours and not (kind == "modes" and at.phases) then
     return nil
   end
-  return kind, rows, kind == "phases" and at.unknown or nil
+  return kind, rows, kind == "phases" and unknown or nil
 end
 
 return M
