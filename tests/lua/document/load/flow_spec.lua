@@ -200,14 +200,14 @@ describe("a sentence about phases", function()
       for i, name in ipairs(names) do
         documents[("phases/%s.md"):format(name)] = ("# %s\n\n%s\n"):format(said[1]:format(i), name)
       end
-      for i = 2, #said do
-        for _, mark in ipairs { "", "- ", "### " } do
-          local skill, found = read(mark .. said[i] .. "\n", names, documents)
-          assert.same({ "SKILL.md:6" }, folder_of.places(found, "load.quote"), said[i])
-          assert.truthy(told(found, "quote"):find(said[i], 1, true), said[i])
-          assert.same({ false, false, false }, conditions(skill.phases), said[i])
-          assert.is_nil(skill.rounds or skill.inputs or skill.phases[2].each or skill.phases[2].parallel or nil)
+      for _, mark in ipairs { "", "- ", "### " } do
+        local skill, found = read(mark .. table.concat(said, "\n\n" .. mark, 2) .. "\n", names, documents)
+        local quotes = told(found, "quote")
+        for i = 2, #said do
+          assert.truthy(quotes:find(said[i], 1, true), said[i] .. "\n" .. quotes)
         end
+        assert.same({ false, false, false }, conditions(skill.phases))
+        assert.is_nil(skill.rounds or skill.inputs or skill.phases[2].each or skill.phases[2].parallel or nil)
       end
       assert.equal(9, #said)
     end)
