@@ -202,9 +202,9 @@ describe("a sentence about phases", function()
       end
       for _, mark in ipairs { "", "- ", "### " } do
         local skill, found = read(mark .. table.concat(said, "\n\n" .. mark, 2) .. "\n", names, documents)
-        local quotes = told(found, "quote")
+        local all = told(found, "quote")
         for i = 2, #said do
-          assert.truthy(quotes:find(said[i], 1, true), said[i] .. "\n" .. quotes)
+          assert.truthy(all:find(said[i], 1, true), said[i] .. "\n" .. all)
         end
         assert.same({ false, false, false }, conditions(skill.phases))
         assert.is_nil(skill.rounds or skill.inputs or skill.phases[2].each or skill.phases[2].parallel or nil)
