@@ -2,7 +2,7 @@
 -- nil is undefined, lightuserdata NULL is null, integers and floats are both doubles, a table is an
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
 -- Texts are counted and ordered by characters, not by UTF-16 code units. Knows nothing of syntax.
--- Called by compile.lua, explain.lua and analyse.lua.
+-- Called by compile.lua, explain.lua and expr/init.lua.
 local json = require "skillrt.base.json"
 local number = require "skillrt.expr.number"
 
