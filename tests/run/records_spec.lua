@@ -184,7 +184,7 @@ describe("error-report.md", function()
   end)
 
   it("has words and a stage for every class, in both languages", function()
-    local suggested = require "skillrt.run.records.suggested"
+    local suggested = require "skillrt.run.records.suggestions"
     for class in
       ("context missing validation invalid_output timeout transient rate_limit denied fatal execution permanent what"):gmatch "%S+" do
       for _, lang in ipairs { "en", "zh" } do

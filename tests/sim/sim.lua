@@ -7,7 +7,7 @@
 -- luacheck: globals episode audit people
 
 local dir = "tests/sim/"
-local asked = require "skillrt.run.books.asked"
+local questions = require "skillrt.run.books.questions"
 local json = require "skillrt.base.json"
 local record = require "skillrt.base.record"
 local record_of = require "skillrt.run.record"
@@ -209,7 +209,7 @@ function people(rough)
   local list = records()
   local books = list and runner.read(RUN)
   local before = put_count
-  for _, one in ipairs(books and asked.list(books) or {}) do
+  for _, one in ipairs(books and questions.list(books) or {}) do
     if sim.draw(2) == 0 then
       if rough and sim.draw(4) == 0 then
         put { question = one.q, answer = "perhaps", nonce = one.nonce }
@@ -257,7 +257,7 @@ local function decisions(skill, rough)
     return nil, last
   end
   local options = { answers = {} }
-  for _, one in ipairs(asked.list(books)) do
+  for _, one in ipairs(questions.list(books)) do
     local value = said(list, one, rough)
     sim.note(("answer %d: %s"):format(one.q, value))
     table.insert(options.answers, { question = one.q, value = value, nonce = one.nonce })

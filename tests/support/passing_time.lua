@@ -1,7 +1,7 @@
 -- passing_time.lua: a world for runs whose transports are real and whose waits are not: time goes by at once when
 -- nothing is under way. Required by specs of runs in their first line, as it takes the places of the core's clocks.
 local clock = require "skillrt.base.fake_clock"
-local rest = require "skillrt.run.turn.rest"
+local pause = require "skillrt.run.turn.pause"
 local steady = require "skillrt.run.steady"
 
 local M = { clock = clock }
@@ -14,7 +14,7 @@ function World.dress() end
 function World.opened() end
 
 function World.idle(_, policy)
-  local at = rest.due_at(policy)
+  local at = pause.due_at(policy)
   if at then
     clock.pass(math.max(0, at - steady.now()) / 1000)
   end

@@ -3,7 +3,7 @@
 -- A host steps the run itself; nothing here waits or prints. One Lua state may hold many runs.
 -- Called by csrc/lua/skillrt.c.
 
-local asked = require("skillrt.run.books.asked")
+local asked = require("skillrt.run.books.questions")
 local again = require("skillrt.document.reopen")
 local agent_of = require("skillrt.cli.agent")
 local amounts_of = require("skillrt.cli.settings").amounts

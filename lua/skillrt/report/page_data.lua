@@ -206,7 +206,7 @@ function M.of(dir, story, books)
     steps[i] = step_of(story, step, most, most_change)
   end
   local run, root = story.run, books.state and books.state.root or {}
-  local open = require("skillrt.run.books.asked").list(books)
+  local open = require("skillrt.run.books.questions").list(books)
   local command = closing.next({
     status = story.status,
     reason = story.reason,

@@ -3,12 +3,12 @@
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cli/command/status.lua.
 
-local arrived = require("skillrt.run.books.arrived")
-local asked = require("skillrt.run.books.asked")
+local arrivals = require("skillrt.run.books.arrivals")
+local asked = require("skillrt.run.books.questions")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local instant = require("skillrt.base.instant")
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local names = require("skillrt.base.names")
 local question = require("skillrt.report.question")
 local store_of = require("skillrt.run.store")
@@ -46,7 +46,7 @@ local function open_steps(books)
       id = step.id,
       kind = step.kind,
       attempt = step.attempt,
-      stage = failed.stage_of(step, core.wall_ms()),
+      stage = failures.stage_of(step, core.wall_ms()),
       started_at = instant.iso(step.started_at),
       waits_for = waits_for(step),
       retry_at = step.retry_at and instant.iso(step.retry_at) or nil,
@@ -118,7 +118,7 @@ function M.of(dir, books, report)
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
     questions = open[1] and core.json.array(open_questions(books, open)) or nil,
-    arrived = arrived.list(books)[1] and core.json.array(arrived.list(books)) or nil,
+    arrived = arrivals.list(books)[1] and core.json.array(arrivals.list(books)) or nil,
     inbox = store:waiting(),
     records = report.last,
     edited = report.view_edited or nil,

@@ -4,7 +4,7 @@
 -- applies the same records as they are read back, so both arrive at the same books. What a record changes says its
 -- type (record/<type>.lua), which fields there are books/fields.lua. Knows no agents, no journal file, no mode.
 
-local arrived = require("skillrt.run.books.arrived")
+local arrivals = require("skillrt.run.books.arrivals")
 local fatal = require("skillrt.base.fatal")
 local fields = require("skillrt.run.books.fields")
 local record_of = require("skillrt.run.record")
@@ -43,7 +43,7 @@ local function change(self, record, seq)
   end
   books = kind.apply(books, record, self, seq) or books
   if record.arrival then
-    arrived.seen(self, record.arrival)
+    arrivals.seen(self, record.arrival)
   end
   if record.move then
     require("skillrt.run.books.machine").moved(books, record)

@@ -1,10 +1,10 @@
 -- run/questions.lua: what a run asks: about calls in doubt first of the skill's on_indoubt, then of a person;
 -- and what a person's answers do.
 --
--- One mechanism for all questions: each is in the books until it is answered (books/asked.lua); which values
+-- One mechanism for all questions: each is in the books until it is answered (books/questions.lua); which values
 -- answer it says question.lua, how it is shown report/question.lua. Called by turn.lua and resume.lua.
 
-local asked = require("skillrt.run.books.asked")
+local questions = require("skillrt.run.books.questions")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -131,7 +131,7 @@ function M.about_doubts(turn)
   local groups, together = {}, {}
   for _, call in ipairs(turn.calls.doubts) do
     local open = call:open()
-    if not (open.asked and asked.of(turn.books, open.asked)) then
+    if not (open.asked and questions.of(turn.books, open.asked)) then
       local group = call.interrupted and together[call.doubt]
       if not group then
         group = {}
@@ -172,7 +172,7 @@ end
 function M.ask_for_mode(turn, question, sub)
   local books = turn.books
   local choice = (sub and sub.run.books or books).choice
-  local open = choice and asked.of(books, choice)
+  local open = choice and questions.of(books, choice)
   local function told(one)
     return json.encode(one, { sorted = true })
   end
@@ -199,9 +199,9 @@ end
 ---@return string? code  "answered": it is not open any more
 function M.named(books, answer)
   local q = answer.question
-  local one = q ~= nil and asked.of(books, q) or nil
+  local one = q ~= nil and questions.of(books, q) or nil
   if not one and not (q ~= nil and answer.nonce) then -- the list of all is made only here: it may be long
-    local open = asked.list(books)
+    local open = questions.list(books)
     if #open == 0 then
       return nil, "no question is open in this run"
     elseif q ~= nil then

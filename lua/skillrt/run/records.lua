@@ -8,7 +8,7 @@ local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
-local suggested = require("skillrt.run.records.suggested")
+local suggestions = require("skillrt.run.records.suggestions")
 local template = require("skillrt.base.template")
 
 local M = {}
@@ -72,7 +72,7 @@ end
 local function stages_of(step, lang)
   local list = {}
   for i, one in ipairs(step.stages or {}) do
-    list[i] = { time = time_of(one.at), name = suggested.stage_name(one.name, lang) }
+    list[i] = { time = time_of(one.at), name = suggestions.stage_name(one.name, lang) }
   end
   return list
 end
@@ -166,17 +166,17 @@ function M.report(story, lang, dir)
   local class, detail = failed and failed.class or story.reason or "unknown", failed and failed.message or story.message
   local task = story.run.input and story.run.input.task or story.run.skill
   local list = {}
-  for i, text in ipairs(suggested.for_class(class, story.reason, lang, dir)) do
+  for i, text in ipairs(suggestions.for_class(class, story.reason, lang, dir)) do
     list[i] = { index = i, text = text }
   end
   return rendered("error", lang, {
     skill = story.run.skill,
     time = os.date("!%Y-%m-%d %H:%M:%S", story.at // 1000),
     status = story.status,
-    class = line(suggested.name(class, lang)),
+    class = line(suggestions.name(class, lang)),
     detail = line(detail or story.reason or "?", 2000),
     passes = retry.CLASSES[class] == true,
-    stage = suggested.stage(class, lang),
+    stage = suggestions.stage(class, lang),
     step = failed and line(failed.id),
     task = line(said(task)),
     completed = completed[1] and table.concat(completed, ", ") or NONE[lang],

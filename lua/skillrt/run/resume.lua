@@ -3,7 +3,7 @@
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
 -- Knows the turn and its books, no files. Called by turn.lua.
 
-local asked = require("skillrt.run.books.asked")
+local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
 local choices = require("skillrt.skill.choices")
 local json = require("skillrt.base.json")

@@ -3,7 +3,7 @@
 -- Such a record is written now and then, with the steps and calls that are under way, so that going on
 -- with a run costs the same however many steps it had. Knows the books and record payloads, no files.
 
-local asked = require("skillrt.run.books.asked")
+local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
 local fields = require("skillrt.run.books.fields")
 local json = require("skillrt.base.json")

@@ -14,7 +14,7 @@ local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
 local record = require("skillrt.base.record")
 local resume = require("skillrt.run.resume")
-local rest_of = require("skillrt.run.turn.rest")
+local pause_of = require("skillrt.run.turn.pause")
 local scheduler = require("skillrt.run.turn.scheduler")
 local snapshot = require("skillrt.run.snapshot")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
@@ -73,7 +73,7 @@ function M.new(run, session, options)
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
-  self.arrivals, self.rest = arrivals.new(self), rest_of.new(self)
+  self.arrivals, self.rest = arrivals.new(self), pause_of.new(self)
   self.skill, run.unwatched = run.skill, not (options.watcher or {}).progress or nil
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({
@@ -189,7 +189,7 @@ local function write_end(self, status, reason, message, due)
   self.verdict = { status, reason, due }
   local limit = run.limits:named(reason)
   if reason == "rolled_back" then
-    assert(self:emit(require("skillrt.run.sound").record(self)))
+    assert(self:emit(require("skillrt.run.damage").record(self)))
   end
   local unkept, kept
   if self.books.session and run.skill.contexts then
@@ -350,7 +350,7 @@ local function decide(self)
   if steps.verdict then
     return "end", table.unpack(steps.verdict)
   elseif self.books.damaged then
-    return "end", require("skillrt.run.sound").verdict(self)
+    return "end", require("skillrt.run.damage").verdict(self)
   end
 
   -- doubts: a person says what becomes of calls whose outcome is unknown

@@ -4,7 +4,7 @@
 -- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
 -- no stub answers ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
 
-local asked_of = require("skillrt.run.books.asked")
+local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")
 local faults = require("skillrt.test.faults")
 local files = require("skillrt.base.files")
@@ -12,7 +12,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local questions = require("skillrt.run.questions")
 local state = require("skillrt.skill.patch")
-local rest = require("skillrt.run.turn.rest")
+local pause = require("skillrt.run.turn.pause")
 local steady = require("skillrt.run.steady")
 local stub = require("skillrt.test.stub")
 local stubs = require("skillrt.test.stubs")
@@ -280,7 +280,7 @@ end
 
 -- Time goes by until something is due.
 local function passes(self, turn)
-  local at = rest.due_at(turn)
+  local at = pause.due_at(turn)
   for _, one in ipairs(self.delayed) do
     at = math.min(at or one.at, one.at)
   end

@@ -15,7 +15,7 @@ local function make(room, bounds)
     end,
   }
   local calls = calls_of.new({ limits = limits, books = {} }, {}, {})
-  local execution = { calls = {}, taken = {}, live = true }
+  local execution = { calls = {}, taken = {}, state = "live", settle = function() end }
   function self.leave(i)
     local call = Call.new { place = tostring(i), kind = "http", ways = require "skillrt.run.call.kind.http",
       step = { calls = {}, known = {} }, execution = execution, request = {}, branch = { prefix = "" }, at = i }

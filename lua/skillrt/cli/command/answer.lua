@@ -36,7 +36,7 @@ end
 
 -- Which question is meant, by its number where there are several, and the answer.
 local function read(args, books)
-  local open = require("skillrt.run.books.asked").list(books)
+  local open = require("skillrt.run.books.questions").list(books)
   if #open == 0 then
     return nil, ("no question is open in this run (it is %s)"):format(books.status)
   end
@@ -68,7 +68,7 @@ end
 -- One answer for every open question that takes it.
 local function for_all(books, value)
   local list, refusal = {}, require("skillrt.skill.question").refusal
-  for _, one in ipairs(require("skillrt.run.books.asked").list(books)) do
+  for _, one in ipairs(require("skillrt.run.books.questions").list(books)) do
     list[#list + 1] = not refusal(one.question, value) and { question = one.q, value = value, nonce = one.nonce } or nil
   end
   if not list[1] then

@@ -41,7 +41,7 @@ local function left_waiting(args, ending)
     return nil
   end
   local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
-  local open = require("skillrt.run.books.asked").list(books)
+  local open = require("skillrt.run.books.questions").list(books)
   if not args.quiet then
     local text = "%s: still waits, and nothing has come: %s"
     output.write(text:format(text_of.escape(args.dir), text_of.lines(tostring(books.message))[1] or "") .. "\n")

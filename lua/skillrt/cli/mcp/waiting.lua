@@ -39,7 +39,7 @@ end
 -- The run of a request has a question: the client's person is asked, where it can ask. True: it is asked now.
 local function ask(self, request, id, dir)
   local books = request.elicits and require("skillrt.run.look").books(dir)
-  local one = books and require("skillrt.run.books.asked").list(books)[1]
+  local one = books and require("skillrt.run.books.questions").list(books)[1]
   if not one then
     return false
   end

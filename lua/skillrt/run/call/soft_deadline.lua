@@ -3,7 +3,7 @@
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
 -- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
--- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, rest.lua, turn.lua.
+-- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, pause.lua, turn.lua.
 
 local steady = require("skillrt.run.steady")
 

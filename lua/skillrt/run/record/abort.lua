@@ -1,6 +1,6 @@
 -- run/record/abort.lua: a run is being aborted: what can be undone is undone, by steps whose start names the step.
 
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 
 return {
   doc = "the run is being aborted: what can be undone is undone, by steps whose start names the step (`undo`)",
@@ -14,7 +14,7 @@ return {
 
   apply = function(books, record)
     if record.gone then
-      failed.not_undone(books, record.gone)
+      failures.not_undone(books, record.gone)
     else
       books.abort = books.abort or { reason = record.reason, message = record.message }
     end

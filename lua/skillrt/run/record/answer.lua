@@ -1,6 +1,6 @@
 -- run/record/answer.lua: what a person answered to an `ask`.
 
-local asked = require("skillrt.run.books.asked")
+local questions = require("skillrt.run.books.questions")
 
 return {
   doc = "... and its answer; about a call: retry, skip or fail",
@@ -15,7 +15,7 @@ return {
   ]],
 
   apply = function(books, record, whole)
-    asked.answer(books, record, whole)
+    questions.answer(books, record, whole)
   end,
 
   line = function(lines, record)

@@ -1,6 +1,6 @@
 -- run/record/ask.lua: a person is asked: about a call whose outcome is unknown, or by a mode or strategy.
 
-local asked = require("skillrt.run.books.asked")
+local questions = require("skillrt.run.books.questions")
 
 return {
   doc = "a question to a person: about a call whose outcome is unknown, or of a strategy",
@@ -15,7 +15,7 @@ return {
   ]],
 
   apply = function(books, record, whole)
-    asked.ask(books, record, whole)
+    questions.ask(books, record, whole)
   end,
 
   line = function(lines, record) -- whoever watches the run is shown the whole question when it has paused

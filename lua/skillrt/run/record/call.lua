@@ -1,9 +1,9 @@
 -- run/record/call.lua: an attempt of a call is about to be sent, or a wait begins.
 
-local arrived = require("skillrt.run.books.arrived")
-local asked = require("skillrt.run.books.asked")
+local arrivals = require("skillrt.run.books.arrivals")
+local questions = require("skillrt.run.books.questions")
 local repeats = require("skillrt.mode.repeats")
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 
 return {
   doc = "an attempt is about to be sent; of a wait: until when, for whom or what",
@@ -36,13 +36,13 @@ return {
     local step = whole.steps[record.step]
     step:called(record)
     if record.epoch then
-      arrived.talked(whole, step, record)
+      arrivals.talked(whole, step, record)
     end
     if repeats.ACTS[record.kind] and not record.pure then
-      spent.of_call(whole, step, "calls", 1)
+      consumption.of_call(whole, step, "calls", 1)
     end
     if record.q then
-      asked.open(whole, record)
+      questions.open(whole, record)
     elseif record.w then
       whole.waits = math.max(whole.waits or 0, record.w)
     end

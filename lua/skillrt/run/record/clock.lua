@@ -1,6 +1,6 @@
 -- run/record/clock.lua: somebody set the wall clock: run_timeout counts what passed, not what it says.
 
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 
 return {
   doc = "somebody set the wall clock: `run_timeout` counts what passed, not what it says",
@@ -9,7 +9,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    spent.reopen(whole, record.at - record.moved, record.at)
+    consumption.reopen(whole, record.at - record.moved, record.at)
   end,
 
   line = function(lines, record)

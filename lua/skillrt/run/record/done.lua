@@ -1,10 +1,10 @@
 -- run/record/done.lua: a step is over, well or partly: what it changes in the state, and what it said.
 
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
@@ -25,14 +25,14 @@ end
 -- The state is as the skill says that it must never be.
 local function note_damage(books, whole, step, record)
   whole.damaged = { id = step.id, broken = record.damaged }
-  spent.add(books, step.id, "max_errors", 1)
-  failed.note(books, step, { class = "state_damaged" }, table.concat(record.damaged, "; "), instant.iso(record.at))
+  consumption.add(books, step.id, "max_errors", 1)
+  failures.note(books, step, { class = "state_damaged" }, table.concat(record.damaged, "; "), instant.iso(record.at))
 end
 
 local function note_part(books, step, record)
   if step.kind == "phase" then
     local text = "only partly done" .. (record.summary and ": " .. record.summary or "")
-    failed.note(books, step, record, text, instant.iso(record.at))
+    failures.note(books, step, record, text, instant.iso(record.at))
   end
 end
 

@@ -1,6 +1,6 @@
 -- run/record/event.lua: an event came, and waits in the queue of its name until somebody takes it.
 
-local arrived = require("skillrt.run.books.arrived")
+local arrivals = require("skillrt.run.books.arrivals")
 
 return {
   doc = "an event came; it stays in the queue of its name until a `result` took it",
@@ -12,6 +12,6 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    arrived.came(whole, record)
+    arrivals.came(whole, record)
   end,
 }

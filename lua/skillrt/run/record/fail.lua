@@ -1,11 +1,11 @@
--- run/record/fail.lua: an attempt of a step failed: another one comes, or the step has failed.
+-- run/record/fail.lua: an attempt of a step failed: another one comes, or the step has failures.
 
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local same_failures = require("skillrt.skill.limit.same_failures")
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
@@ -58,9 +58,9 @@ return {
       if step.tool_set then
         phased.over(books, step, record)
       end
-      spent.add(books, step.id, "max_errors", 1)
-      failed.note(books, step, record, record.message, instant.iso(record.at))
-      failed.follow(books, step, record, instant.iso(record.at))
+      consumption.add(books, step.id, "max_errors", 1)
+      failures.note(books, step, record, record.message, instant.iso(record.at))
+      failures.follow(books, step, record, instant.iso(record.at))
     end
     subs.sweep(whole)
   end,

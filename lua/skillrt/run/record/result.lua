@@ -1,7 +1,7 @@
 -- run/record/result.lua: a call is over: what it gave is used from now on, whatever happens.
 
-local arrived = require("skillrt.run.books.arrived")
-local asked = require("skillrt.run.books.asked")
+local arrivals = require("skillrt.run.books.arrivals")
+local questions = require("skillrt.run.books.questions")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local subs = require("skillrt.run.books.subs")
@@ -103,9 +103,9 @@ return {
       phased.wrote(books, step, record.wrote)
     end
     if record.q then
-      asked.close(whole, record.q)
+      questions.close(whole, record.q)
     elseif record.took then
-      arrived.took(whole, record.event)
+      arrivals.took(whole, record.event)
     end
     if call and call.sub and whole.subs then
       local scope = whole.subs[call.sub]

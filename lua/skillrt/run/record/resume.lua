@@ -1,6 +1,6 @@
 -- run/record/resume.lua: a run goes on that was paused, has ended at a limit, or lost its process.
 
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 
 -- It goes on behind a cut of its journal: the first call of each open branch may have been made already.
 local function cut(books, record)
@@ -34,7 +34,7 @@ return {
   apply = function(books, record)
     local state, is_going = books.state, books.last_step > 0
     cut(books, record)
-    spent.reopened(books, record)
+    consumption.reopened(books, record)
     books.status = is_going and "executing" or "pending"
     books.reason, books.message, books.rolled = nil, nil, nil
     begin_anew(books)

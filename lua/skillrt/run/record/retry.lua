@@ -1,7 +1,7 @@
 -- run/record/retry.lua: a person, or a resume, has a failed step performed again.
 
 local back = require("skillrt.run.books.back")
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
@@ -26,7 +26,7 @@ return {
     if (books.free_errors or 0) > 0 and books.given_up[id] then
       books.free_errors = books.free_errors - 1
     end
-    failed.forgive(books, id)
+    failures.forgive(books, id)
     if record.scratch then -- all that it had got, too
       for _, step in pairs(whole.steps) do
         if step.id == id and step.sub == books.sub then

@@ -1,7 +1,7 @@
 -- run/record/rewind.lua: phases run again, as if they never had.
 
 local back = require("skillrt.run.books.back")
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
@@ -32,7 +32,7 @@ return {
       if books.held then
         books.held[id] = nil
       end
-      failed.forgive(books, id)
+      failures.forgive(books, id)
       books.state:replace("outputs", id, nil)
     end
     for file, id in pairs(books.outputs) do
@@ -54,7 +54,7 @@ return {
     end
     back.forget(books, record.forget)
     if record.forgive then
-      failed.forgive(books, record.forgive)
+      failures.forgive(books, record.forgive)
     end
     books.permission = nil
     subs.sweep(whole)

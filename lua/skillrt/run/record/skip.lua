@@ -1,6 +1,6 @@
 -- run/record/skip.lua: a phase was left out, or a step given up.
 
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
 local repeats = require("skillrt.mode.repeats")
 local steps = require("skillrt.run.step.step")
@@ -19,7 +19,7 @@ return {
     local step = whole.steps[record.step]
     local id = step and step.id or record.phase
     books.skipped[id] = record.why
-    failed.took_over(books, id)
+    failures.took_over(books, id)
     if step then
       repeats.hold(books, step, record)
       steps.close(books, step, record)

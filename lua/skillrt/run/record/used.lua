@@ -1,6 +1,6 @@
 -- run/record/used.lua: what the calls of a step used, as its function says (ctx.used).
 
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 
 local function add(to, used)
   for name, amount in pairs(used) do
@@ -21,7 +21,7 @@ return {
     local step = whole.steps[record.step]
     step:said(record)
     for name, amount in pairs(record.used) do
-      spent.of_call(whole, step, "usage." .. name, amount)
+      consumption.of_call(whole, step, "usage." .. name, amount)
     end
   end,
 

@@ -4,11 +4,11 @@
 -- A step begins in the books before its function runs; its start is written with its first record. Called by the types
 -- of records, which alone change what is recorded, and by journal.lua.
 
-local failed = require("skillrt.run.books.failed")
+local failures = require("skillrt.run.books.failures")
 local phased = require("skillrt.run.books.phased")
 local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
-local spent = require("skillrt.run.books.spent")
+local consumption = require("skillrt.run.books.consumption")
 
 local M = {}
 
@@ -154,7 +154,7 @@ local function take_said(books, step, said)
   step.edge, step.undoes, step.file = said.edge, said.undo, said.file
   step.tool_set, step.whole = said.tool_set, said.whole
   if said.same then
-    spent.same(books, step.id, said)
+    consumption.same(books, step.id, said)
   end
   if said.plan then
     books.plan = said.plan
@@ -206,7 +206,7 @@ function M.begin(books, step, said, whole)
   end
   books.chosen[id] = state.progress
   if books.handlers[1] then
-    failed.took_over(books, id)
+    failures.took_over(books, id)
   end
   take_said(books, step, said)
   step.root, step.after = state:begin(step.n, FIELD[step.kind], id), books.finished
@@ -226,10 +226,10 @@ end
 function M.close(books, step, record)
   local newest = M.remove(books, step)
   if books.sub or books.bounds and books.bounds[step.id] then -- there is a limit that its time may count in
-    spent.closed(books, step, record.at)
+    consumption.closed(books, step, record.at)
   end
   if step.undoes and record.step == step.number then
-    failed.undone(books, step, record)
+    failures.undone(books, step, record)
   end
   books.finished = books.finished + 1
   if books.doubtful then

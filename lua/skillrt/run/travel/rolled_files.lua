@@ -1,7 +1,7 @@
 -- run/travel/rolled_files.lua: files that tools wrote, as they were at a place of a run: worked out backwards from
 -- what they are now, by what the journal tells of each write; and outputs that came later, put aside.
 --
--- What anybody else has changed since is never touched, but named. Called by travel.lua, sound.lua, and when a run
+-- What anybody else has changed since is never touched, but named. Called by travel.lua, damage.lua, and when a run
 -- goes on whose rollback was interrupted: all that is done is in its record before.
 
 local core = require("skillrt.core")

@@ -4,7 +4,7 @@
 -- Recorded first, then acted on; a file goes only when its record is durable. Knows turn, store, questions
 -- and waits. Called by turn.lua.
 
-local arrived = require("skillrt.run.books.arrived")
+local arrived = require("skillrt.run.books.arrivals")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local programs = require("skillrt.run.call.programs")

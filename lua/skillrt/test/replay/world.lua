@@ -11,10 +11,10 @@ local replayed_skill = require("skillrt.test.replay.skill")
 local json = require("skillrt.base.json")
 local observer = require("skillrt.test.replay.observer")
 local output_files = require("skillrt.run.output_files")
-local asked_of = require("skillrt.run.books.asked")
+local asked_of = require("skillrt.run.books.questions")
 local questions = require("skillrt.run.questions")
 local request = require("skillrt.test.replay.request")
-local rest = require("skillrt.run.turn.rest")
+local pause = require("skillrt.run.turn.pause")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.replay.World
@@ -257,7 +257,7 @@ function World:idle(turn)
   if self.divergence or self.ended then
     return false
   end
-  local due = rest.due_at(turn, function(what)
+  local due = pause.due_at(turn, function(what)
     return what.place and self:holds(what)
   end)
   if due and (not item or steady.utc(due) < item.entry.at) then

@@ -4,7 +4,7 @@
 -- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows the
 -- books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by arrivals.lua, resume.lua, too.
 
-local arrived = require("skillrt.run.books.arrived")
+local arrivals = require("skillrt.run.books.arrivals")
 local json = require("skillrt.base.json")
 local message = require("skillrt.run.message")
 local names = require("skillrt.base.names")
@@ -178,7 +178,7 @@ function M.said(turn, source, bytes)
   local value = json.decode(bytes)
   if turn.run.phase == "stopped" or is_heard(turn, source:sub(9), value) then
     return -- its last record is written, and the program ends
-  elseif (turn.books.events_count or 0) < arrived.MOST then
+  elseif (turn.books.events_count or 0) < arrivals.MOST then
     if value == nil or value == json.null then
       value = record.printable(bytes)
     end
@@ -186,7 +186,7 @@ function M.said(turn, source, bytes)
   elseif not turn.overheard then
     turn.overheard = true
     local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
-    turn.journal:note(text:format(source, arrived.MOST))
+    turn.journal:note(text:format(source, arrivals.MOST))
   end
 end
 

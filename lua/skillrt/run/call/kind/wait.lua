@@ -1,7 +1,7 @@
 -- run/call/kind/wait.lua: a wait for an event from outside. Found by its name; run/turn.lua calls `match`.
 
 local alarm = require("skillrt.run.call.alarm")
-local arrived = require("skillrt.run.books.arrived")
+local arrivals = require("skillrt.run.books.arrivals")
 local names = require("skillrt.base.names")
 
 ---@class skillrt.call.Wait: skillrt.CallKind
@@ -63,12 +63,12 @@ function M.match(calls)
     local unmatched = names.sorted(calls.unmatched)
     calls.unmatched = {}
     for _, name in ipairs(unmatched) do
-      local list, first = calls.waiters[name], arrived.first(books, name)
+      local list, first = calls.waiters[name], arrivals.first(books, name)
       while list and list[1] and first do
         local call = list[1]
         calls:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival or true })
         call.execution:go_on()
-        list, first = calls.waiters[name], arrived.first(books, name)
+        list, first = calls.waiters[name], arrivals.first(books, name)
       end
     end
   end

@@ -1,4 +1,4 @@
--- run/books/spent.lua: what a run has used up of what its limits count, over all its resumes: calls, what
+-- run/books/consumption.lua: what a run has used up of what its limits count, over all its resumes: calls, what
 -- they used, the time it was open; of the run and of each action.
 --
 -- Part of books.lua, which alone changes anything by it. Knows no limits: those are the skill's.

@@ -1,10 +1,10 @@
--- run/turn/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
+-- run/turn/pause.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
 --
 -- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
 -- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows turn, calls and
 -- books; decides, changes nothing. Called by turn.lua.
 
-local asked = require("skillrt.run.books.asked")
+local questions = require("skillrt.run.books.questions")
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
@@ -136,7 +136,7 @@ function Rest:decide()
   if world and world:idle(turn) then
     return "again" -- something has come, or time has gone by
   end
-  local waiters, open = calls.waiters, asked.list(turn.books)
+  local waiters, open = calls.waiters, questions.list(turn.books)
   local at, why = next_due(turn)
   if at == true or turn.arrivals.has_come or listens_to_a_session(calls) then
     return nil

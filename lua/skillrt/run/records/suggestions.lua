@@ -1,4 +1,4 @@
--- run/records/suggested.lua: what to do about a failure, by its class, in the words of an error report (R186, R188).
+-- run/records/suggestions.lua: what to do about a failure, by its class, in the words of an error report (R186, R188).
 --
 -- Pure. Called by records.lua.
 

@@ -1,4 +1,4 @@
--- run/books/arrived.lua: what the books know of what came from outside: the ids of arrivals, so that what is
+-- run/books/arrivals.lua: what the books know of what came from outside: the ids of arrivals, so that what is
 -- put twice is taken once, and events that nobody has taken yet, in a queue for each name.
 --
 -- Called by the types of records that tell of such: event, call, result; and by whoever takes what came.

@@ -1,4 +1,4 @@
--- run/books/asked.lua: what the books know of questions that wait for a person: each has a number that no
+-- run/books/questions.lua: what the books know of questions that wait for a person: each has a number that no
 -- other question of the run has, and a nonce.
 --
 -- A question belongs to a call, or to the mode that chooses; it is open until it is answered or what it belongs to is

@@ -1,4 +1,4 @@
--- run/sound.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
+-- run/damage.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
 -- paused there; where it has none it fails (R86).
 --
 -- Called by turn.lua, when nothing is under way any more.

@@ -1,4 +1,4 @@
--- run/books/failed.lua: what the books say of steps that failed for good: errors, what is given up after
+-- run/books/failures.lua: what the books say of steps that failed for good: errors, what is given up after
 -- them, and who takes over.
 --
 -- Also what of an aborted run is to be undone. Why something is given up knows skill/on_error.lua; the record says it.
