@@ -12,15 +12,13 @@ local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
 ---@field line integer
 ---@field quote boolean    somebody else's words: the line begins with ">"
 ---@field example boolean  below a heading that says that what follows is none of the instructions
----@field failure boolean  below a heading about errors
 ---@field box boolean?     an item that is ticked off
 ---@field indent integer?  of an item
 ---@field level integer?  of a heading
 ---@field more boolean?     a further line of the same item or paragraph
 
--- Headings of what is shown, not told; of what is done when something fails.
+-- Headings of what is shown, not told.
 local EXAMPLES = { "example", "sample", "template", "anti%-pattern", "\u{793A}\u{4F8B}", "\u{6A21}\u{677F}" }
-local FAILURES = { "error", "failure", "troubleshoot", "recovery", "fallback", "\u{9519}\u{8BEF}", "\u{5F02}\u{5E38}" }
 
 local function names_one(title, words)
   title = title:lower()
@@ -34,12 +32,12 @@ end
 
 -- What the headings above a block say of it: the nearest of each level counts.
 local function place_of(stack)
-  local example, failure = false, false
   for _, heading in ipairs(stack) do
-    example = example or heading.example
-    failure = failure or heading.failure
+    if heading.example then
+      return true
+    end
   end
-  return example, failure
+  return false
 end
 
 local function push(stack, block)
@@ -51,20 +49,18 @@ local function push(stack, block)
   stack[#stack + 1] = {
     level = block.level,
     example = counts and names_one(block.text, EXAMPLES),
-    failure = counts and names_one(block.text, FAILURES),
   }
 end
 
 ---All lines of a document, in order.
 ---@param blocks skillrt.load.Markdown
 ---@param visit fun(passage: skillrt.load.Passage)
----@param code (fun(block: skillrt.load.Block, example: boolean, failure: boolean))?  for blocks of code
+---@param code (fun(block: skillrt.load.Block, example: boolean))?  for blocks of code
 function M.each(blocks, visit, code)
   local stack = {}
   local function one(block, text, line, more)
-    local example, failure = place_of(stack)
     visit { kind = block.kind == "table" and "row" or block.kind, text = text, line = line,
-      quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil,
+      quote = text:find "^>" ~= nil, example = place_of(stack), box = block.checked ~= nil or nil,
       indent = block.indent, more = more, level = block.level }
   end
   for _, block in ipairs(blocks) do

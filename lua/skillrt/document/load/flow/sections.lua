@@ -37,7 +37,7 @@ end
 local function phase_sections(blocks, by_path)
   local out, skipped = {}, {}
   passages.each(blocks, function(passage)
-    if passage.kind == "heading" and (passage.example or passage.failure) then
+    if passage.kind == "heading" and passage.example then
       skipped[passage.line] = true
     end
   end)
@@ -90,9 +90,8 @@ function M.phases(tree, phases)
   end
   for _, one in ipairs(sections) do
     local key = key_of(one.number)
-    local title = one.name:lower() -- to study specs and to resume is the runtime's own affair
-    local study = one.number[1] == 0 and (title:find "spec" or title:find "resum")
-    if not by_number[key] and not one.file and not study and one.last > one.first then
+    -- phase 0, to study specs or to resume, is the runtime's own affair
+    if not by_number[key] and not one.file and one.number[1] > 0 and one.last > one.first then
       by_number[key] = one
       one.blocks = table.move(blocks, one.first, one.last, 1, {})
       out[#out + 1] = { base = "phase-" .. key, path = "SKILL.md", number = one.number, name = one.name,
