@@ -1,6 +1,6 @@
 #!/bin/bash
 # mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many the quick set and the simulator
-# catch.
+# catch: the nearest tests first, up to the first that fails; says after each what rate it has.
 #
 # Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60). Begun again it goes on where it stopped; the folder
 # build/mutants is of one state of the tree: remove it for another.
@@ -12,11 +12,11 @@ lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
 lua_cpath="$PWD/build/release/lib/?.so;;"
 
 quick() { LC_ALL=C sort | grep -vxFf <(sed -n 's/^\(full\|nightly\) //p' tests/sets.txt); }
-programs() { find tests/c -name 'test_*.c' -printf '%f\n' | sed 's|\.c$||' | quick | sed "s|^|build/$1/tests/|"; }
+programs() { find tests/c -name 'test_*.c' -printf '%f\n' | sed 's|\.c$||' | quick | sed "s|^|build/release/tests/|"; }
 specs() { find tests -name '*_spec.lua' | quick; }
 run() {
   # shellcheck disable=SC2046 # paths without spaces
-  LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs cover) $(specs)
+  LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs) $(specs)
 }
 both() {
   for part in 0 1; do run "$1" $part & done
@@ -24,10 +24,7 @@ both() {
 }
 
 mkdir -p "$folder"
-# shellcheck disable=SC2046 # paths without spaces
-make -s -j2 MODE=cover all build/cover/tests/agent_server $(programs cover) >"$folder/log" 2>&1
-make -s -j2 all >>"$folder/log" 2>&1 # what runs this tool
-both cover
+make -s -j2 all >"$folder/log" 2>&1 # what runs this tool
 [ -e "$folder/chosen" ] || run choose 0
 for part in 0 1; do
   [ -d "$folder/tree-$part" ] && continue

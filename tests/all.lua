@@ -7,7 +7,8 @@
 -- fuzz_* replays its corpus, another *.lua is a driver, and all else prints check.h's last line.
 -- Specs of a folder of tests/lua share a process: to start one takes longer than most of them.
 -- Environment: ONLY (part of a name), SET (quick, full or nightly: tests/sets.txt; ONLY asks for any), LUA,
--- SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS, JOBS (how many at once).
+-- SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS, JOBS (how many at once),
+-- FIRST (ends at the first that fails).
 
 local lua = os.getenv "LUA" or "lua5.4"
 local only = os.getenv "ONLY" or ""
@@ -279,6 +280,9 @@ local function main()
   run(jobs, function(job)
     local p, f, s = tell(job)
     passed, failed, skipped = passed + p, failed + f, skipped + s
+    if failed > 0 and os.getenv "FIRST" then
+      os.exit(false)
+    end
   end)
   if passed + failed == 0 then
     print(only ~= "" and ("all.lua: no test's name holds '%s'"):format(only) or "all.lua: there are no tests")

@@ -1,21 +1,21 @@
--- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that run
--- that line (covered.lua), until one of them fails, and in the end with the simulator.
+-- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that are
+-- nearest to its file by name and text, then with the simulator, then with the rest of the quick set, until one fails.
 --
--- Run by make/mutants.sh: lua5.4 run.lua cover|choose|try|report FOLDER PART PARTS TEST... In FOLDER lie covered/
--- (what each test runs), chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree
--- cannot be built is none; a test that fails in the unbroken tree (baseline) is left out.
-local covered = require "tests.mutants.covered"
+-- Run by make/mutants.sh: lua5.4 run.lua choose|try|report FOLDER PART PARTS TEST... In FOLDER are chosen (a fault a
+-- line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built is none; a test that fails
+-- in the unbroken tree (baseline) is left out.
 local operators = require "tests.mutants.operators"
 
 local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
 local tests = table.move(arg, 5, #arg, 1, {})
 local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 200
 local SEED <const> = tonumber(os.getenv "SEED" or "") or 1
-local MOST_SECONDS <const> = 240 -- of tests for one fault; what is not caught by then is a survivor, which is said
+local NEAREST <const> = 10 -- tests that are tried before the simulator
 
--- Where a broken tree is built and tried: what this process loads is not what is tried there.
+-- Where a broken tree is built and tried: this process loads nothing of it. A test that hangs catches it.
 local IN_TREE <const> = "cd %s && env -u LUA_PATH -u LUA_CPATH "
-local RELEASE <const> = "SKILLRT_MODE=release SKILLRT_BUILD=build/release "
+local RUN <const> = IN_TREE .. "FIRST=1 JOBS=1 TEST_SECONDS=180 SIM_SEED=1 SIM_SECONDS=15 SIM_FIRST=1 "
+  .. "SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > build/log 2>&1"
 
 local function output_of(command)
   local pipe <close> = assert(io.popen(command))
@@ -68,36 +68,59 @@ end
 
 local SIMULATOR <const> = "build/release/tests/simulate"
 
--- The tree with one line changed, built, and a program of it linked; false where it cannot be built.
-local function build(tree, program)
-  return os.execute((IN_TREE .. "make -s $MAKE_WORDS all %s > build/log 2>&1"):format(tree, program))
+local function text_of(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
 end
 
--- "caught by TEST", "survived", "not built" or "no test runs it"
-local function try(tree, by)
-  if not build(tree, SIMULATOR) then
-    return "not built"
+local function words_of(path)
+  local words = {}
+  for word in path:gsub("%.%a+$", ""):gmatch "%a+" do
+    words[word] = #word > 2 and word ~= "test" and word ~= "spec" and word ~= "skillrt" or nil
   end
-  local spent = 0
-  for _, test in ipairs(by) do
-    local path = test.test:gsub("^build/cover/", "build/release/")
-    local limit = 20 + 4 * test.seconds -- one that hangs is caught
-    local began = os.time()
-    local command = IN_TREE .. "JOBS=1 TEST_SECONDS=%d " .. RELEASE .. "lua5.4 tests/all.lua %s > build/log 2>&1"
-    local built = path:find "%.lua$" or build(tree, path)
-    if not built or not os.execute(command:format(tree, limit, path)) then
-      return built and "caught by " .. path or "not built"
+  return words
+end
+
+-- The tests, those first that name the module and share words with its path.
+local function by_nearness(fault)
+  local path, scores, list = fault.path, {}, {}
+  local name = path:match "^lua/(.*)%.lua$"
+  name = name and name:gsub("/init$", ""):gsub("/", ".") or path:gsub("^csrc/", ""):gsub("%.[ch]$", ".h")
+  local words = words_of(path)
+  for i, test in ipairs(tests) do
+    local source = test:gsub("^build/release/tests/(.*)$", "tests/c/%1.c")
+    scores[test], list[i] = text_of(source):find(name, 1, true) and 3 or 0, test
+    for word in pairs(words_of(source)) do
+      scores[test] = scores[test] + (words[word] and 2 or 0)
     end
-    spent = spent + os.time() - began
-    if spent > MOST_SECONDS then
-      break
+  end
+  table.sort(list, function(a, b)
+    return scores[a] > scores[b] or scores[a] == scores[b] and a < b
+  end)
+  return list
+end
+
+-- Builds what a tree needs for these tests; false where it cannot be built.
+local function build(tree, list)
+  local programs = {}
+  for _, test in ipairs(list) do
+    programs[#programs + 1] = not test:find "%.lua$" and test or nil
+  end
+  return os.execute((IN_TREE .. "make -s all build/release/tests/agent_server %s > build/log 2>&1"):format(tree,
+    table.concat(programs, " ")))
+end
+
+-- "caught by TEST", "survived" or "not built"
+local function try(tree, list)
+  local rest = table.move(list, NEAREST + 1, #list, 1, {})
+  for _, group in ipairs { table.move(list, 1, NEAREST, 1, {}), { SIMULATOR }, rest } do
+    if not build(tree, group) then
+      return "not built"
+    elseif not os.execute(RUN:format(tree, table.concat(group, " "))) then
+      return "caught by " .. (text_of(tree .. "/build/log"):match "FAILED %S+%s+(%S+)" or "?")
     end
   end
-  local simulate = IN_TREE .. "SIM_SEED=1 SIM_SECONDS=15 SIM_FIRST=1 timeout 600 %s > build/log 2>&1"
-  if not os.execute(simulate:format(tree, SIMULATOR)) then -- seeds that pass where nothing is broken
-    return "caught by the simulator"
-  end
-  return not by[1] and "no test runs it" or spent > MOST_SECONDS and "survived; cut short" or "survived"
+  return "survived"
 end
 
 local function with_line(path, number, text)
@@ -115,36 +138,34 @@ local function failing()
     local name = line:match "^FAILED %S+%s+(%S+)"
     if name then
       set[name] = true
-      set["build/cover/tests/" .. name] = true
     end
   end
   return set
 end
 
--- The tests that run a line; of a statement over several lines Lua tells the first or the last.
-local function tests_of(by_line, fault)
-  for distance = 0, 8 do
-    for _, number in ipairs({ fault.number - distance, fault.number + distance }) do
-      local tests_there = by_line[fault.path .. ":" .. number]
-      if tests_there then
-        return tests_there
-      end
-    end
-  end
-end
-
-local function without(by, left_out)
+local function without(list, left_out)
   local kept = {}
-  for _, test in ipairs(by or {}) do
-    kept[#kept + 1] = not left_out[test.test] and test or nil
+  for _, test in ipairs(list) do
+    kept[#kept + 1] = not (left_out[test] or left_out[test:match "[^/]+$"]) and test or nil
   end
   return kept
+end
+
+-- How many of those tried so far were caught.
+local function rate()
+  local caught, all = 0, 0
+  for number = 0, parts - 1 do
+    for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
+      caught = caught + (line:find "^caught" and 1 or 0)
+      all = all + (line:find "^not built" and 0 or 1)
+    end
+  end
+  return ("%d of %d caught (%.0f%%)"):format(caught, all, 100 * caught / math.max(1, all))
 end
 
 local function try_all()
   local left_out, deadline = failing(), os.time() + 60 * (tonumber(os.getenv "MINUTES" or "") or 60)
   local tree = ("%s/tree-%d"):format(folder, part)
-  local by_line = covered.read(folder, tests)
   local told <close> = assert(io.open(("%s/tried-%d"):format(folder, part), "a"))
   local known = #lines_of(("%s/tried-%d"):format(folder, part))
   local counted = 0
@@ -152,13 +173,16 @@ local function try_all()
     if number % parts == part then
       counted = counted + 1
       if counted > known and os.time() < deadline then
-        local path = tree .. "/" .. fault.path
-        local by = without(tests_of(by_line, fault), left_out)
+        local path, began = tree .. "/" .. fault.path, os.time()
+        local list = without(by_nearness(fault), left_out)
         local before = with_line(path, fault.number, fault.text)
-        local verdict = try(tree, by)
+        local verdict = try(tree, list)
         with_line(path, fault.number, before)
         told:write(("%s\t%s:%d\t%s\t%s\n"):format(verdict, fault.path, fault.number, fault.operator, fault.text))
         told:flush()
+        print(("%s; %s:%d %s in %d s: %s"):format(rate(), fault.path, fault.number, verdict, os.time() - began,
+          fault.text:gsub("^%s+", "")))
+        io.stdout:flush()
       end
     end
   end
@@ -210,9 +234,7 @@ local function report()
   end
 end
 
-if what == "cover" then
-  covered.make(folder, tests, part, parts)
-elseif what == "choose" then
+if what == "choose" then
   choose()
 elseif what == "try" then
   try_all()

@@ -334,10 +334,11 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- Where the loop resumes a failed step, its calls that may have acted keep their results, unless its author lets them be
--- sent again.
+-- Where the loop resumes a failed step, its calls that may have acted keep their results, unless its author lets them
+-- be sent again.
 rule("start", function(run, entry, it)
-  if it.scope.retrying == it.id or it.scope.sub == "" and (run.actions[it.id] or {}).repeatable then
+  if it.scope.retrying == it.id and not it.scope.stands
+    or it.scope.sub == "" and (run.actions[it.id] or {}).repeatable then
     return nil
   end
   for _, place in ipairs(entry.from or {}) do
@@ -592,6 +593,15 @@ rule("round", function(_, entry, it)
   local before = it.step.rounds[entry.c]
   if before and before.last or entry.n ~= (before and before.n or 0) + 1 then
     return ("round %d follows round %s"):format(entry.n, before and before.n)
+  end
+end)
+
+-- A round of a loop is over when no call of it is under way.
+rule("round", function(_, entry, it)
+  for place, call in pairs(it.step.calls) do
+    if is_below(place, entry.c) and (call.state == "sent" or call.state == "unknown") then
+      return ("call %s is %s"):format(place, call.state)
+    end
   end
 end)
 
@@ -924,7 +934,8 @@ end
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
   scope.errors = math.max(0, scope.errors - (entry.harmless and 0 or 1))
-  scope.retrying, scope.barred[id], scope.decided[id], scope.aborting, scope.over[id] = id, nil, nil, nil, nil
+  scope.retrying, scope.stands, scope.barred[id], scope.aborting, scope.over[id] = id, entry.stands, nil, nil, nil
+  scope.decided[id] = entry.stands and scope.decided[id] or nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
   for _, forgotten in ipairs(entry.forget or {}) do
     scope.runs[forgotten] = nil -- as if it had not run

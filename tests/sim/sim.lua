@@ -271,7 +271,7 @@ local function decisions(skill, rough)
       stop = entry.t == "stop" and entry or (entry.t ~= "resume" and stop or nil)
     end
   end
-  if stop and stop.status == "failed" then -- to retry is to allow what the last failure blames
+  if stop and stop.status == "failed" and sim.draw(3) > 0 then -- who retries allows what it blames
     options.retry = true
     local failure
     for _, entry in ipairs(list) do
@@ -279,7 +279,8 @@ local function decisions(skill, rough)
     end
     local allowed = failure and allow_failed(list, failure)
     sim.note(allowed and ("retry %d %s"):format(failure.step, failure.blame) or "retry")
-  elseif rough and sim.draw(12) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
+  elseif rough and stop and stop.status ~= "failed" and sim.draw(12) == 0
+    and not sim.leaves_out("abort:" .. sim.episode()) then
     options.abort, options.answers = true, {}
     sim.note "abort"
   end

@@ -56,13 +56,14 @@ local RETRY <const> = { max = 2, base = 1 }
 
 function MAKERS.command(below)
   local idempotent, raises, is_judged = below(2) == 0, below(2) == 0, below(4) == 0
+  raises = raises or is_judged
   return function(ctx, name)
     local label = label_of(idempotent, name, not is_judged)
     local reply, message, class = ctx.await {
       kind = "command", argv = { "act", label }, label = label, idempotent = idempotent,
       retry = not is_judged and RETRY or nil,
       judge = is_judged and function(reply) -- it was executed, and another attempt of its step may help
-        return reply.body ~= "did " .. label and "invalid_output" or nil, "no answer to it"
+        return (reply.code ~= 0 or reply.body ~= "did " .. label) and "invalid_output" or nil, "no answer to it"
       end or nil,
     }
     return heard(reply and reply.stdout, message, class, raises)
