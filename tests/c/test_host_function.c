@@ -125,11 +125,12 @@ static void step_all(void) {
     poll(&fd, 1, skillrt_host_timeout_ms(host));
 }
 
-/* Until a call is held, with everything before it durable. */
+/* Until a call is held, with everything before it durable: then nothing may come that ends a poll.
+ */
 static void step_until_held(int count) {
   struct pollfd fd = {.fd = skillrt_host_fd(host), .events = POLLIN};
   while (calls < count && skillrt_host_step(host) > 0)
-    poll(&fd, 1, skillrt_host_timeout_ms(host));
+    if (calls < count) poll(&fd, 1, skillrt_host_timeout_ms(host));
 }
 
 static bool state_has(struct skillrt *run, const char *part) {
