@@ -3,7 +3,7 @@
 -- Three things hold a call back, in this order: the combinators above it (`max_parallel`), the limits of its action,
 -- its sub-run and the run, and the gate of its agent. Whoever waits first is sent first. `max_parallel` counts calls,
 -- never branches, so that nesting cannot block itself; a call whose result follows from others (`pure`) and the
--- deadline of `within` take no place. Knows limits and gates, no kinds of calls. Called by execution.lua, calls.lua.
+-- deadline of `within` take no place. Knows limits and gates, no kinds of calls. Called by calls.lua.
 
 local steady = require("skillrt.run.steady")
 
