@@ -145,8 +145,10 @@ describe("the contexts of a skill", function()
       ctx.context.set("mine", 1)
     end
     for n = 1, 3 do
-      local result = assert(R.run(definition, { work_dir = R.folder() .. "/run", session = "one" }))
+      local dir = R.folder() .. "/run"
+      local result = assert(R.run(definition, { work_dir = dir, session = "one" }))
       assert.equal(n, #result.state.context.talk)
+      assert.same({}, R.records(dir, "note")) -- it says nothing of a session that is kept
     end
     assert.same({ talk = { 1, 2, 3 } }, R.json(home .. "/sessions/one.json"))
     local other = skill_in(R.folder(), { session = "mood" })

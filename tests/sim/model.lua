@@ -868,6 +868,7 @@ local function close(run, it, how)
   for i = #scope.undo, 1, -1 do
     if scope.undo[i].step == it.step.undoes then
       table.remove(scope.undo, i)
+      break -- what was done again behind a rollback is undone again
     end
   end
   if how ~= "done" and not it.step.undoes and run.skill.mode ~= "machine" then

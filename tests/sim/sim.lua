@@ -227,12 +227,14 @@ function people(rough)
 end
 
 -- A person takes the run back to one of its records: what was sent since, and by steps that were under way there, may
--- be sent again.
+-- be sent again. What is done a second time is undone twice.
 local function take_back(list)
   local at = 2 + sim.draw(#list - 1)
   for _, entry in ipairs(list) do
     if entry.t == "call" then
       sim.allow(entry.label or entry.to or "")
+    elseif entry.t == "undoable" then
+      sim.allow(("once%s.%d.undone"):format(entry.id, entry.step))
     end
   end
   sim.note(("rollback %d"):format(list.seqs[at]))
@@ -370,6 +372,9 @@ function audit(seed, _, rough)
   if not list then
     sim.wrong("the journal cannot be read: " .. tostring(message))
   else
+    for _, entry in ipairs(list) do
+      text = entry.t == "contexts" and entry.failed and "" or text -- the disk failed under a file to know: another end
+    end
     model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong)
   end
   return { summary = text }

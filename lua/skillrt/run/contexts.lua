@@ -122,8 +122,10 @@ end
 -- What a session holds, by name; nil and why it cannot be told.
 local function held(path)
   local text, message, code = files.read(path, LONGEST)
-  if not text then
-    return code == "missing" and {} or nil, message
+  if code == "missing" then
+    return {}
+  elseif not text then
+    return nil, message
   end
   local value, why = json.decode(text)
   if not json.is_object(value) then
