@@ -103,6 +103,23 @@ function Calls:differs(execution, place, known, to)
   end
 end
 
+---A tool is used, or a value kept, at a place where another thing may be recorded.
+---@param execution skillrt.Execution
+---@param place string
+---@param digest string
+---@return boolean  false: the step has diverged
+function Calls:may_take(execution, place, digest)
+  local step = execution.step
+  local before = step.known[place] or step.tools[place] or step.calls[place]
+  if before and before.digest ~= digest then
+    self:differs(execution, place, before, digest)
+    if step.calls[place] then
+      execution:diverge(place, before.to, digest) -- it was sent, and may have acted
+    end
+  end
+  return execution.state ~= "diverged"
+end
+
 ---A call of a branch; it begins when there is room, or gives what is recorded.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch

@@ -12,6 +12,7 @@ local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
 local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
@@ -252,6 +253,18 @@ local function drop(self, step, diverged)
   return self:perform(step)
 end
 
+-- Calls that a step which has diverged does not ask for any more: that they may have acted is kept with their results.
+local function leave_calls(self, step)
+  for _, place in ipairs(names.sorted(step.calls)) do
+    local call = step.calls[place]
+    if repeats.acted(call) or call.sub then
+      assert(self.journal:emit({ t = "result", step = step.number, c = place, unknown = true,
+        decided = call.decision ~= "retry" and call.decision or nil,
+        failed = { class = "permanent", message = "not asked for any more" } }))
+    end
+  end
+end
+
 ---Whether a step asked for something else than before: then it is refused, or, where changes are accepted, it forgets
 ---what it was given, and resumes from there.
 ---@param step skillrt.Step
@@ -274,7 +287,9 @@ function Steps:look(step)
   if self.top.run.phase == "opening" then
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
   end
-  self:fail(step, self:definition_of(step), { class = "permanent", message = text })
+  leave_calls(self, step)
+  self:fail(step, self:definition_of(step), { class = "permanent", message = text,
+    blame = step.known[diverged.place] and diverged.place })
 end
 
 -- A step is over: of a scope's own, the scope is asked what is next.

@@ -17,12 +17,12 @@ local M = {}
 ---@return string? class
 function M.perform(execution, branch, name, fn)
   local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
-  local known, digest = step.known[place], "once " .. name
+  local digest = "once " .. name
+  if not execution.run_calls:may_take(execution, place, digest) then
+    return coroutine.yield(execution_of.WAIT)
+  end
+  local known = step.known[place]
   if known then
-    if known.digest ~= digest then
-      execution:diverge(place, known.to or known.digest, digest)
-      return coroutine.yield(execution_of.WAIT)
-    end
     execution.taken[place] = true
     local record = journal:reread(known)
     if record.context then

@@ -59,15 +59,8 @@ end
 function M.perform(execution, branch, use, fn)
   local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
   local digest = ("tool %s %s"):format(use.name, use.digest)
-  local before = step.known[place] or step.tools[place] or step.calls[place]
-  if before and before.digest ~= digest then
-    execution.run_calls:differs(execution, place, before, digest)
-    if step.calls[place] then
-      execution:diverge(place, before.to, digest) -- it was sent, and may have acted
-    end
-    if execution.state == "diverged" then
-      return coroutine.yield(execution_of.WAIT)
-    end
+  if not execution.run_calls:may_take(execution, place, digest) then
+    return coroutine.yield(execution_of.WAIT)
   end
   local known, open = step.known[place], step.tools[place]
   if known and known.waited and execution.state == "replaying" and not execution.taken[place] then
