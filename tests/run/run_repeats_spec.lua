@@ -139,6 +139,26 @@ describe("a step whose code failed", function()
     assert.equal("completed", assert(go_on(dir, changed, { accept_changes = true, yes = true })).status)
     assert.same({ 1, 1 }, { sent "first", sent "second" })
   end)
+
+  it("is not chosen again where a changed script leaves out a sub-run that acted, and resumes it when it is back", function()
+    local dir, sent, call = place()
+    local function outer(is_left_out, works)
+      local inner = R.skill(one(function(_, ctx)
+        assert(ctx.await(call()))
+        return works and {} or nil, not works and "not now" or nil
+      end))
+      return one(function(_, ctx)
+        return { said = is_left_out and "nothing" or assert(ctx.run(inner)).status }
+      end)
+    end
+    assert.same({ "failed", 1 }, { assert(R.run(outer(), { work_dir = dir })).status, sent() })
+    local result = assert(skillrt.retry(dir, { skill = R.skill(outer(true)), accept_changes = true, yes = true }))
+    assert.equal("failed", result.status)
+    assert.matches("has diverged at call 1: it was .*, and is nothing now %(not repeated: call 1 may have acted%)",
+      result.message)
+    result = assert(skillrt.retry(dir, { skill = R.skill(outer(false, true)), accept_changes = true, yes = true }))
+    assert.same({ "completed", "completed", 1 }, { result.status, result.state.said, sent() }, result.message)
+  end)
 end)
 
 describe("an action that failed", function()
