@@ -16,6 +16,7 @@ local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
 local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
+local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local retry = require("skillrt.skill.retry")
@@ -288,8 +289,13 @@ function Steps:look(step)
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
   end
   leave_calls(self, step)
-  self:fail(step, self:definition_of(step), { class = "permanent", message = text,
-    blame = step.known[diverged.place] and diverged.place })
+  local blame = step.known[diverged.place] and diverged.place
+  for place in pairs(step.known) do
+    if blame and places.is_below(place, blame) then
+      blame = nil -- the changed script has a combinator there: to blame it is to send all of it again
+    end
+  end
+  self:fail(step, self:definition_of(step), { class = "permanent", message = text, blame = blame })
 end
 
 -- A step is over: of a scope's own, the scope is asked what is next.
