@@ -51,6 +51,7 @@ local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 ---@field open integer        steps that are open
 ---@field over table          by id: "done", "failed", "skipped": what became of an action or phase
 ---@field runs table          by id: how often it completed
+---@field counted table       by id: its failure counts as an error until it is retried
 ---@field barred table        by id: the place of a call for which the loop may not choose it again
 ---@field decided table       by id: somebody said `skip` or `fail` about a call
 ---@field alike table         by id: { sign, n }: how often it failed in the same way, one time after the other
@@ -58,7 +59,7 @@ local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 
 local function new_scope(sub, limits)
   return { sub = sub, limits = limits, spent = {}, spent_by = {}, errors = 0, open = 0, over = {}, runs = {},
-    barred = {}, decided = {}, alike = {}, undo = {}, state = {} }
+    barred = {}, decided = {}, alike = {}, undo = {}, state = {}, counted = {} }
 end
 
 -- What a skill says about its limits, by the names that `--add` takes: "calls", "a1.calls", "usage.tokens".
@@ -880,7 +881,7 @@ function APPLY.done(run, entry, it)
   local scope, id = it.scope, it.step.id
   close(run, it, "done")
   scope.runs[id] = (scope.runs[id] or 0) + (entry.partial and 0 or 1)
-  scope.barred[id], scope.alike[id] = nil, nil
+  scope.barred[id], scope.alike[id], scope.counted[id] = nil, nil, nil
   for key, value in pairs(entry.set or {}) do
     scope.state[key] = value
   end
@@ -902,6 +903,7 @@ function APPLY.fail(run, entry, it)
     close(run, it, "failed")
     scope.errors = scope.errors + (entry.free and 0 or 1)
     scope.over[step.id] = not entry.again and "failed" or nil
+    scope.counted[step.id] = not (entry.again and run.phase_at[step.id]) or nil
     scope.fatal = entry.over == "fail" and step.id or scope.fatal
   end
 end
@@ -934,7 +936,8 @@ end
 -- A person has a failed step performed again: what held it back does no longer.
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
-  scope.errors = math.max(0, scope.errors - (entry.harmless and 0 or 1))
+  local is_error = not entry.harmless or scope.counted[id]
+  scope.errors, scope.counted[id] = math.max(0, scope.errors - (is_error and 1 or 0)), nil
   scope.retrying, scope.stands, scope.barred[id], scope.aborting, scope.over[id] = id, entry.stands, nil, nil, nil
   scope.decided[id] = entry.stands and scope.decided[id] or nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
