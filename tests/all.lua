@@ -109,8 +109,10 @@ local function show(output, max_lines)
   end
 end
 
-local function last_number(output)
-  return output:match "stat::number_of_executed_units: (%d+)" or output:match ".*#(%d+)%s+DONE"
+-- How many inputs a fuzz target has tried.
+local function last_number(job)
+  local output = job.count == by_exit_code and job.output or ""
+  return output:match "stat::number_of_executed_units: (%d+)" or output:match "^.*#(%d+)%s+DONE"
 end
 
 -- Starts a job; the line `number` in the file `ended` tells that it is over.
@@ -186,7 +188,7 @@ local function tell(job)
     print(("again  %-52s the tracer of LeakSanitizer crashed, so no leak was looked for"):format(job.title))
   end
   local passed, failed, skipped, why = judged(job)
-  local units = last_number(job.output)
+  local units = last_number(job)
   print(("%-6s %-52s %4d passed, %d failed%s  %d s (%.1f s of a processor) %s%s"):format(
     failed == 0 and "ok" or "FAILED", job.title, passed, failed,
     skipped > 0 and (", %d skipped"):format(skipped) or "", job.seconds, job.processor, why,

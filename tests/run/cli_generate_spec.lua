@@ -33,6 +33,18 @@ local function without_rest(found)
   return found
 end
 
+-- The names of what differs: a whole folder would be no message.
+local function differing(wanted, found)
+  local list = {}
+  for name in pairs(wanted) do
+    list[#list + 1] = found[name] ~= wanted[name] and name or nil
+  end
+  for name in pairs(found) do
+    list[#list + 1] = wanted[name] == nil and name or nil
+  end
+  return list
+end
+
 -- Whether a generation of "out" was killed among its changes.
 local function killed_before(folder)
   return require("skillrt.document.write").is_unfinished(folder.path .. "/out")
@@ -290,10 +302,10 @@ describe("skillrt generate", function()
       if not is_new and not killed_before(folder) then -- nothing to finish: then it is the one or the other
         local now = folder.read "out/phases/actions/action-200.md"
         local wanted = now == one["phases/actions/action-200.md"] and one or two
-        assert.same(wanted, without_rest(tree(folder.path .. "/out")))
+        assert.same({}, differing(wanted, without_rest(tree(folder.path .. "/out"))))
       end
       assert.equal(0, generate(folder, { "two.json", "--out", "out", "--quiet" }).code)
-      assert.same(two, tree(folder.path .. "/out"))
+      assert.same({}, differing(two, tree(folder.path .. "/out")))
     until killed == 8 or turn == 60
     assert.equal(8, killed)
   end)

@@ -343,12 +343,18 @@ local function put(dir, name, text, before)
   return files.put(dir, name, text)
 end
 
--- Removes what a generation that was killed left beside files of ours.
+-- Removes what a generation that was killed left: files.put writes beside the folder's own files, under the last part
+-- of a path.
 local function clear(dir, digests, before)
-  for _, name in ipairs(files.glob(dir, "**/*.new-*") or {}) do
-    local path = name:match("^(.*)%.new%-%x%x%x%x%x%x%x%x$")
-    if path and (digests[path] or before[path] or path == M.MANIFEST or path == TEXTS) then
-      remove(dir, name)
+  local ours = { [M.MANIFEST] = true, [TEXTS] = true }
+  for _, list in ipairs({ digests, before }) do
+    for path in pairs(list) do
+      ours[path:match("[^/]*$")] = true
+    end
+  end
+  for _, name in ipairs(files.glob(dir, "*.new-*") or {}) do
+    if ours[name:match("^(.*)%.new%-%x%x%x%x%x%x%x%x$") or ""] then
+      files.remove(dir .. "/" .. name)
     end
   end
 end
