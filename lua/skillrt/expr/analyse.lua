@@ -67,31 +67,37 @@ local function path_of(node)
 end
 
 local COMPARES <const> = { ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["==="] = true, ["!=="] = true }
+local EXACT <const> = 2 ^ 53
 
--- The path that a term is about, and the literal that it is compared with.
+-- The path that a term is about, and the literal that it is compared with: which is smaller is asked of numbers alone.
 local function subject(term)
   if term.type == "unary" and term.operator == "!" then return path_of(term.operand) end
   if term.type ~= "binary" or not COMPARES[term.operator] then return path_of(term) end
   local path, literal = term.left, term.right
   if path.type == "literal" then path, literal = literal, path end
-  if literal.type ~= "literal" then return nil end
-  return path_of(path), literal.kind == "null" and json.null or literal.value
+  local value, is_order = literal.value, #term.operator < 3
+  if literal.type ~= "literal" or is_order and not (type(value) == "number" and math.abs(value) < EXACT) then
+    return nil
+  end
+  return path_of(path), literal.kind == "null" and json.null or value
 end
 
--- Values of which one makes comparisons with these hold, if any does: they, what lies beside and between them, and
--- what is of another kind.
+-- Values of which one makes comparisons with these hold, if any does: they; what is nothing; and by number, alone and
+-- in a list, which is equal to no literal and never nothing: they, what lies between each two, and beyond.
 local function samples(literals)
-  local values = { {}, true, false, json.null }
-  local function add(value) values[#values + 1] = value end
-  for i, one in ipairs(literals) do
+  local values, numbers = { {}, true, false, json.null, "", 0 / 0, table.unpack(literals) }, { 0 }
+  for _, one in ipairs(literals) do
+    if type(one) == "number" then numbers[#numbers + 1] = one end
+  end
+  local function add(number)
+    values[#values + 1] = number
+    values[#values + 1] = json.array { number }
+  end
+  for i, one in ipairs(numbers) do
     add(one)
-    if type(one) == "string" then add(one .. "\0") end
-    if type(one) == "number" then
-      add(one - 1)
-      add(one + 1)
-      add(tostring(one))
-      for k = 1, i - 1 do add(type(literals[k]) == "number" and (one + literals[k]) / 2 or nil) end
-    end
+    add(one - 1)
+    add(one + 1)
+    for k = 1, i - 1 do add((one + numbers[k]) / 2) end
   end
   return values
 end

@@ -257,6 +257,7 @@ describe("a condition tells", function()
       ["n > 3 && n < 4 && n !== 3.5"] = "nil", ["n >= 5 && n <= 5 && n !== 5"] = "nil", ["s > 'a' && s < 'b'"] = "nil",
       ["a.b === 1 && !a?.b"] = false, ["s !== '' && s < 'b'"] = "nil", ["x && x !== true && x !== 'a'"] = "nil",
       ["n < 1 && 2 < n && m"] = false, ["x === undefined && x !== null"] = "nil", ["x === undefined && x"] = false,
+      ["true < n"] = "nil", ["l < 'A'"] = "nil", ["x && x < 1 && x > -1"] = "nil", ["!x && x > -5 && x !== false"] = "nil",
     }
     for text, expected in pairs(cases) do
       local known = expr.constant(condition(text))
