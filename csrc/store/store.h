@@ -34,7 +34,7 @@ enum { STORE_STATUS = 16 };
 
 /* What store_list says of a run whose last batch has it. */
 struct header {
-  char status[STORE_STATUS]; /* "paused", "completed" ...: a-z; "": it goes on */
+  char status[STORE_STATUS]; /* "paused", "completed" ...: a-z; "": not ended */
   int64_t due;               /* UTC ms: it is to be resumed then; 0: not by itself */
 };
 

@@ -5,6 +5,7 @@
 -- caller says what the roots are and gives the values.
 
 local names = require("skillrt.base.names")
+local text_of = require("skillrt.base.text")
 
 local M = {}
 
@@ -80,21 +81,6 @@ local HINT = {
   output = "; only a step with an output has one",
 }
 
--- The shortest text that gives the same number again; a whole number without a fraction.
-local function number_text(value)
-  local whole = math.tointeger(value)
-  if whole then
-    return ("%d"):format(whole)
-  end
-  for digits = 15, 16 do
-    local text = ("%%.%dg"):format(digits):format(value)
-    if tonumber(text) == value then
-      return text
-    end
-  end
-  return ("%.17g"):format(value)
-end
-
 local function value_of(name, roots)
   local root, path = name:match("^([^.]*)%.?(.*)$")
   local value = roots[root]
@@ -109,7 +95,7 @@ local function value_of(name, roots)
   elseif kind == "string" or kind == "boolean" then
     return tostring(value)
   elseif kind == "number" then
-    return number_text(value)
+    return text_of.number(value)
   elseif kind == "table" then
     return nil, ("{%s} is a table; name one of its fields, or pass {task} on standard input"):format(name)
   end
