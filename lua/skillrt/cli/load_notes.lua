@@ -6,12 +6,24 @@ local M = {}
 
 local MAX_SAID <const> = 10
 
--- What was not read, whatever its level; and warnings of which the run differs from what is written. All else is the
--- check's to tell.
-local UNREAD <const> = { ["load.flow"] = 1, ["load.quote"] = 2 }
 local CHANGES <const> = { ["load.fact-differs"] = true, ["load.condition-unread"] = true, ["load.repeat-unread"] = true,
   ["load.termination-unread"] = true, ["load.phase-order"] = true, ["load.foreign"] = true,
   ["load.registry-any"] = true }
+
+-- What is said before a run, in this order: what runs, the lines that were not read, and the warnings of which the run
+-- differs from what is written. The check says everything else.
+local QUOTES <const> = 2
+local GROUPS <const> = {
+  function(one)
+    return one.code == "load.flow"
+  end,
+  function(one)
+    return one.code == "load.quote"
+  end,
+  function(one)
+    return one.level == "warning" and CHANGES[one.code]
+  end,
+}
 
 ---Why --strict does not let the skill run; nil: it may.
 ---@param findings skillrt.Finding[]?
@@ -35,22 +47,18 @@ end
 ---Says where the run differs from what is written.
 ---@param findings skillrt.Finding[]?
 function M.say(findings)
-  local output, lines = require("skillrt.report.output"), { {}, {}, {} }
-  for _, one in ipairs(findings or {}) do
-    local list = lines[UNREAD[one.code] or one.level == "warning" and CHANGES[one.code] and 3]
-    if list then
-      list[#list + 1] = require("skillrt.document.findings").text(one)
+  local output, text_of = require "skillrt.report.output", require("skillrt.document.findings").text
+  local lines = {}
+  for group, is_in in ipairs(GROUPS) do
+    for _, one in ipairs(findings or {}) do
+      lines[#lines + 1] = is_in(one) and text_of(one, group == QUOTES) or nil
     end
   end
-  local all = table.move(lines[3], 1, #lines[3], #lines[2] + 1, lines[2])
-  table.move(all, 1, #all, #lines[1] + 1, lines[1])
-  for i, text in ipairs(lines[1]) do
-    if i <= MAX_SAID then
-      output.say("warning", text)
-    end
+  for i = 1, math.min(#lines, MAX_SAID) do
+    output.say("warning", lines[i])
   end
-  if #lines[1] > MAX_SAID then
-    output.say("warning", ("and %d more: skillrt check says all"):format(#lines[1] - MAX_SAID))
+  if #lines > MAX_SAID then
+    output.say("warning", ("and %d more: skillrt check says all"):format(#lines - MAX_SAID))
   end
 end
 

@@ -149,14 +149,17 @@ end
 
 ---A finding as people read it: "file:line: level: what; why; to do".
 ---@param one skillrt.Finding
+---@param is_brief boolean?  without why and what to do
 ---@return string
-function M.text(one)
+function M.text(one, is_brief)
   if one.key and not one.file then
     return one.what
   end
   local parts = { ("%s: %s"):format(one.level, one.what) }
-  parts[#parts + 1] = one.why
-  parts[#parts + 1] = one.fix
+  if not is_brief then
+    parts[#parts + 1] = one.why
+    parts[#parts + 1] = one.fix
+  end
   local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file
   return ("%s: %s [%s]"):format(where, table.concat(parts, "; "), one.code)
 end

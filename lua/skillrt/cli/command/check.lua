@@ -30,14 +30,16 @@ local function clean(text)
 end
 
 local function show(result, output)
-  for _, one in ipairs(result.findings) do
+  for i, one in ipairs(result.findings) do
+    local next_one = result.findings[i + 1] or {}
     local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file or result.path
     output.write(("%s: %s %s [%s]\n"):format(
       clean(where), output.paint(1, KINDS[one.level], one.level .. ":"), clean(one.what), one.code))
-    if one.why then
+    local repeats = next_one.code == one.code and next_one.why == one.why and next_one.fix == one.fix
+    if one.why and not repeats then
       output.write("    why: " .. clean(one.why) .. "\n")
     end
-    if one.fix then
+    if one.fix and not repeats then
       output.write("    do:  " .. clean(one.fix) .. "\n")
     end
   end
