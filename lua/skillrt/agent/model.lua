@@ -7,25 +7,271 @@
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
-local compact = require("skillrt.agent.compact")
 local condition = require("skillrt.agent.condition")
+local data_marks = require("skillrt.base.data_marks")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local prices_of = require("skillrt.agent.prices")
+local privileges = require("skillrt.base.privileges")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
+local schema = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
-local talk_of = require("skillrt.agent.talk")
+local tally = require("skillrt.agent.tally")
 local tools_of = require("skillrt.agent.tools")
 local url_of = require("skillrt.agent.url")
-local tally = require("skillrt.agent.tally")
+
+-- ---- a talk as it is sent: each turn is written once, as JSON ----
+
+---@class skillrt.Chain  what is declared of a body: run/call/call.lua hashes each text once
+---@field head string
+---@field texts string[]
+---@field hashes string[]
+
+---@class skillrt.Talk
+---@field agent table
+---@field wire skillrt.Wire
+---@field turns skillrt.Turn[]
+---@field texts string[]   of the messages, each as JSON
+---@field bytes integer    of all of them
+local Talk = {}
+Talk.__index = Talk
+
+local SLOT <const> = "@skillrt-talk@"
+
+local function encoded(value)
+  local text, message = json.encode(value, { sorted = true })
+  if not text then
+    error({ message = message, class = "permanent" }, 0)
+  end
+  return text
+end
+
+-- A message behind the others, or in place of the last one.
+local function put(self, message, merged)
+  local at = merged and #self.texts or #self.texts + 1
+  local text = encoded(message)
+  self.bytes = self.bytes + #text - (merged and #self.texts[at] or 0)
+  self.texts[at], self.hashes[at], self.last = text, nil, message
+  if at == 1 then
+    self.first = message
+    self.marked = self.wire.mark and encoded(self.wire.mark(self.agent, message))
+  end
+end
+
+-- Written anew from its turns.
+local function write(self, turns)
+  self.turns, self.texts, self.hashes, self.bytes, self.last, self.marked = {}, {}, {}, 0, nil, nil
+  self.parts, self.joined = {}, 1
+  for _, message in ipairs(self.wire.opening and self.wire.opening(self.agent) or {}) do
+    put(self, message)
+  end
+  for _, turn in ipairs(turns) do
+    self:add(turn)
+  end
+end
+
+---@param turn skillrt.Turn
+function Talk:add(turn)
+  self.turns[#self.turns + 1] = turn
+  local messages, merged = self.wire.turned(turn, self.last)
+  for i, message in ipairs(messages) do
+    put(self, message, merged and i == 1)
+  end
+end
+
+---Gives every tool call of a reply an id of its own, and a name that may be sent back, whatever the server wrote.
+---@param calls table[]  of a skillrt.ModelReply
+function Talk:name_calls(calls)
+  for _, call in ipairs(calls) do
+    self.calls = self.calls + 1
+    local given = type(call.id) == "string" and call.id:find("^[%w_-]+$") and #call.id <= 64 and call.id or nil
+    local id = given or ("call_%d"):format(self.calls)
+    local n = 1
+    while self.ids[id] do
+      n = n + 1
+      id = ("%s_%d"):format((given or "call"):sub(1, 50), self.calls + n - 2)
+    end
+    self.ids[id], call.id = true, id
+    call.name = type(call.name) == "string" and call.name or "?"
+    call.rename(id, call.name:sub(1, 64):gsub("[^%w_-]", "_"))
+  end
+end
+
+---Other turns in place of all that there are.
+---@param turns skillrt.Turn[]
+function Talk:replace(turns)
+  write(self, turns)
+end
+
+-- All that is sent, copied once: the head stands before the first text and the tail behind the last, which also have
+-- the marks of a provider's cache. `parts` is kept from one request to the next.
+local function sent(self, head, tail)
+  local texts, parts, count = self.texts, self.parts, #self.texts
+  for i = self.joined, count do -- what was the last, and what has come since
+    parts[i] = texts[i]
+  end
+  self.joined = count
+  parts[1] = head .. (self.marked or texts[1])
+  if count > 1 and self.marked then
+    parts[count] = encoded(self.wire.mark(self.agent, self.last))
+  end
+  parts[count] = parts[count] .. tail
+  return table.concat(parts, ",")
+end
+
+-- The head with a mark of the provider's cache, made once for each that is declared.
+local function marked(self, body, head)
+  if self.head ~= head then
+    local copy = self.wire.mark_head and self.wire.mark_head(self.agent, body)
+    self.head, self.marked_head = head, copy and encoded(copy) or head
+  end
+  return self.marked_head
+end
+
+---The body of the next request, and what is declared of it, without marks.
+---@param want table  { tools, schema, model, effort }
+---@return string body
+---@return skillrt.Chain declared
+function Talk:body(want)
+  local body, field = self.wire.body(self.agent, want), self.wire.field
+  if body[field] == nil then -- else the agent's `extra` says it
+    body[field] = SLOT
+  end
+  local declared = encoded(body)
+  local head, slot = marked(self, body, declared), ('"%s":"%s"'):format(field, SLOT)
+  local at = head:find(slot, 1, true)
+  local text = at and sent(self, ('%s"%s":['):format(head:sub(1, at - 1), field), "]" .. head:sub(at + #slot)) or head
+  return text, { head = declared, texts = self.texts, hashes = self.hashes }
+end
+
+-- ---- a talk that has grown too long is made shorter: all of it follows from what was recorded ----
+
+local FIELDS <const> = {
+  over = { type = "positive", required = true },
+  keep = { type = "positive", default = 6 },
+  how = { enum = { "drop_results", "keep", "summarise" }, default = "drop_results" },
+}
+
+---What is wrong with the field of an agent; it becomes its normal form.
+---@param agent table
+---@param where string
+---@return string? message
+local function check_compact(agent, where)
+  if agent.compact then
+    local checked, message = schema.record(agent.compact, FIELDS, where .. ": compact")
+    agent.compact = checked
+    return message
+  end
+end
+
+-- Where the last `keep` rounds of a talk begin: a round is what the model says and what it is told then.
+local function border(turns, keep)
+  for i = #turns, 2, -1 do
+    if turns[i].role == "model" then
+      keep = keep - 1
+      if keep == 0 then
+        return i
+      end
+    end
+  end
+end
+
+local LEFT_OUT <const> = 200 -- bytes of a result that is worth to be left out
+
+local function without_results(turns, at)
+  local out = {}
+  for i, turn in ipairs(turns) do
+    out[i] = turn
+    if turn.role == "results" and i < at then
+      local results = {}
+      for k, one in ipairs(turn.results) do
+        local text = #one.text > LEFT_OUT and ("(left out: %d bytes; call the tool again where you need it)"):format(
+          #one.text) or one.text
+        results[k] = { id = one.id, name = one.name, text = text, is_error = one.is_error }
+      end
+      out[i] = { role = "results", results = results }
+    end
+  end
+  return out
+end
+
+-- The first turn, a word on what is missing, and the rounds that are kept.
+local function without_rounds(turns, at, word)
+  local out = { turns[1], { role = "user", text = word } }
+  return table.move(turns, at, #turns, 3, out)
+end
+
+local ASK <const> = "Before you go on: sum up for yourself what was done in this talk so far and what is known: "
+  .. "what was asked for, what was found, decided and changed, what is left to do. It takes the place of the talk. "
+  .. "Call no tool."
+
+-- What the model makes of what is to be left out; nil: it gave none.
+local function summary(talk, at, ask)
+  local turns = table.move(talk.turns, 1, at - 1, 1, {})
+  turns[#turns + 1] = { role = "user", text = ASK }
+  local text, message, class = ask(turns)
+  if not text then
+    return nil, message, class
+  elseif not text:find("%S") then
+    return nil
+  end
+  return "Your summary of the talk before:\n" .. data_marks.marked(text, "SUMMARY")
+end
+
+---Makes a talk shorter, where it has grown longer than its agent's policy says.
+---@param agent table
+---@param ctx table
+---@param talk skillrt.Talk
+---@param ask fun(turns: skillrt.Turn[]): string|nil, string?, string?  what the model says to these turns
+---@return boolean|nil ok  nil: the summary could not be had
+---@return string? message
+---@return string? class
+local function shorten(agent, ctx, talk, ask)
+  local policy = agent.compact
+  if not policy or talk.bytes <= math.max(policy.over, talk.shortened or 0) then
+    return true
+  end
+  local turns, before = talk.turns, talk.bytes
+  local at = border(turns, policy.keep)
+  if not at or at <= 2 then
+    return true
+  end
+  local how, word = policy.how, nil
+  if how == "summarise" then
+    local message, class
+    word, message, class = summary(talk, at, ask)
+    if message then
+      return nil, message, class
+    end
+    how = word and how or "keep"
+  end
+  if how == "drop_results" then
+    talk:replace(without_results(turns, at))
+  else
+    word = word or ("(%d turns of this talk were left out here.)"):format(at - 2)
+    talk:replace(without_rounds(turns, at, word))
+  end
+  talk.shortened = talk.bytes + policy.over // 2
+  privileges.of(ctx).mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
+    kept = #turns - at + 1 })
+  return true
+end
 
 ---@class skillrt.ModelAgent: skillrt.Agent
 ---@field wire skillrt.Wire
 ---@field vendor skillrt.Vendor
 local M = setmetatable({ word = true, stub = "model", acts = false, idempotent = true }, Agent)
 M.__index = M
+
+---A talk with it that has no turns yet.
+---@return skillrt.Talk
+function M:talk()
+  local talk = setmetatable({ agent = self, wire = self.wire, ids = {}, calls = 0 }, Talk)
+  write(talk, {})
+  return talk
+end
 
 ---@class skillrt.Turn  of a talk
 ---@field role "user"|"model"|"results"
@@ -84,7 +330,7 @@ end
 function M:check(definition, where)
   local agent, message = Agent.check(self, definition, where)
   message = message or provider.check(agent, where)
-  message = message or compact.check(agent, where)
+  message = message or check_compact(agent, where)
   if not message and agent.prices then
     message = prices_of.check(agent.prices, where)
   end
@@ -229,7 +475,7 @@ end
 
 -- What the model says to other turns than those of its talk.
 local function aside(self, turns)
-  local talk = talk_of.new(self.agent)
+  local talk = self.agent:talk()
   talk:replace(turns)
   local reply, message, class = asked(self, talk)
   return reply and reply.text, message, class
@@ -307,7 +553,7 @@ function M:conversation(ctx, task)
   if not loop then
     return nil, message
   end
-  local talk = talk_of.new(self)
+  local talk = self:talk()
   talk:add({ role = "user", text = prompt.text(task) })
   return setmetatable({ agent = self, ctx = ctx, task = task, talk = talk, loop = loop, want = wanted(self, task),
     count = 0 }, Turns)
@@ -329,7 +575,7 @@ local function ask(self)
     return failed(message)
   end
   local is_short, reply
-  is_short, message, class = compact.look(agent, self.ctx, self.talk, function(turns)
+  is_short, message, class = shorten(agent, self.ctx, self.talk, function(turns)
     return aside(self, turns)
   end)
   if is_short then

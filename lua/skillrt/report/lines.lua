@@ -4,14 +4,72 @@
 -- lines need. What is said of a record says its type (run/record/<type>.lua); all text is escaped here. Knows no
 -- terminal. Called by plain.lua, live.lua and cli/command/log.lua.
 
+local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
 local record_of = require("skillrt.run.record")
-local resume_line = require("skillrt.report.resume_line")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.base.terminal_text")
 local trace = require("skillrt.report.trace")
 
 local M = {}
+
+-- ---- what a resume goes on with ----
+
+local STEPS <const> = 10
+local CALLS <const> = 3
+
+-- The keys of a table by number, the oldest first.
+local function numbers(steps)
+  local list = {}
+  for number in pairs(steps) do
+    list[#list + 1] = number
+  end
+  table.sort(list)
+  return list
+end
+
+-- What becomes of a call that was not over.
+local function fate(call)
+  local target = call.to and ("%s %s"):format(call.kind, call.to) or tostring(call.kind)
+  if call.q then
+    return ("question %d is open"):format(call.q)
+  elseif call.event then
+    return ("waits for the event %s"):format(call.event)
+  elseif call.kind == "run" then
+    return ("its sub-run %s goes on"):format(call.to or "")
+  elseif call.decision and call.decision ~= "retry" then
+    return ("%s is not made again: %s"):format(target, tostring(call.decision))
+  elseif call.decision or call.failed or call.idem then
+    return target .. " is asked again"
+  elseif call.due then
+    return "sleeps until " .. instant.iso(call.due)
+  end
+  return target .. " may have been executed: to be decided"
+end
+
+local function words_of(step)
+  local words = {}
+  for i, place in ipairs(names.sorted(step.calls or {})) do
+    words[i] = fate(step.calls[place])
+  end
+  if words[1] then
+    return names.listed(words, CALLS)
+  elseif step.retry_at then
+    return ("attempt %d at %s"):format(step.attempt, instant.iso(step.retry_at))
+  end
+  return next(step.known or {}) and "from its last recorded reply" or "from its beginning"
+end
+
+---@param books skillrt.Ledger
+---@return string|nil line  escaped; nil: no step was under way
+local function resumed(books)
+  local list = {}
+  for i, number in ipairs(numbers(books.steps)) do
+    local step = books.steps[number]
+    list[i] = i <= STEPS and ("%s (%s)"):format(text_of.escape(step.id), text_of.escape(words_of(step))) or ""
+  end
+  return list[1] and "Going on: " .. names.listed(list, STEPS) or nil
+end
 
 local escape = text_of.escape
 
@@ -127,7 +185,7 @@ function Lines:seed(books)
     end
   end
   local ids = {}
-  for i, number in ipairs(resume_line.numbers(self.steps)) do
+  for i, number in ipairs(numbers(self.steps)) do
     ids[i] = self.steps[number].id
   end
   return ids, names.sorted(self.over)
@@ -136,7 +194,7 @@ end
 ---What becomes of the calls that were not over.
 ---@param books skillrt.Books|nil
 function Lines:open_calls(books)
-  local line = books and resume_line.line(books)
+  local line = books and resumed(books)
   if line then
     self:say(false, "info", "%s", line)
   end

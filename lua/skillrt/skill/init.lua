@@ -5,12 +5,12 @@
 -- skillrt.skill{...} and by the loaders of configurations and folders.
 
 local action = require("skillrt.skill.action")
-local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local contexts = require("skillrt.skill.contexts")
-local state_schema = require("skillrt.skill.state_schema")
 local drawn = require("skillrt.base.drawn")
+local ends = require("skillrt.skill.ends")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
+local merge = require("skillrt.skill.merge")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
 local protocol = require("skillrt.skill.protocol")
@@ -18,6 +18,8 @@ local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local tables = require("skillrt.base.tables")
 local terminate = require("skillrt.skill.terminate")
+local types = require("skillrt.skill.types")
+local when = require("skillrt.skill.when")
 
 -- A skill of functions only starts without agents.
 local function check_agent(one, where)
@@ -25,6 +27,155 @@ local function check_agent(one, where)
 end
 
 local M = {}
+
+-- ---- the schema of the state ----
+
+-- In a script {} is a list: JSON has to know (F70).
+local function mark_lists(tree)
+  for _, value in pairs(tree) do
+    if type(value) == "table" then
+      if next(value) == nil then
+        json.array(value)
+      end
+      mark_lists(value)
+    end
+  end
+end
+
+---Marks the lists of a skill's first state, unless the schema says otherwise, or all came from JSON,
+---where {} is an object.
+---@param skill table
+local function mark_state(skill)
+  for key, value in pairs(skill.state) do
+    local declared = skill.schema and skill.schema[key]
+    local is_list = not skill.marked
+    if declared and declared ~= "any" then
+      is_list = types.is_list(declared)
+    end
+    if type(value) == "table" and next(value) == nil and is_list then
+      json.array(value)
+    elseif type(value) == "table" and not skill.marked then
+      mark_lists(value)
+    end
+  end
+end
+
+local FIELD = { type = { type = "string", default = "any" }, merge = { enum = merge.WAYS } }
+
+---`name = "string[]"` or `name = { type = "string[]", merge = "append" }`: types and ways apart.
+---@param skill table
+---@return string? problem
+local function check_schema(skill)
+  skill.merge = {}
+  for _, name in ipairs(names.sorted(skill.schema or {})) do
+    local where = ('field "schema": %s'):format(names.show(name))
+    local given = skill.schema[name]
+    if type(given) == "table" then
+      local field, message = schema.record(given, FIELD, where)
+      if not field then
+        return message
+      end
+      skill.merge[name], given = field.merge, field.type
+    end
+    local declared, problem = types.check(given)
+    if not declared then
+      return ("%s %s"):format(where, problem)
+    elseif skill.merge[name] and not merge.suits(skill.merge[name], declared) then
+      return ('%s: merge = "%s" does not suit the type %s'):format(where, skill.merge[name], declared)
+    end
+    skill.schema[name] = declared
+  end
+  return nil
+end
+
+-- ---- other fields ----
+
+local STRATEGY_FIELDS = {
+  name = { type = "text" },
+  description = { type = "string" },
+  path = { type = "text" },
+  select = { type = "function" },
+  order = { enum = { "priority", "declaration" } },
+  concurrent = { type = "boolean" },
+  options = { type = "table" },
+}
+
+---Gives `skill.strategy` its normal form.
+---@param skill skillrt.Skill
+---@return string? message  what is wrong
+local function check_strategy(skill)
+  local given = skill.strategy
+  if type(given) == "function" then
+    skill.strategy = { name = "function", select = given }
+    return nil
+  elseif type(given) == "string" then
+    if given == "" or given:find("%c") then
+      return 'field "strategy" must be a name or the path of a Lua file, not ' .. names.show(given)
+    end
+    local is_path = given:find("/", 1, true) or given:find("%.lua$")
+    local short = given:match("([^/]+)%.lua$") or given:match("([^/]+)$") or given
+    skill.strategy = { name = is_path and short or given, path = is_path and given or nil }
+    return nil
+  end
+  local strategy, message = schema.record(given, STRATEGY_FIELDS, 'field "strategy"')
+  if not strategy then
+    return message
+  elseif not (strategy.name or strategy.path or strategy.select) then
+    return 'field "strategy" must have a function `select`, a name or a path'
+  end
+  strategy.name = strategy.name or strategy.path and strategy.path:match("([^/]+)%.lua$") or "table"
+  skill.strategy = strategy
+  return nil
+end
+
+local INDOUBT = { ask = true, retry = true, skip = true, fail = true }
+
+---@param skill table
+---@return string? problem
+local function check_on_indoubt(skill)
+  local value = skill.on_indoubt
+  if type(value) == "function" or INDOUBT[value] then
+    return nil
+  end
+  local message = 'field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'
+  return message:format(names.show(value), names.meant(value, INDOUBT))
+end
+
+-- One condition of all: a text where they are texts.
+local function whole(conditions)
+  local texts = {}
+  for i, one in ipairs(conditions) do
+    texts[i] = type(one) == "table" and (#conditions > 1 and "(" .. one.text .. ")" or one.text) or nil
+  end
+  if #texts == #conditions then
+    return table.concat(texts, " && ")
+  end
+  return function(root)
+    return when.holds({ when = conditions }, root)
+  end
+end
+
+---Gives `skill.goal` its normal form, a list of conditions, and adds it to what ends the run.
+---@param skill table
+---@return string? problem
+local function check_goal(skill)
+  local conditions, message = action.conditions(skill.goal, 'field "goal"')
+  if not conditions then
+    return message
+  elseif #conditions == 0 then
+    return 'field "goal" is empty; give a condition'
+  end
+  local given, list = skill.terminate, {}
+  if given == nil then
+    given = ends.BUILTIN
+  elseif type(given) ~= "table" or given.when ~= nil then
+    given = { given }
+  end
+  table.move(given, 1, #given, 2, list)
+  list[1] = { when = whole(conditions), status = "completed", reason = "goal_reached" }
+  skill.goal, skill.terminate = conditions, list
+  return nil
+end
 
 ---@class skillrt.Skill
 ---@field name string
@@ -148,7 +299,7 @@ local function initial_state(skill)
     return message
   end
   skill.state = copy
-  state_schema.mark(skill)
+  mark_state(skill)
   return nil
 end
 
@@ -233,7 +384,7 @@ end
 local function check_parts(skill, where)
   local seen = {}
   local message = skill.inputs and require("skillrt.skill.inputs").check(skill)
-    or state_schema.check(skill)
+    or check_schema(skill)
     or initial_state(skill)
     or check_agents(skill, where)
     or (skill.tools or skill.mcp ~= nil) and require("skillrt.tool").check_skill(skill, where)
@@ -258,12 +409,12 @@ local function check_parts(skill, where)
   end
   message = skill.rounds and require("skillrt.skill.rounds").check(skill) or nil
   message = message or skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
-  message = message or skill.goal ~= nil and require("skillrt.skill.goal").check(skill) or nil
+  message = message or skill.goal ~= nil and check_goal(skill) or nil
   message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
   message = message or (skill.tool_sets or skill.bind or skill.switching or skill.optional_tools or skill.is_phased)
     and require("skillrt.skill.tool_sets").check(skill) or nil
-  return message or on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill)
-    or require("skillrt.skill.on_indoubt").check(skill)
+  return message or on_error.check(skill) or terminate.check(skill) or check_strategy(skill)
+    or check_on_indoubt(skill)
 end
 
 ---What people call a skill: methods that the doors (init) add.

@@ -2,7 +2,7 @@
 --
 -- Each step gives the value as it should be, seen from the state as it was when the step began. The schema says how
 -- that meets what others made of it meanwhile. One after the other or side by side, the same comes out. Knows
--- values, no steps. Called by run/outcome/meeting.lua and state_schema.lua.
+-- values, no steps. Called by run/outcome/meeting.lua and init.lua.
 
 local json = require("skillrt.base.json")
 local readonly = require("skillrt.base.readonly")

@@ -3,14 +3,217 @@
 --
 -- Pure: the state is given, and nothing of it is written to. Called by mode/plan.lua and `skillrt plan`.
 
-local estimate = require("skillrt.skill.plan_estimate")
-local formula_of = require("skillrt.skill.formula")
+local expr = require("skillrt.expr")
 local foresee = require("skillrt.skill.foresee")
 local heap_of = require("skillrt.base.heap")
 local json = require("skillrt.base.json")
 local tables = require("skillrt.base.tables")
+local when = require("skillrt.skill.when")
 
 local M = {}
+
+-- ---- conditions ----
+
+---@class skillrt.Formula
+---@field all skillrt.Formula[]?  all of these must hold
+---@field any skillrt.Formula[]?  one of these
+---@field holds (fun(state: table): boolean)?  a leaf
+---@field reads table<string, boolean>?  its keys; nil: unknown
+---@field text string?
+
+local build
+
+local function leaf_of(condition)
+  local reads = tables.set(condition.reads)
+  return {
+    text = condition.text,
+    reads = not condition.reads_all and reads or nil,
+    holds = function(state)
+      return condition(state) == true
+    end,
+  }
+end
+
+-- A part of a condition.
+function build(node, text)
+  local part = expr.compile(text:sub(node.from, node.to))
+  if not part then
+    return nil
+  elseif node.type ~= "logical" or node.operator ~= "&&" and node.operator ~= "||" then
+    return leaf_of(part)
+  end
+  local terms = {}
+  for i, one in ipairs(node.terms) do
+    terms[i] = build(one, text)
+    if not terms[i] then
+      return leaf_of(part)
+    end
+  end
+  return node.operator == "&&" and { all = terms } or { any = terms }
+end
+
+---What a list of conditions asks for, all together.
+---@param conditions (skillrt.Condition|function)[]
+---@return skillrt.Formula
+local function formula_of(conditions)
+  local terms = {}
+  for i, condition in ipairs(conditions) do
+    if type(condition) == "table" then
+      terms[i] = build(condition.ast, condition.text) or leaf_of(condition)
+    else
+      terms[i] = { text = when.text(condition), holds = function(state)
+        return (when.test(condition, state))
+      end }
+    end
+  end
+  return #terms == 1 and terms[1] or { all = terms }
+end
+
+---@param formula skillrt.Formula
+---@param state table
+---@return boolean
+local function holds(formula, state)
+  if formula.all then
+    for _, one in ipairs(formula.all) do
+      if not holds(one, state) then
+        return false
+      end
+    end
+    return true
+  elseif formula.any then
+    for _, one in ipairs(formula.any) do
+      if holds(one, state) then
+        return true
+      end
+    end
+    return false
+  end
+  return formula.holds(state)
+end
+
+---Each leaf of a formula.
+---@param formula skillrt.Formula
+---@param visit fun(leaf: skillrt.Formula)
+local function each_leaf(formula, visit)
+  for _, one in ipairs(formula.all or formula.any or {}) do
+    each_leaf(one, visit)
+  end
+  if formula.holds then
+    visit(formula)
+  end
+end
+
+-- ---- what a goal still costs, about: each part by the cheapest action, as if nothing undid anything ----
+
+local REPEATED <const> = 64 -- how often one action may count towards one part of a condition
+
+---The actions that a part of a condition names.
+local function named(leaf, by_id)
+  local found = {}
+  for id in (leaf.text or ""):gmatch("['\"]([^'\"]+)['\"]") do
+    found[id] = by_id[id]
+  end
+  return found
+end
+
+---The effects of an action on a state that is laid out; `undo` takes what is to be put back.
+local function apply(now, one, undo)
+  for _, effect in ipairs(one.effects) do
+    if undo[effect.key] == nil then
+      undo[effect.key] = now[effect.key] == nil and json.null or now[effect.key]
+    end
+    foresee.apply(now, effect)
+  end
+end
+
+local function put_back(now, undo)
+  for key, value in pairs(undo) do
+    now[key] = value ~= json.null and value or nil
+    if value == false then
+      now[key] = false
+    end
+  end
+end
+
+local sum_of
+
+-- How often an action has to run, with nothing else, until a leaf holds; nil: it does not help alone.
+local function runs_until(search, leaf, one)
+  if leaf.sure[one] then
+    return 1
+  end
+  local undo, count = {}, nil
+  local repeats = false
+  for _, effect in ipairs(one.effects) do
+    repeats = repeats or effect.step ~= nil
+  end
+  for i = 1, repeats and math.min(one.most, REPEATED) or 1 do
+    apply(search.now, one, undo)
+    search.asked = search.asked + 1
+    if leaf.holds(search.now) then
+      count = i
+      break
+    end
+  end
+  put_back(search.now, undo)
+  if not count and leaf.reads and leaf.reads.completed_actions and named(leaf, search.by_id)[one.id] then
+    return 1
+  end
+  return count
+end
+
+local function of_leaf(search, leaf)
+  search.asked = search.asked + 1
+  if leaf.holds(search.now) then
+    return 0
+  elseif search.memo[leaf.memo] then
+    return search.memo[leaf.memo]
+  elseif search.open[leaf.memo] or search.asked > search.most_asked then
+    return search.open[leaf.memo] and math.huge or 0
+  end
+  search.open[leaf.memo] = true
+  local best = math.huge
+  for _, one in ipairs(leaf.helpers or {}) do
+    local used = (search.node.ran[one.id] or 0) + search.runs(one.id)
+    if used < one.most and one.cost < best then
+      local count = runs_until(search, leaf, one)
+      local cost = (count or 2) * one.cost + sum_of(search, one.needs)
+      best = math.min(best, cost)
+    end
+  end
+  search.open[leaf.memo] = nil
+  if best < math.huge then
+    search.memo[leaf.memo] = best
+  end
+  return best
+end
+
+function sum_of(search, formula)
+  if formula.all then
+    local sum = 0
+    for _, one in ipairs(formula.all) do
+      sum = sum + sum_of(search, one)
+    end
+    return sum
+  elseif formula.any then
+    local least = math.huge
+    for _, one in ipairs(formula.any) do
+      least = math.min(least, sum_of(search, one))
+    end
+    return least
+  end
+  return of_leaf(search, formula)
+end
+
+---What the goal still costs from a state that is laid out, about.
+---@param search table
+---@param node table
+---@param goal skillrt.Formula
+---@return number
+local function rest_of(search, node, goal)
+  search.memo, search.open, search.node = {}, {}, node
+  return sum_of(search, goal)
+end
 
 ---States looked at, and parts of conditions asked for estimates, before it gives up.
 M.MAX_STATES, M.MAX_ASKED = 20000, 4000000
@@ -61,7 +264,7 @@ local function helpers_of(self, leaf)
       add(one)
     end
     if key == "completed_actions" then
-      for _, one in pairs(estimate.named(leaf, self.by_id)) do
+      for _, one in pairs(named(leaf, self.by_id)) do
         add(one)
       end
     end
@@ -76,7 +279,7 @@ end
 local function relevant(self)
   local todo, list = { self.goal }, {}
   while #todo > 0 do
-    formula_of.each_leaf(table.remove(todo), function(leaf)
+    each_leaf(table.remove(todo), function(leaf)
       leaf.memo = self.memos[leaf.text] or {} -- equal texts are one part
       self.memos[leaf.text or leaf] = leaf.memo
       self.reads_completed = self.reads_completed or leaf.reads and leaf.reads.completed_actions
@@ -98,9 +301,9 @@ end
 ---@param goal (skillrt.Condition|function)[]
 ---@return skillrt.Planner
 function M.new(actions, goal)
-  local self = setmetatable({ goal = formula_of.of(goal), by_key = {}, by_id = {}, memos = {} }, Planner)
+  local self = setmetatable({ goal = formula_of(goal), by_key = {}, by_id = {}, memos = {} }, Planner)
   for _, action in ipairs(actions) do
-    local one = { id = action.id, index = action.index, cost = action.cost or 1, needs = formula_of.of(action.when),
+    local one = { id = action.id, index = action.index, cost = action.cost or 1, needs = formula_of(action.when),
       effects = action.effects, most = action.max_runs }
     self.by_id[one.id] = one
     for _, effect in ipairs(action.effects) do
@@ -120,7 +323,7 @@ local function lay_out(search, node)
     now[key] = search.root[key]
   end
   search.laid = node.changed
-  estimate.put_back(now, node.changed)
+  put_back(now, node.changed)
 end
 
 local function name_of(node)
@@ -141,7 +344,7 @@ end
 local function candidates(self, search, node)
   local list = {}
   for _, one in ipairs(self.actions) do
-    if (node.ran[one.id] or 0) + search.runs(one.id) < one.most and formula_of.holds(one.needs, search.now) then
+    if (node.ran[one.id] or 0) + search.runs(one.id) < one.most and holds(one.needs, search.now) then
       list[#list + 1] = one
     end
   end
@@ -161,7 +364,7 @@ end
 -- The state behind an action; nil where nothing that counts differs.
 local function successor(self, search, node, one)
   local now, undo = search.now, {}
-  estimate.apply(now, one, undo)
+  apply(now, one, undo)
   if self.reads_completed then
     completed(now, one, undo)
   end
@@ -199,7 +402,7 @@ local function expand(self, search, node)
     local known = name and search.seen[name]
     if next_node and not (known and known <= next_node.cost) then
       search.seen[name] = next_node.cost
-      local rest = estimate.rest(search, next_node, self.goal)
+      local rest = rest_of(search, next_node, self.goal)
       search.states = search.states + 1
       if rest < math.huge then
         search.count = search.count + 1
@@ -207,7 +410,7 @@ local function expand(self, search, node)
         search.heap:put(next_node.cost + rest, next_node, -search.count) -- of equals the newest
       end
     end
-    estimate.put_back(search.now, undo)
+    put_back(search.now, undo)
   end
 end
 
@@ -232,7 +435,7 @@ function Planner:plan(root, runs)
     return 0
   end)
   local first = { cost = 0, changed = {}, ran = {}, name = "" }
-  search.heap:put(estimate.rest(search, first, self.goal), first, 0)
+  search.heap:put(rest_of(search, first, self.goal), first, 0)
   search.seen[""] = 0
   while true do
     local node = search.heap:take()
@@ -240,7 +443,7 @@ function Planner:plan(root, runs)
       return nil, "no sequence of actions, as they are declared, leads to the goal" .. self:missing(root)
     end
     lay_out(search, node)
-    if formula_of.holds(self.goal, search.now) then
+    if holds(self.goal, search.now) then
       return { steps = steps_of(node), cost = node.cost, states = search.states }
     elseif search.states >= M.MAX_STATES then
       return nil, ("no way to the goal was found within %d states"):format(search.states)
@@ -255,7 +458,7 @@ end
 ---@return string
 function Planner:missing(root)
   local list = {}
-  formula_of.each_leaf(self.goal, function(leaf)
+  each_leaf(self.goal, function(leaf)
     if not leaf.holds(root) and #(leaf.helpers or {}) == 0 then
       list[#list + 1] = leaf.text
     end
@@ -273,13 +476,13 @@ function Planner:leads(root, steps, from)
   local now = tables.fill({}, root)
   for i = from, #steps do
     local one = self.by_id[steps[i]]
-    if not one or not formula_of.holds(one.needs, now) then
+    if not one or not holds(one.needs, now) then
       return false, steps[i]
     end
-    estimate.apply(now, one, {})
+    apply(now, one, {})
     completed(now, one, {})
   end
-  return formula_of.holds(self.goal, now), nil
+  return holds(self.goal, now), nil
 end
 
 return M

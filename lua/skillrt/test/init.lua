@@ -5,8 +5,92 @@
 
 local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
 local faults = require("skillrt.test.faults")
+local files = require("skillrt.base.files")
 
 local M = {}
+
+-- ---- what became of a run, as a spec asserts on it ----
+
+---@class skillrt.test.Run
+---@field status string
+---@field reason string
+---@field message string?
+---@field state table
+---@field steps string[]      ids of actions and phases, in the order they began; of sub-runs as "sub/id"
+---@field completed string[]  those that completed, in the order they ended
+---@field failed string[]
+---@field skipped string[]
+---@field calls table[]       what stubs were asked: { agent, id, kind, to, prompt, argv, url, reply, ... }
+---@field questions table[]   { question, header, options, answer }
+---@field open table[]        questions that nobody answered
+---@field log string[]        lines of ctx.log
+---@field used table<string, number>  what answers and ctx.used said, by name
+---@field retries integer     attempts after the first, of calls and steps
+---@field crashes integer     how often it was killed and resumed
+---@field elapsed number      seconds of the fake clock
+---@field dir string          where it lies until the test is over
+---@field story skillrt.Story all of it
+local Run = {}
+Run.__index = Run
+
+---The text of a file below the run's directory; nil: it is not there.
+---@param path string
+---@return string|nil
+function Run:read(path)
+  return (files.read(files.join(self.dir, path)))
+end
+
+---How often an agent, a program or a server was asked.
+---@param name string
+---@return integer
+function Run:asked(name)
+  local count = 0
+  for _, call in ipairs(self.calls) do
+    if call.agent == name or call.to == name or call.argv and call.argv[1]:match("[^/]*$") == name then
+      count = count + 1
+    end
+  end
+  return count
+end
+
+---@param result skillrt.Result
+---@param story skillrt.Story
+---@param world skillrt.test.World
+---@param dir string
+---@param elapsed number
+---@return skillrt.test.Run
+local function run_of(result, story, world, dir, elapsed)
+  local run = setmetatable({
+    status = result.status, reason = result.reason, message = result.message, state = result.state,
+    steps = {}, completed = {}, failed = {}, skipped = {}, log = {}, calls = world.calls, questions = world.questions,
+    open = {}, used = story.used, retries = story.retries, crashes = world.crashes, elapsed = elapsed, dir = dir,
+    story = story, answer = result.answer,
+  }, Run)
+  local over = {}
+  for _, step in ipairs(story.steps) do
+    local id = step.sub and ("%s/%s"):format(step.sub, step.id) or step.id
+    if step.status == "skipped" then
+      run.skipped[#run.skipped + 1] = id
+    else
+      run.steps[#run.steps + 1] = id
+    end
+    if step.status == "completed" or step.status == "partial" then
+      over[#over + 1] = { at = step.ended, id = id }
+    elseif step.status == "failed" then
+      run.failed[#run.failed + 1] = id
+    end
+    for _, note in ipairs(step.notes) do
+      run.log[#run.log + 1] = note.text
+    end
+  end
+  for i, one in ipairs(over) do
+    run.completed[i] = one.id
+  end
+  for i, one in ipairs(result.questions or {}) do
+    run.open[i] = one.question
+  end
+  return run
+end
 
 for name in ("timeout refused reset status exit garbage crash after on tools"):gmatch("%l+") do
   M[name] = faults[name]
@@ -90,7 +174,6 @@ function M.run(options)
   options = options or {}
   check(options)
   local skill = options.skill or (M.subject or {}).skill or error("test.run: names no skill: skill = PATH", 2)
-  local files = require("skillrt.base.files")
   local folder = (M.subject or {}).folder()
   local dir = files.join(folder, "run")
   local story = require("skillrt.run.story").new()
@@ -121,7 +204,7 @@ function M.run(options)
   if not result.in_memory then
     story = assert(require("skillrt.run.story").read(dir))
   end
-  return require("skillrt.test.outcome").of(result, story, world, dir, (clock.now - from) / 1000)
+  return run_of(result, story, world, dir, (clock.now - from) / 1000)
 end
 
 return M

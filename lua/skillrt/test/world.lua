@@ -10,13 +10,165 @@ local faults = require("skillrt.test.faults")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local pause = require("skillrt.run.turn.pause")
 local questions = require("skillrt.run.questions")
 local state = require("skillrt.skill.patch")
-local pause = require("skillrt.run.turn.pause")
 local steady = require("skillrt.run.steady")
 local stub = require("skillrt.test.stub")
-local stubs = require("skillrt.test.stubs")
 local tables = require("skillrt.base.tables")
+
+-- ---- which stub answers a call, and what it says now ----
+
+---@param path string
+---@return string
+local function basename(path)
+  return path:match("[^/]*$")
+end
+
+---What a stub is told of a call.
+---@param world skillrt.test.World
+---@param call skillrt.Call
+---@return table asked
+local function described(world, call)
+  local request, by = call.request, world.by_thread[call.branch.thread] or {}
+  local body = request.body
+  if body == nil and type((request.declared or {}).body) == "string" then
+    body = request.declared.body
+  end
+  return {
+    agent = by.agent, agent_kind = by.kind, is_model = by.is_model,
+    kind = call.kind, to = call.to, id = call.step.id, step = call.step.number,
+    attempt = call.attempt, place = call.place, prompt = request.prompt or request.stdin or body or "",
+    argv = request.argv, stdin = request.stdin, message = request.message, url = request.url,
+    method = request.method, headers = request.headers,
+    body = body, label = request.label, item = by.task and by.task.item, name = request.name,
+    schema = by.task and by.task.schema, timeout = request.timeout,
+  }
+end
+
+---The stub that a call is for, and how it is named.
+---@param options table  of test.run
+---@param asked table
+---@return any stub
+---@return string? name
+local function find(options, asked)
+  local agents, by_url = options.agents or {}, nil
+  for _, name in ipairs({ asked.agent or false, asked.agent_kind or false }) do
+    if name and agents[name] ~= nil then
+      return agents[name], ("agents.%s"):format(name)
+    end
+  end
+  if asked.argv and options.programs and options.programs[basename(asked.argv[1])] ~= nil then
+    return options.programs[basename(asked.argv[1])], ("programs.%s"):format(basename(asked.argv[1]))
+  end
+  for url, answer in pairs(asked.url and options.urls or {}) do
+    if asked.url:sub(1, #url) == url and #url > #(by_url or "") then
+      by_url = url
+      asked.found = answer
+    end
+  end
+  if by_url then
+    return asked.found, ("urls[%q]"):format(by_url)
+  elseif agents["*"] ~= nil and asked.agent then
+    return agents["*"], 'agents["*"]'
+  end
+end
+
+---Where a stub for it would have to stand.
+---@param asked table
+---@return string
+local function wanted(asked)
+  if asked.agent then
+    return ("agents = { %s = ... }"):format(names.id(asked.agent) and asked.agent:find("^[%a_][%w_]*$") and asked.agent
+      or ("[%q]"):format(asked.agent))
+  elseif asked.argv then
+    local name = basename(asked.argv[1])
+    return ('programs = { [%q] = ... }, or real = { %q } where it may run'):format(name, name)
+  elseif asked.url then
+    return ("urls = { [%q] = ... }"):format(asked.to)
+  end
+  return "an agent of its own"
+end
+
+---Whether a stub, an answer of a person or an event is a list of such.
+---@param value any
+---@return boolean
+local function is_list(value)
+  return type(value) == "table" and not faults.is(value) and value[1] ~= nil
+end
+
+---The next of a list; nil: it is used up.
+---@param used table  how far each list is
+---@param list table
+---@return any
+local function next_of(used, list)
+  local at = (used[list] or 0) + 1
+  used[list] = at
+  return list[at]
+end
+
+-- The first rule of a list that fits the prompt, and what it answers.
+local function by_prompt(list, asked)
+  for _, rule in ipairs(list) do
+    local is_rule = faults.is(rule) and rule.kind == "on"
+    if not is_rule or asked.prompt:find(rule.text, 1, true) then
+      return is_rule and rule.reply or rule
+    end
+  end
+end
+
+-- The next answer of a list; behind a crash who asks again gets what the crash says.
+local function next_answer(used, list)
+  local at = (used[list] or 0) + 1
+  local last = list[at - 1]
+  if faults.is(last) and last.kind == "crash" and last.next ~= nil and used[last] == true then
+    used[last] = "answered"
+    return last.next
+  elseif list[at] ~= nil then
+    used[list] = at
+  end
+  return list[at], at - 1
+end
+
+---What a stub says now: of a list the next, of rules the first that fits, of a function what it gives.
+---@param used table  how far each list is, and which crashes were
+---@param value any
+---@param asked table
+---@param name string  of the stub
+---@return any answer
+---@return string? message  there is none
+local function said(used, value, asked, name)
+  local prompt = asked.prompt:sub(1, 300)
+  while true do
+    if type(value) == "function" then
+      value = value(asked)
+      if value == nil then
+        return nil, ("the stub %s gave nothing for: %s"):format(name, prompt)
+      elseif not faults.is(value) then
+        return value
+      end
+    elseif faults.is(value) and value.kind == "crash" and used[value] then
+      value = value.next
+      if value == nil then
+        return nil, ("the stub %s is asked again after the crash, and has no answer: test.crash(answer)"):format(name)
+      end
+    elseif is_list(value) and faults.is(value[1]) and value[1].kind == "on" then
+      value = by_prompt(value, asked)
+      if value == nil then
+        return nil, ("the stub %s has no rule for this prompt: %s"):format(name, prompt)
+      end
+    elseif is_list(value) then
+      local count
+      value, count = next_answer(used, value)
+      if value == nil then
+        return nil, ("the stub %s has answered %d times, and is asked once more, by %s: %s"):format(name, count,
+          asked.id, prompt)
+      end
+    else
+      return value
+    end
+  end
+end
 
 ---@class skillrt.test.World
 ---@field problem string|nil  why the test fails, whatever the run came to
@@ -97,7 +249,7 @@ end
 
 local function is_real(options, request)
   for _, name in ipairs(request.argv and options.real or {}) do
-    if stubs.basename(request.argv[1]) == name then
+    if basename(request.argv[1]) == name then
       return true
     end
   end
@@ -208,14 +360,14 @@ function World:perform(call)
   if self.problem or self.killed then
     return nil
   end
-  local asked = stubs.described(self, call)
+  local asked = described(self, call)
   self.calls[#self.calls + 1] = asked
-  local found, name = stubs.find(self.options, asked)
+  local found, name = find(self.options, asked)
   if found == nil then
     return self:fail(("%s: would leave the test: %s %s%s; no stub answers it: give %s"):format(asked.id, asked.kind,
-      asked.to, asked.agent and (' (agent "%s")'):format(asked.agent) or "", stubs.wanted(asked)))
+      asked.to, asked.agent and (' (agent "%s")'):format(asked.agent) or "", wanted(asked)))
   end
-  local ok, value, why = pcall(stubs.said, self.used, found, asked, name)
+  local ok, value, why = pcall(said, self.used, found, asked, name)
   if not ok or value == nil then
     return self:fail(ok and why or ("the stub %s raised: %s"):format(name, names.said(value)))
   end
@@ -230,14 +382,14 @@ local function answer_to(self, question)
   local given = self.options.answers
   if type(given) == "function" then
     return given(question)
-  elseif stubs.is_list(given) then
-    return stubs.next_of(self.used, given)
+  elseif is_list(given) then
+    return next_of(self.used, given)
   end
   for _, text in ipairs(names.sorted(given or {})) do
     if (question.question or ""):find(text, 1, true) or question.header == text then
       local value = given[text]
-      if stubs.is_list(value) then
-        return stubs.next_of(self.used, value)
+      if is_list(value) then
+        return next_of(self.used, value)
       end
       return value
     end
@@ -268,7 +420,7 @@ end
 local function events(self, turn)
   for _, name in ipairs(names.sorted(turn.calls.waiters)) do
     local given = (self.options.events or {})[name]
-    local list = stubs.is_list(given) and given or { given }
+    local list = is_list(given) and given or { given }
     local at = (self.used[name] or 0) + 1
     if list[at] ~= nil then
       self.used[name] = at

@@ -4,7 +4,6 @@ require "tests.support.json_shim"
 local P = require "tests.support.providers"
 local agents = require "skillrt.agent"
 local json = require "skillrt.base.json"
-local talk_of = require "skillrt.agent.talk"
 local fake = require "tests.support.fake_ctx"
 local tool = require "skillrt.tool"
 
@@ -137,7 +136,7 @@ describe("an odd reply of a model that calls tools", function()
         assert.is_true(type(answer) == "table" or type(failure.message) == "string")
         local whole = P.as_json { choices = json.array { { message = { tool_calls = value }, finish_reason = "tool_calls" } } }
         assert.is_true(pcall(KINDS.chat.agent.wire.read, whole))
-        if answer then talk_of.new(KINDS[name].agent):name_calls(answer.calls) end
+        if answer then KINDS[name].agent:talk():name_calls(answer.calls) end
       end
     end
   end)
@@ -155,7 +154,7 @@ describe("an odd reply of a model that calls tools", function()
   end)
 
   it("has names that may be sent back, each another id, whatever it said", function()
-    local talk = talk_of.new(KINDS.anthropic.agent)
+    local talk = KINDS.anthropic.agent:talk()
     local calls, seen = {}, {}
     for i, id in ipairs { "a", "a", "", "a b", ("n"):rep(200), 7, json.null, "a_2", "call_3", "a" } do
       calls[i] = { id = id, name = i % 2 == 0 and ("\0é"):rep(50) or i, rename = function(to, as)

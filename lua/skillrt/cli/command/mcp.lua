@@ -67,7 +67,7 @@ end
 -- Takes lines until none comes any more, and all that was asked is answered.
 local function serve(server)
   local waiting = require("skillrt.cli.mcp.waiting")
-  local lines = core.serve.lines(require("skillrt.cli.mcp.wire").LONGEST)
+  local lines = core.serve.lines(require("skillrt.cli.mcp.server").LONGEST)
   while server.open do
     local left, why = MOST_LINES
     repeat

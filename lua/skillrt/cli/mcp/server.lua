@@ -3,15 +3,69 @@
 --
 -- Takes lines and gives lines; waits for nothing itself. Called by cli/command/mcp.lua.
 
-local elicitation = require("skillrt.cli.mcp.elicitation")
 local core = require("skillrt.core")
+local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
 local judge = require("skillrt.base.json_schema").judge
 local tools = require("skillrt.cli.mcp.tools")
 local waiting = require("skillrt.cli.mcp.waiting")
-local wire = require("skillrt.cli.mcp.wire")
 
 local M = {}
+
+-- ---- JSON-RPC 2.0 as lines ----
+
+M.LONGEST = 4 << 20 -- bytes of a line that is read
+
+-- Of JSON-RPC, and of MCP.
+local PARSE <const>, INVALID <const>, NO_METHOD <const> = -32700, -32600, -32601
+local PARAMS <const>, INTERNAL <const> = -32602, -32603
+local VERSION <const> = -32022
+
+local function is_id(value)
+  return type(value) == "string" and #value <= 1000 or math.type(value) == "integer"
+end
+
+---What a value of JSON is as a message: "request", "notification", "response"; nil and what is wrong with it.
+---@param value any
+---@return string|nil kind
+---@return string? problem
+---@return string|integer|nil id  of a request that is none, where it says it
+local function kind_of(value)
+  if not json.is_object(value) then
+    return nil, "a message is an object"
+  end
+  local id = is_id(value.id) and value.id or nil
+  if value.jsonrpc ~= "2.0" then
+    return nil, 'jsonrpc must be "2.0"', id
+  elseif value.method == nil and id ~= nil and (value.result ~= nil or value.error ~= nil) then
+    return "response"
+  elseif type(value.method) ~= "string" then
+    return nil, "method must be a text", id
+  elseif value.params ~= nil and not json.is_object(value.params) then
+    return nil, "params must be an object", id
+  elseif value.id ~= nil and id == nil then
+    return nil, "id must be a text or a whole number"
+  end
+  return id ~= nil and "request" or "notification", nil, id
+end
+
+---The messages of a line: one, or where the version has batches several.
+---@param text string
+---@param batches boolean
+---@return table[]|nil messages
+---@return string? problem
+---@return integer? code
+local function read(text, batches)
+  local value, why = json.decode(text)
+  if value == nil then
+    return nil, "not JSON: " .. tostring(why), PARSE
+  elseif not batches or not json.is_array(value) then
+    return { value }
+  elseif #value == 0 or #value > 100 then
+    return nil, "a batch has from 1 to 100 messages", INVALID
+  end
+  return value
+end
 
 local STATELESS <const> = "2026-07-28"
 local NEWEST <const> = "2025-11-25" -- of those with a session
@@ -24,7 +78,7 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
 
 ---@class skillrt.tool.mcp.Server
 ---@field runs skillrt.tool.mcp.Runs
----@field skills table        of served.find
+---@field skills table        of catalog.find
 ---@field paths string[]
 ---@field agent string[]      --agent and its words
 ---@field version string|nil  of the session; nil: none was begun
@@ -66,11 +120,16 @@ end
 -- ---- what is said ----
 
 function Server:say(message)
-  self.open = wire.write(message) and self.open
+  message.jsonrpc = "2.0"
+  local text, why = json.encode(message)
+  if not text then
+    text = assert(json.encode({ jsonrpc = "2.0", id = message.id, error = { code = INTERNAL, message = why } }))
+  end
+  self.open = core.terminal.write(1, text .. "\n") == true and self.open
 end
 
 function Server:refuse(id, code, message, data)
-  self.open = wire.refuse(id, code, message, data) and self.open
+  self:say({ id = id == nil and json.null or id, error = { code = code, message = message, data = data } })
 end
 
 -- A result, as the version of its request has it.
@@ -111,7 +170,7 @@ local METHODS = {}
 function METHODS.initialize(self, request)
   local params = request.params
   if type(params.protocolVersion) ~= "string" then
-    return nil, wire.PARAMS, "protocolVersion must be a text"
+    return nil, PARAMS, "protocolVersion must be a text"
   end
   self.version = NEWEST
   for _, version in ipairs(VERSIONS) do
@@ -126,7 +185,7 @@ end
 
 METHODS["server/discover"] = function(_, request)
   if not request.stateless then
-    return nil, wire.PARAMS, ("params._meta must have %sprotocolVersion"):format(OF_META)
+    return nil, PARAMS, ("params._meta must have %sprotocolVersion"):format(OF_META)
   end
   return { supportedVersions = json.array({ table.unpack(VERSIONS) }), capabilities = capabilities(),
     instructions = INSTRUCTIONS, ttlMs = 3600000, cacheScope = "private",
@@ -139,7 +198,7 @@ end
 
 METHODS["tools/list"] = function(_, request)
   if request.params.cursor ~= nil then
-    return nil, wire.PARAMS, "there is one page of tools, and no cursor"
+    return nil, PARAMS, "there is one page of tools, and no cursor"
   end
   local value = { tools = tools.shown() }
   if request.stateless then
@@ -169,7 +228,7 @@ METHODS["tools/call"] = function(self, request)
   local params = request.params
   local tool = type(params.name) == "string" and tools.of[params.name]
   if not tool then
-    return nil, wire.PARAMS, ("there is no tool %s"):format(require("skillrt.base.names").show(params.name))
+    return nil, PARAMS, ("there is no tool %s"):format(require("skillrt.base.names").show(params.name))
   end
   local given = params.arguments == nil and {} or params.arguments
   local fits, why = judge(tool.inputSchema, given, "the arguments")
@@ -208,12 +267,12 @@ local function take_version(self, request)
       or request.method == "server/discover" then
       return true
     end
-    self:refuse(request.id, wire.INVALID, "initialize comes first; or say the version in params._meta")
+    self:refuse(request.id, INVALID, "initialize comes first; or say the version in params._meta")
   elseif version ~= STATELESS then
-    self:refuse(request.id, wire.VERSION, ("version %s is not spoken here"):format(tostring(version)),
+    self:refuse(request.id, VERSION, ("version %s is not spoken here"):format(tostring(version)),
       { supported = json.array({ table.unpack(VERSIONS) }), requested = tostring(version) })
   elseif type(meta[OF_META .. "clientCapabilities"]) ~= "table" then
-    self:refuse(request.id, wire.PARAMS, ("params._meta must have %sclientCapabilities"):format(OF_META))
+    self:refuse(request.id, PARAMS, ("params._meta must have %sclientCapabilities"):format(OF_META))
   else
     request.version, request.stateless = version, true
     request.elicits = M.takes_questions(meta[OF_META .. "clientCapabilities"])
@@ -225,16 +284,16 @@ end
 local function take_request(self, message)
   local request = { id = message.id, method = message.method, params = message.params or {} }
   if self.waiting[request.id] then
-    self:refuse(request.id, wire.INVALID, "a request with this id is under way")
+    self:refuse(request.id, INVALID, "a request with this id is under way")
     return
   elseif not take_version(self, request) then
     return
   end
   local method = METHODS[request.method]
   if not method or request.stateless and (request.method == "initialize" or request.method == "ping") then
-    self:refuse(request.id, wire.NO_METHOD, ("there is no method %s"):format(request.method:sub(1, 100)))
+    self:refuse(request.id, NO_METHOD, ("there is no method %s"):format(request.method:sub(1, 100)))
   elseif self.count >= (request.params.name == "stop" and 2 or 1) * MOST_WAITING and request.method == "tools/call" then
-    self:refuse(request.id, wire.INTERNAL, ("%d requests are under way, and no more may be"):format(self.count))
+    self:refuse(request.id, INTERNAL, ("%d requests are under way, and no more may be"):format(self.count))
   else
     local value, code, why = method(self, request)
     if value then
@@ -257,16 +316,16 @@ end
 ---@param text string|nil  nil: it was too long
 function Server:take(text)
   if not text then
-    return self:refuse(nil, wire.INVALID, ("a line is longer than %d bytes, and was left out"):format(wire.LONGEST))
+    return self:refuse(nil, INVALID, ("a line is longer than %d bytes, and was left out"):format(M.LONGEST))
   elseif not text:find("%S") then
     return
   end
-  local messages, problem, code = wire.read(text, self.version == "2025-03-26")
+  local messages, problem, code = read(text, self.version == "2025-03-26")
   if not messages then
     return self:refuse(nil, code, problem)
   end
   for _, message in ipairs(messages) do
-    local kind, why, id = wire.kind(message)
+    local kind, why, id = kind_of(message)
     if kind == "request" then
       take_request(self, message)
     elseif kind == "notification" then
@@ -274,7 +333,7 @@ function Server:take(text)
     elseif kind == "response" then
       waiting.responded(self, message)
     else
-      self:refuse(id, wire.INVALID, why)
+      self:refuse(id, INVALID, why)
     end
   end
 end

@@ -159,7 +159,7 @@ local function add_map(parts, name, map, left_out, run)
   end
 end
 
--- A body that is declared in pieces: each is hashed once, behind the hash of those before it (agent/talk.lua).
+-- A body that is declared in pieces: each is hashed once, behind the hash of those before it (agent/model.lua).
 local function chained(chain, run)
   local texts, hashes = chain.texts, chain.hashes
   local count = #hashes

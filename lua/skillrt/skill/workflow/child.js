@@ -1,5 +1,5 @@
 // child.js: the program in which a workflow script runs: it is told what was answered, and says what the script
-// asks for next. It holds no truth: begun anew and told the same, it says the same (skill/workflow/talk.lua).
+// asks for next. It holds no truth: begun anew and told the same, it says the same (skill/workflow/script.lua).
 //
 // A message is a line of JSON; the answer to it is given when the script has come to rest, which it does when
 // all that it waits for is with us. The script has a context of its own (realm.js) into which no object of

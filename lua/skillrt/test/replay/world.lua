@@ -5,17 +5,111 @@
 -- The run is one like any other, over the engine's places, digests and recorded draws (docs/steps.md). Called by
 -- turn, calls and rest as run.world (skillrt.World), and as the run's watcher.
 
+local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")
-local divergence = require("skillrt.test.replay.divergence")
-local replayed_skill = require("skillrt.test.replay.skill")
 local json = require("skillrt.base.json")
 local observer = require("skillrt.test.replay.observer")
 local output_files = require("skillrt.run.output_files")
-local asked_of = require("skillrt.run.books.questions")
+local pause = require("skillrt.run.turn.pause")
 local questions = require("skillrt.run.questions")
 local request = require("skillrt.test.replay.request")
-local pause = require("skillrt.run.turn.pause")
 local steady = require("skillrt.run.steady")
+local tables = require("skillrt.base.tables")
+local views = require("skillrt.run.views")
+
+-- ---- what differs, and which recorded call is nearest ----
+
+local LONGEST <const> = 1 << 24 -- bytes of a prompt
+
+-- What differs, in words: the journal keeps digests of what was sent, and beside it the words to agents.
+local function difference(world, recorded, known, call)
+  local to = recorded.to or recorded.kind
+  if recorded.kind ~= call.kind then
+    return ("its kind: %s -> %s"):format(recorded.kind, call.kind)
+  elseif recorded.question and call.request.question then
+    return "the question: " .. (request.line(request.shown(recorded.question), request.shown(call.request.question))
+      or "not in its words")
+  elseif recorded.to and to ~= call.to then
+    return ("where it goes: %s -> %s"):format(to, call.to)
+  end
+  local was = call.request.prompt and world.store:kept(views.prompt(known.number, recorded.c), LONGEST)
+  local line = was and request.line(world:placeless(was), world:placeless(call.request.prompt))
+  return line and "its prompt, " .. line
+    or call.kind == "http" and "its method, headers or body" or "its arguments, input, environment or folder"
+end
+
+-- The recorded call that is most like one: the same one elsewhere, else one to the same address in its step.
+local function nearest(world, known, call)
+  for _, step in ipairs(world.recording.steps) do
+    for _, one in ipairs(step.calls) do
+      if one.digest == call.digest then
+        return one, step, true
+      end
+    end
+  end
+  for _, one in ipairs(known.calls) do
+    if (one.to or one.kind) == call.to and one.kind == call.kind then
+      return one, known
+    end
+  end
+end
+
+---@param world skillrt.replay.World
+---@param known skillrt.recording.Step
+---@param recorded table|nil  the record of the call at its place
+---@param call skillrt.Call
+---@return table
+local function divergence_of(world, known, recorded, call)
+  local near, where, equal = nearest(world, known, call)
+  if recorded and not equal then
+    near, where = recorded, known
+  end
+  local why = equal and "the very call is recorded elsewhere: it is made in another order, or another place"
+    or near and difference(world, near, where, call) or "the recording has no call like it"
+  return {
+    step = known.number,
+    id = known.id,
+    call = call.place,
+    recorded = recorded and ("%s %s"):format(recorded.kind, recorded.to or "") or "no call at this place",
+    now = ("%s %s"):format(call.kind, call.to),
+    why = why,
+    nearest = near and ("step %d (%s), call %s"):format(where.number, where.id, near.c),
+    near = near and not equal and { step = where.number, c = near.c } or nil,
+    same_elsewhere = equal,
+    request = call.request,
+  }
+end
+
+-- ---- skill ----
+
+-- Limits are as they came to be; those of time are not counted.
+local function limits_of(skill, adds)
+  local limits = tables.fill({}, skill.limits)
+  limits.run_timeout = nil
+  for full, amount in pairs(adds) do
+    local name, inner = full:match("^([%w_]+)%.?(.*)$")
+    if inner == "" and type(limits[name]) == "number" then
+      limits[name] = limits[name] + amount
+    elseif type(limits[name]) == "table" and limits[name][inner] then
+      limits[name] = setmetatable({ [inner] = limits[name][inner] + amount }, { __index = limits[name] })
+    end
+  end
+  return limits
+end
+
+local function no()
+  return false
+end
+
+---@param skill table  changed
+---@param adds table<string, number>  by which limits were raised
+local function prepare(skill, adds)
+  local agents = {}
+  for name, agent in pairs(skill.agents) do
+    agents[name] = setmetatable({ needs_http = no }, { __index = agent, __metatable = getmetatable(agent) })
+  end
+  skill.agents, skill.limits, skill.durability = agents, limits_of(skill, adds), "process"
+end
 
 ---@class skillrt.replay.World
 ---@field divergence table|nil  { step, id, call, recorded, now, why }
@@ -80,7 +174,7 @@ end
 
 ---@param skill table
 function World:dress(skill)
-  replayed_skill.skill(skill, self.recording.adds)
+  prepare(skill, self.recording.adds)
 end
 
 ---A record of the run as it goes.
@@ -137,7 +231,7 @@ local function check(self, call)
   if not known or recorded and recorded.digest == call.digest or self.loose[call.step.number] and not recorded then
     return
   end
-  local found = divergence.of(self, known, recorded, call)
+  local found = divergence_of(self, known, recorded, call)
   if recorded or known.over then
     self:diverge(found)
   elseif not self.beyond then -- the recording may end before it
