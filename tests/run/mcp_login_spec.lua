@@ -6,7 +6,7 @@ local address = require "skillrt.tool.mcp.oauth.address"
 local base_files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
-local login = require "skillrt.tool.mcp.oauth.login"
+local login = require "skillrt.tool.mcp.oauth"
 local store = require "skillrt.tool.mcp.oauth.store"
 
 local http, plan, refused = O.http, O.plan, O.refused

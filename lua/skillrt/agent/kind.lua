@@ -4,10 +4,188 @@
 --
 -- Knows no kind. Required by the files in kind/.
 
-local conversation = require("skillrt.agent.conversation")
+local answer_of = require("skillrt.agent.answer")
+local asking = require("skillrt.tool.ask_user")
 local json_schema = require("skillrt.base.json_schema")
+local phase = require("skillrt.agent.phase")
+local prompt = require("skillrt.agent.prompt")
 local schema = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
+
+-- ---- the one loop of an agent's work: it is asked, its answer is read, one in the wrong form goes back (F25) ----
+
+-- How often an agent may ask a person in one attempt.
+local MOST_QUESTIONS <const> = 5
+
+---@class skillrt.Task  what an agent is asked: one step, or one item of it
+---@field run_id string
+---@field skill string
+---@field step integer
+---@field kind "action"|"phase"
+---@field action skillrt.Action?
+---@field phase skillrt.Action?
+---@field attempt integer
+---@field key string             the idempotency key of the next call
+---@field state table            read-only
+---@field state_text string      JSON, projected and bounded
+---@field store skillrt.Store    of the run: where files of its steps are
+---@field dir string             the skill's folder
+---@field input table            the values of --set
+---@field context_strategy "file"|"memory"
+---@field prompt string?         the text of the prompt file
+---@field inputs string[]?       absolute paths
+---@field input_text string?     phases under the memory strategy: the inputs' values
+---@field output string?         absolute path
+---@field specs { name: string, path: string, size: integer, text: string? }[]?  what binds every step
+---@field bare boolean?          its prompt is all of it: ctx.agent
+---@field answer "text"|nil      its last words are the result
+---@field schema table?          its answer is JSON that fits this JSON Schema
+---@field model string?          in place of the agent's own
+---@field effort string?
+---@field guide skillrt.Guide?   what SKILL.md gives to every prompt
+---@field tools string[]?        that it may use, as its set or SKILL.md names them
+---@field phased skillrt.Phased|false  its tool set, and what the runtime writes for it
+---@field project_dir string?    where the run was begun
+---@field timeout number?        seconds; wins over the agent's own
+---@field idempotent boolean?    wins over the agent's own
+---@field retry table?           how the runtime tries the calls again; nil: the step does
+---@field item any               of `each`
+---@field index integer|string|nil
+
+---@class skillrt.Outcome
+---@field status "completed"|"partial"
+---@field updates table?
+---@field summary string?
+---@field output any
+---@field context table?
+---@field output_file string?  relative to the work directory
+---@field concerns string?
+---@field used skillrt.Usage?  what the answer says it used
+---@field ours "ours"|nil     its tables were decoded for it: nobody else has them
+
+---@class skillrt.Conversation  with an agent of some kind
+---@field exchange fun(self): skillrt.Outcome|nil, skillrt.Failure|nil, string[]|nil  what it says now; what is left out
+---@field repair fun(self, failure: skillrt.Failure)  the next exchange asks for a better form
+---@field answered fun(self, question: string, answer: string)  the next one tells it what a person answered
+
+-- ---- by prompts ----
+
+---@class skillrt.Prompts: skillrt.Conversation  with an agent that is asked by one call for each exchange. Its kind
+---  gives request(agent, task, text, talk) and outcome(agent, reply, task, talk)
+---@field words string     the work, and what was asked and answered
+---@field text string      what it is asked next
+---@field said string?     its last words
+---@field session string?  where it remembers what it was told; nil: it is told all again
+local Prompts = {}
+Prompts.__index = Prompts
+
+---@param agent table
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Prompts
+local function prompts(agent, ctx, task)
+  local wanted = task.schema or agent.output
+  task = wanted == task.schema and task or setmetatable({ schema = wanted }, { __index = task })
+  local words = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
+  if wanted and task.bare then
+    words = ("%s\n\n[RETURN FORMAT]\n%s"):format(words, prompt.return_format(task))
+  end
+  if agent.system and not agent.TAKES_SYSTEM then
+    words = ("%s\n\n%s"):format(agent.system, words)
+  end
+  return setmetatable({ agent = agent, ctx = ctx, task = task, words = words, text = words }, Prompts)
+end
+
+function Prompts:exchange()
+  local agent, ctx, task = self.agent, self.ctx, self.task
+  local request, message = agent:request(task, self.text, self)
+  if not request then
+    return nil, { message = message, class = "permanent" }
+  end
+  request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
+  request.idempotent = tables.first(task.idempotent, request.idempotent or agent.idempotent)
+  request.retry = task.retry or request.retry
+  request.prompt = agent:reads_prompt() and self.text or nil
+  local reply, why, class, bad = ctx.await(request)
+  if not reply then
+    message, class = agent:explain(bad, why, class)
+    return nil, { message = message, class = class }
+  end
+  self.said = reply.body or ""
+  local outcome, failure, left_out
+  if task.answer == "text" and not agent.program then
+    outcome, failure = answer_of.text(self.said, task, task.schema)
+  else
+    outcome, failure, left_out = agent:outcome(reply, task, self)
+  end
+  if outcome and task.phased then
+    phase.take_report(ctx, task, { self.said, outcome.summary,
+      type(outcome.output) == "string" and outcome.output or nil })
+  end
+  local used = (outcome or failure).used
+  if used then
+    ctx.used(used)
+  end
+  if failure then
+    failure.form = failure.form and agent:reads_prompt() and (self.session or self.said:find("%S")) and true
+    failure.question = agent:reads_prompt() and failure.question or nil
+  end
+  return outcome, failure, left_out
+end
+
+function Prompts:repair(failure)
+  self.text = prompt.reformat(self.task, self.said, failure.message)
+end
+
+function Prompts:answered(question, answer)
+  self.words = prompt.answered(self.words, question, answer)
+  self.text = self.session and asking.told(answer) or self.words
+end
+
+-- ---- the loop ----
+
+---Performs a task.
+---@param agent table
+---@param ctx table  await, ask, log
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+local function perform(agent, ctx, task)
+  local function failed(message, class)
+    local said = message:find(agent:label() .. ":", 1, true) == 1 -- it names itself
+    return nil, said and message or ("%s: %s"):format(agent:label(), message), class
+  end
+  local talk, problem = agent:conversation(ctx, task)
+  if not talk then
+    return failed(problem, "permanent")
+  end
+  local repairs, questions = 0, 0
+  while true do
+    local outcome, failure, left_out = talk:exchange()
+    if left_out then
+      ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+    end
+    if outcome then
+      return outcome
+    end
+    local question = questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
+    if question then
+      local answer, message, class = asking.ask(ctx, question.header or (task.action or task.phase).id, question)
+      if not answer then
+        return failed(message, class)
+      end
+      questions = questions + 1
+      talk:answered(question.question, answer)
+    elseif failure.form and repairs < agent.max_repairs then
+      ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
+      repairs = repairs + 1
+      talk:repair(failure)
+    else
+      return failed(failure.message, failure.class)
+    end
+  end
+end
 
 ---@class skillrt.Agent
 ---@field kind string               its kind's name, and that of the kind's file
@@ -110,7 +288,7 @@ function Agent:reads_prompt() -- luacheck: no self
 end
 
 ---How it is talked to, and the loop that does so; a kind may have its own.
-Agent.conversation, Agent.perform = conversation.prompts, conversation.perform
+Agent.conversation, Agent.perform = prompts, perform
 
 ---What a reply says that is a failure: in its own words, where it has any.
 ---@param reply table|nil

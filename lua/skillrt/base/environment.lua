@@ -5,7 +5,6 @@
 -- No sandbox: a script may do what its user may. Knows scripts, no skills and no runs. Used by
 -- document/script.lua and skill/strategy.lua.
 
-local chance = require("skillrt.base.chance")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
@@ -13,6 +12,61 @@ local ordered = require("skillrt.base.ordered")
 local system = require("skillrt.base.system")
 
 local M = {}
+
+-- ---- random numbers from a seed (splitmix64), as math.random gives them: each branch has a generator ----
+
+---@param seed integer
+---@return table generator
+local function new(seed)
+  return { state = seed }
+end
+
+local function bits(generator)
+  local z = generator.state + 0x9E3779B97F4A7C15
+  generator.state = z
+  z = (z ~ (z >> 30)) * 0xBF58476D1CE4E5B9
+  z = (z ~ (z >> 27)) * 0x94D049BB133111EB
+  return z ~ (z >> 31)
+end
+
+local function whole_number(value, at)
+  local number = math.tointeger(value)
+  if not number then
+    error(("bad argument #%d to 'random' (number has no integer representation)"):format(at), 4)
+  end
+  return number
+end
+
+---As math.random.
+---@param generator table
+---@param low number|nil
+---@param high number|nil
+---@return number
+local function draw(generator, low, high)
+  if low == nil then
+    return (bits(generator) >> 11) * 2.0 ^ -53
+  elseif high == nil then
+    low, high = 1, whole_number(low, 1)
+    if high == 0 then
+      return bits(generator)
+    end
+  else
+    low, high = whole_number(low, 1), whole_number(high, 2)
+  end
+  if low > high then
+    error("bad argument to 'random' (interval is empty)", 3)
+  end
+  local range = high - low -- without a sign
+  local mask = range
+  for _, shift in ipairs({ 1, 2, 4, 8, 16, 32 }) do
+    mask = mask | (mask >> shift)
+  end
+  local value
+  repeat
+    value = bits(generator) & mask
+  until not math.ult(range, value)
+  return low + value
+end
 
 local MAX_HELPER <const> = 4 * 1024 * 1024
 local LIBRARIES <const> = { "coroutine", "debug", "io", "math", "os", "package", "string", "table", "utf8" }
@@ -67,17 +121,17 @@ local function generator_of(self)
   if step and not drawn.loading then
     local list, place = drawn.chances(step)
     if not list[place] then
-      list[place] = chance.new(seed_of(self, ("%d %s"):format(step.number, place)))
+      list[place] = new(seed_of(self, ("%d %s"):format(step.number, place)))
     end
     return list[place]
   end
-  self.chance = self.chance or chance.new(seed_of(self, ""))
+  self.chance = self.chance or new(seed_of(self, ""))
   return self.chance
 end
 
 local function add_chance(self, math_table)
   function math_table.random(low, high)
-    return chance.draw(generator_of(self), low, high)
+    return draw(generator_of(self), low, high)
   end
   function math_table.randomseed(seed)
     seed = seed == nil and drawn.value("s", fresh_seed) or seed
@@ -85,7 +139,7 @@ local function add_chance(self, math_table)
     if drawn.step and not drawn.loading then
       generator_of(self).state = seed
     else
-      self.seed, self.chance = seed, chance.new(seed)
+      self.seed, self.chance = seed, new(seed)
     end
   end
 end

@@ -5,9 +5,9 @@
 -- skillrt.skill{...} and by the loaders of configurations and folders.
 
 local action = require("skillrt.skill.action")
-local contexts = require("skillrt.skill.contexts")
 local drawn = require("skillrt.base.drawn")
 local ends = require("skillrt.skill.ends")
+local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
 local merge = require("skillrt.skill.merge")
@@ -17,7 +17,6 @@ local protocol = require("skillrt.skill.protocol")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local tables = require("skillrt.base.tables")
-local terminate = require("skillrt.skill.terminate")
 local types = require("skillrt.skill.types")
 local when = require("skillrt.skill.when")
 
@@ -27,6 +26,241 @@ local function check_agent(one, where)
 end
 
 local M = {}
+
+-- ---- its contexts ----
+
+---@class skillrt.Context
+---@field kind "global"|"project"|"session"
+---@field name string
+---@field file string?        below the skill (global) or the folder a run is begun in (project); a session's has none
+---@field version string?     the least that it must be, of the same first number
+---@field requires string[]   those that are loaded before it
+---@field optional boolean
+---@field alternative string? the file that is taken where an optional one is not there
+
+---The kinds of contexts that files are named for; that of one run, the execution context, is its state's `context`.
+local KINDS = { "global", "project", "session" }
+
+local ENTRY <const> = {
+  name = { type = "id" },
+  file = { type = "path" },
+  version = { type = "text" },
+  requires = { type = "id", list = true, default = {} },
+  optional = { type = "boolean", default = false },
+  alternative = { type = "path" },
+}
+
+local STRATEGIES <const> = { context = { enum = { "file", "memory" }, default = "file" } }
+
+-- One entry: a path, the name of a session's, or a table.
+local function entry_of(given, kind, where)
+  if type(given) == "string" then
+    given = kind == "session" and { name = given } or { file = given }
+  end
+  local one, message = schema.record(given, ENTRY, where)
+  if not one then
+    return nil, message
+  elseif kind ~= "session" and not one.file then
+    return nil, where .. ": names no file"
+  elseif kind == "session" and (one.file or one.alternative) then
+    return nil, where .. ": a session's context has a name and no file; --session says whose it is"
+  end
+  one.name = one.name or one.file and one.file:match("([^/]+)$"):gsub("%.[^.]*$", "")
+  local _, problem = names.id(one.name)
+  if problem or not one.name then
+    return nil, ("%s: its name %s"):format(where, problem or "is missing")
+  end
+  one.kind, one.optional = kind, one.optional or kind == "session"
+  return one
+end
+
+-- Puts one and those it needs into the order; the message where they need each other.
+local function add_context(one, by_name, order, seen, where)
+  if seen[one.name] == "done" then
+    return nil
+  elseif seen[one.name] then
+    return ("%s: context %s needs itself, by way of those it requires"):format(where, one.name)
+  end
+  seen[one.name] = "begun"
+  for _, name in ipairs(one.requires) do
+    local other = by_name[name]
+    if not other then
+      return ("%s: context %s requires %s, which is not declared%s"):format(where, one.name, names.show(name),
+        names.suggest(name, by_name))
+    end
+    if not one.optional then
+      other.optional = other.kind == "session" -- what something needs is needed
+    end
+    local message = add_context(other, by_name, order, seen, where)
+    if message then
+      return message
+    end
+  end
+  seen[one.name] = "done"
+  order[#order + 1] = one
+end
+
+-- Required ones in the order of their dependencies, then the optional ones (R163, R164).
+local function ordered(list, by_name, where)
+  local order, seen = {}, {}
+  for _, optional in ipairs({ false, true }) do
+    for _, one in ipairs(list) do
+      local message = one.optional == optional and add_context(one, by_name, order, seen, where)
+      if message then
+        return nil, message
+      end
+    end
+  end
+  return order
+end
+
+---Checks `context` of a skill: a word for where state is kept, or a table of contexts; `contexts` are these.
+---@param skill skillrt.Skill
+---@return string? problem
+local function check_contexts(skill)
+  local given = skill.context
+  local is_table = type(given) == "table"
+  local checked, message = schema.record({ context = is_table and given.strategy or not is_table and given or nil },
+    STRATEGIES, "skill")
+  if not checked then
+    return (message:gsub("^skill: ", ""))
+  end
+  skill.context = checked.context
+  if not is_table then
+    return nil
+  end
+  local list, by_name = {}, {}
+  for key in pairs(given) do
+    if key ~= "global" and key ~= "project" and key ~= "session" and key ~= "strategy" then
+      return ('field "context": there is no kind %s%s'):format(names.show(key),
+        names.suggest(tostring(key), { global = true, project = true, session = true, strategy = true }))
+    end
+  end
+  for _, kind in ipairs(KINDS) do
+    local entries = given[kind]
+    for i, entry in ipairs(type(entries) == "table" and entries[1] ~= nil and entries or { entries }) do
+      local one, why = entry_of(entry, kind, ('field "context": %s %d'):format(kind, i))
+      if not one then
+        return why
+      elseif by_name[one.name] then
+        return ('field "context": two contexts are called %s'):format(one.name)
+      end
+      list[#list + 1], by_name[one.name] = one, one
+    end
+  end
+  skill.contexts, message = ordered(list, by_name, 'field "context"')
+  return message
+end
+
+-- ---- what ends its runs ----
+
+---@class skillrt.Termination
+---@field text string
+---@field builtin string?
+---@field condition (fun(state: table): boolean, string?)?
+---@field status "completed"|"failed"|"aborted"|"paused"|nil
+---@field reason string?
+
+local ENDS = { "completed", "failed", "aborted", "paused" }
+local MAX_REASON = 63 -- what the engine keeps of a reason
+
+-- A bare name that is no state field and nearly a built-in one is a slip of the pen.
+local function mistyped_end(text, skill)
+  if not text:find("^[%a_][%w_]*$") or skill.state[text] ~= nil or (skill.schema and skill.schema[text]) then
+    return nil
+  end
+  local near = not state.is_reserved(text) and names.nearest(text, ends.BUILTIN)
+  if near and math.abs(#near - #text) <= 2 then
+    return ('unknown condition "%s" (did you mean "%s"?)'):format(text, near)
+  end
+  return nil
+end
+
+local function short_reason(text)
+  return #text <= MAX_REASON and text or text:sub(1, utf8.offset(text, 0, MAX_REASON - 2) - 1) .. "..."
+end
+
+local function end_condition(value, skill)
+  if type(value) == "function" then
+    return {
+      text = when.text(value),
+      reason = "condition",
+      condition = function(now)
+        return when.test(value, now)
+      end,
+    }
+  elseif type(value) ~= "string" then
+    return nil, "must be a condition (a text) or a function, not " .. names.show(value)
+  end
+  if ends.is_builtin[value] then
+    return { text = value, builtin = value }
+  end
+  local slip = mistyped_end(value, skill)
+  if slip then
+    return nil, slip
+  end
+  local condition, message = expr.compile(value)
+  if not condition then
+    return nil, message
+  end
+  return { text = value, condition = condition, reason = short_reason(value) }
+end
+
+local END_FIELDS = {
+  when = { required = true },
+  status = { enum = ENDS, default = "completed" },
+  reason = { type = "text" },
+}
+
+-- One entry of `terminate`.
+local function termination(value, skill, where)
+  local table_form = type(value) == "table" and not (getmetatable(value) or {}).__call
+  local given, message =
+    schema.record(table_form and value or { when = value }, END_FIELDS, where, { condition = "when" })
+  if not given then
+    return nil, message
+  elseif given.reason and #given.reason > MAX_REASON then
+    return nil, ('%s: field "reason" must be at most %d bytes long'):format(where, MAX_REASON)
+  end
+  local out, problem = end_condition(given.when, skill)
+  if not out then
+    return nil, ("%s: %s"):format(where, problem)
+  elseif not out.builtin then
+    out.status, out.reason = given.status, given.reason or out.reason
+  elseif table_form and (value.status or value.reason) then
+    return nil, ('%s: "%s" has its own status and reason; leave them out'):format(where, out.builtin)
+  end
+  return out
+end
+
+-- What ends a run, as a list.
+local function ends_of(given)
+  if given == nil then
+    return ends.BUILTIN
+  end
+  return type(given) == "table" and given.when == nil and given or { given }
+end
+
+---Gives `skill.terminate` its normal form.
+---@param skill skillrt.Skill  with its state and schema
+---@return string? message  what is wrong
+local function check_terminate(skill)
+  local list, out = ends_of(skill.terminate), {}
+  for i = 1, #list do
+    local one, message = termination(list[i], skill, ("terminate[%d]"):format(i))
+    if not one then
+      return message
+    end
+    out[i] = one
+  end
+  for key in pairs(list) do
+    if math.type(key) ~= "integer" then
+      return ('field "terminate" must be a list, but holds %s; write { { when = ... } }'):format(names.show(key))
+    end
+  end
+  skill.terminate = out
+  return nil
+end
 
 -- ---- the schema of the state ----
 
@@ -165,12 +399,7 @@ local function check_goal(skill)
   elseif #conditions == 0 then
     return 'field "goal" is empty; give a condition'
   end
-  local given, list = skill.terminate, {}
-  if given == nil then
-    given = ends.BUILTIN
-  elseif type(given) ~= "table" or given.when ~= nil then
-    given = { given }
-  end
+  local given, list = ends_of(skill.terminate), {}
   table.move(given, 1, #given, 2, list)
   list[1] = { when = whole(conditions), status = "completed", reason = "goal_reached" }
   skill.goal, skill.terminate = conditions, list
@@ -413,7 +642,7 @@ local function check_parts(skill, where)
   message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
   message = message or (skill.tool_sets or skill.bind or skill.switching or skill.optional_tools or skill.is_phased)
     and require("skillrt.skill.tool_sets").check(skill) or nil
-  return message or on_error.check(skill) or terminate.check(skill) or check_strategy(skill)
+  return message or on_error.check(skill) or check_terminate(skill) or check_strategy(skill)
     or check_on_indoubt(skill)
 end
 
@@ -448,7 +677,7 @@ function M.check(definition)
     return nil, message
   end
   protocol.times(skill)
-  message = contexts.check(skill) or check_parts(skill, where)
+  message = check_contexts(skill) or check_parts(skill, where)
   if message then
     return nil, ("%s: %s"):format(where, message)
   end

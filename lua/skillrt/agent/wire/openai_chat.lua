@@ -6,7 +6,6 @@
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local reading = require("skillrt.agent.wire.reading")
-local strict = require("skillrt.agent.wire.strict")
 local count = require("skillrt.agent.usage").count
 local tables = require("skillrt.base.tables")
 
@@ -55,7 +54,7 @@ local function format_of(agent, want)
     return { type = "json_object" }
   end
   return { type = "json_schema",
-    json_schema = { name = "answer", schema = want.schema, strict = strict.fits(want.schema) } }
+    json_schema = { name = "answer", schema = want.schema, strict = reading.is_strict(want.schema) } }
 end
 
 ---The body of a request, but for its messages.

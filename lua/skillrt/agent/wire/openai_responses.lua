@@ -3,7 +3,6 @@
 
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
-local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
 local reading = require("skillrt.agent.wire.reading")
 local count = require("skillrt.agent.usage").count
@@ -40,7 +39,7 @@ local function format_of(agent, want)
     return { format = { type = "json_object" } }
   end
   return { format = { type = "json_schema", name = "answer", schema = want.schema,
-    strict = strict.fits(want.schema) } }
+    strict = reading.is_strict(want.schema) } }
 end
 
 ---The body of a request, but for its items.

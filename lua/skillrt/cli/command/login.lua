@@ -40,7 +40,7 @@ end
 
 -- What the browser was sent back with, by itself or as a person pastes it: the code; nil and why there is none.
 local function answer(plan, lines, listener)
-  local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
+  local login, output = require("skillrt.tool.mcp.oauth"), require("skillrt.report.output")
   local till = core.mono_ns() + WAIT_S * 1000000000
   while core.mono_ns() < till do
     local came = listener and listener:take()
@@ -85,7 +85,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
+    local login, output = require("skillrt.tool.mcp.oauth"), require("skillrt.report.output")
     local server, problem = server_of(args)
     if not server then
       return require("skillrt.cli.ending").refused(problem, "invalid")

@@ -66,7 +66,6 @@ end
 
 -- Takes lines until none comes any more, and all that was asked is answered.
 local function serve(server)
-  local waiting = require("skillrt.cli.mcp.waiting")
   local lines = core.serve.lines(require("skillrt.cli.mcp.server").LONGEST)
   while server.open do
     local left, why = MOST_LINES
@@ -78,10 +77,10 @@ local function serve(server)
         server:take(text)
       end
     until left == 0 or why == "none" or why == "closed" or not server.open
-    waiting.advance(server, why == "closed")
+    server:advance(why == "closed")
     if why == "closed" and server.count == 0 then
       break
-    elseif not core.serve.wait(left == 0 and 0 or waiting.patience(server), lines, server.runs:watched()) then
+    elseif not core.serve.wait(left == 0 and 0 or server:patience(), lines, server.runs:watched()) then
       return require("skillrt.cli.exit_codes").interrupted
     end
   end
