@@ -62,7 +62,7 @@ describe("a run that waits", function()
     assert.same({ "red", 7 }, { state(folder).color, state(folder).version })
     sent = kit.run(folder, { "send", "w", "deploy", "7" })
     assert.equal(2, sent.code)
-    assert.truthy(sent.err:find("the run is completed; nobody will take an event", 1, true), sent.err)
+    assert.truthy(sent.err:find("the run is completed and takes no event any more", 1, true), sent.err)
   end)
 
   it("with --wait takes one answer for all questions that offer it, and answer --all returns when it has", function()

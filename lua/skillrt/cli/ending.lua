@@ -63,7 +63,7 @@ local HINTS = {
 ---@return integer exit_code
 function M.refused(message, code, traceback, dir)
   local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
-  M.complain(tostring(message or "the run could not be opened, and nobody said why"), hint)
+  M.complain(tostring(message or "the run could not be opened, for no reason that was given"), hint)
   if code == "script" and traceback then
     for _, line in ipairs(require("skillrt.report.trace").lines(traceback)) do
       output.say("detail", "  " .. line)
@@ -77,7 +77,7 @@ end
 ---@param code string
 ---@return integer exit_code
 function M.damaged(message, code)
-  M.complain(message, "more cannot be read; skillrt resume goes on with no damaged run")
+  M.complain(message, "more cannot be read; skillrt resumes no damaged run")
   return exit_codes.of_error(code)
 end
 
@@ -173,7 +173,7 @@ end
 ---@param report table  of core.read
 function M.say_open_end(dir, report)
   if report.unclean and not require("skillrt.run.store").at(dir):holder() then
-    local text = "%s: its last process did not close it: nobody can know whether a last record was cut off"
+    local text = "%s: its last process did not close it: a last record may have been cut off"
     output.say("warning", text_of.escape(text:format(dir)))
   end
 end

@@ -30,11 +30,11 @@ M.TABLE = {
   { code = 74, name = "output", service = "again",
     text = "all went well, but not all of the output could be written" },
   { code = 129, name = "hung_up", service = "success",
-    text = "stopped by SIGHUP; skillrt resume goes on with the run" },
+    text = "stopped by SIGHUP; skillrt resume resumes the run" },
   { code = 130, name = "interrupted", service = "success",
-    text = "stopped by SIGINT; skillrt resume goes on with the run" },
+    text = "stopped by SIGINT; skillrt resume resumes the run" },
   { code = 143, name = "terminated", service = "success",
-    text = "stopped by SIGTERM; skillrt resume goes on with the run" },
+    text = "stopped by SIGTERM; skillrt resume resumes the run" },
 }
 
 for _, row in ipairs(M.TABLE) do

@@ -36,7 +36,7 @@ local function fate(call)
   elseif call.event then
     return ("waits for the event %s"):format(call.event)
   elseif call.kind == "run" then
-    return ("its sub-run %s goes on"):format(call.to or "")
+    return ("its sub-run %s is resumed"):format(call.to or "")
   elseif call.decision and call.decision ~= "retry" then
     return ("%s is not made again: %s"):format(target, tostring(call.decision))
   elseif call.decision or call.failed or call.idem then

@@ -461,7 +461,7 @@ function World:idle(turn)
   if self.problem or self.killed then
     return false
   elseif clock.real_ns() > self.until_ns then
-    self:fail(("the run takes longer than %g s, and goes on and on"):format(self.seconds))
+    self:fail(("the run takes longer than %g s, and does not end"):format(self.seconds))
     return false
   end
   return answers(self, turn) or events(self, turn) or passes(self, turn) or false

@@ -149,7 +149,7 @@ end
 
 return {
   name = "answer",
-  summary = "Answers an open question of a run, and goes on with it",
+  summary = "Answers an open question of a run, and resumes it",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
     {

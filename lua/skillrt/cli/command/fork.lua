@@ -2,7 +2,7 @@
 
 return {
   name = "fork",
-  summary = "Begins a new run at a place of another one's history; resume goes on with it",
+  summary = "Begins a new run at a place of another one's history; resume runs it",
   description = "The new run has a journal, counters and idempotency keys of its own, and names the run it comes from. "
     .. "Steps that were under way there begin anew.",
   arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME; a DIR alone: as it is now" } },

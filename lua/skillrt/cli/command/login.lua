@@ -63,7 +63,7 @@ local function answer(plan, lines, listener)
       return nil, "interrupted", "interrupted"
     end
   end
-  return nil, ("nobody came back within %d minutes"):format(WAIT_S // 60)
+  return nil, ("the browser did not come back within %d minutes"):format(WAIT_S // 60)
 end
 
 local function refused(server, message, code)

@@ -7,9 +7,9 @@ local tables = require("skillrt.base.tables")
 local M = {
   name = "mcp",
   summary = "Serves skills as MCP tools over stdio: list, run, status, answer, resume, stop, log, explain",
-  description = "A client such as Claude Code or an editor starts it. Each run is a process of its own, which goes on "
-    .. "when the client goes away. A folder's code runs only where a person has said that it may: by --trust here, or "
-    .. "by skillrt run --trust; no client can say so. A client may lower limits, not raise them.",
+  description = "A client such as Claude Code or an editor starts it. Each run is a process of its own, which "
+    .. "continues when the client goes away. A folder's code runs only where a person has said that it may: "
+    .. "by --trust here, or by skillrt run --trust; no client can say so. A client may lower limits, not raise them.",
   arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
   options = {
     { name = "runs", value = "DIR", help = "where the runs lie; default: runs" },

@@ -253,7 +253,7 @@ function M.run(args)
   local can_ask = not args.yes and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local flags = (args.yes or can_ask) and {} or missing(args)
   if #flags > 0 then
-    local message = "nobody can be asked here (no terminal): give %s, or --yes for the defaults"
+    local message = "there is no terminal to ask on: give %s, or --yes for the defaults"
     return help.wrong(M, message:format(table.concat(flags, " and ")))
   end
   local out = args.out or args.name

@@ -2,7 +2,7 @@
 
 return {
   name = "retry",
-  summary = "Tries the step that failed last again, and goes on",
+  summary = "Tries the step that failed last again, and resumes the run",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
     { name = "ID", optional = true, help = "the action or phase; default: what failed last" },

@@ -2,7 +2,7 @@
 
 return {
   name = "rollback",
-  summary = "Takes a run back to an earlier place; it is paused then, and resume goes on from there",
+  summary = "Takes a run back to an earlier place; it is paused then, and resume runs it from there",
   description = "State, outputs and what is completed become what they were. The journal and the counters of limits "
     .. "only grow: what was spent stays spent, and the place that was left can be gone back to as well. Output files "
     .. "that came later are kept beside as FILE.rolled-back-SEQ. What steps did in the world is not undone.",

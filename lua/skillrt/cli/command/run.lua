@@ -2,6 +2,31 @@
 
 local core = require("skillrt.core")
 
+-- With --reset: the run that is in a work directory is kept beside it, under its own id (R144).
+---@param dir string|nil  the work directory
+---@return string|true|nil kept  where the run is now; true: there was none
+---@return string? message
+---@return string? code
+local function put_aside(dir)
+  if not dir then
+    return nil, "--reset: keeps the run of a work directory; name it by --work-dir DIR", "usage"
+  end
+  local store = require("skillrt.run.store").at(dir)
+  if not store:exists() then
+    return true
+  end
+  local first, message, code = require("skillrt.run.runner").first(dir)
+  if not first then
+    return nil, message, code
+  end
+  local holder = store:holder()
+  if holder then
+    return nil, ("%s: process %d on %s advances this run; stop it first"):format(dir, holder.pid or 0, holder.host),
+      "busy"
+  end
+  return store:put_aside(first.run)
+end
+
 local M = {
   name = "run",
   summary = "Runs a skill to its end, or until it pauses",
@@ -42,7 +67,7 @@ local M = {
       choices = { "power", "process" },
       help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
     },
-    { name = "dry-run", help = "ask nobody: agents answer at once with the least that fits" },
+    { name = "dry-run", help = "a dry run: stub agents answer at once with the least that fits" },
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     require("skillrt.cli.trust").OPTION,
     { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
@@ -149,7 +174,7 @@ local function run_script(script, options, args)
       loaded.say_unread(value, options.input)
     end
     if args.reset then
-      local kept, problem, cause = require("skillrt.cli.reset").aside(args.work_dir)
+      local kept, problem, cause = put_aside(args.work_dir)
       if not kept then
         return nil, problem, cause
       end

@@ -39,7 +39,7 @@ return {
     if not books then
       return ending.refused(message, code, nil, args.dir)
     elseif ENDED[books.status] then
-      return ending.refused(("%s: the run is %s; nobody will take an event"):format(args.dir, books.status), "invalid")
+      return ending.refused(("%s: the run is %s and takes no event any more"):format(args.dir, books.status), "invalid")
     end
     local event, why = event_of(args)
     if not event then

@@ -7,8 +7,8 @@ local core = require("skillrt.core")
 
 local M = {
   name = "watch",
-  summary = "Shows a run of another process while it goes on: its lines, what is under way and for how long",
-  description = "Ends when the run stops, whatever for, or when nobody holds it any more. What agents say meanwhile is "
+  summary = "Shows a run of another process live: its lines, what is under way and for how long",
+  description = "Ends when the run stops, whatever for, or when no process holds it. What agents say meanwhile is "
     .. "shown only where the run was begun.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {},

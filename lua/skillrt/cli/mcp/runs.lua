@@ -150,11 +150,11 @@ function Runs:stop(dir)
   end
   local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
   if not holder then
-    return nil, "it does not go on: nobody holds it"
+    return nil, "no process advances it"
   elseif holder.host ~= here or not holder.pid then
-    return nil, ("process %s on %s goes on with it, which cannot be reached from here"):format(holder.pid, holder.host)
+    return nil, ("process %s on %s advances it, which cannot be reached from here"):format(holder.pid, holder.host)
   elseif not core.serve.terminate(holder.pid) then
-    return nil, ("process %d goes on with it; stop that by hand"):format(holder.pid)
+    return nil, ("process %d advances it; stop that by hand"):format(holder.pid)
   end
   return true
 end
@@ -170,7 +170,7 @@ local function next_of(status)
   elseif status.status == "failed" then
     return "log and explain say why"
   end
-  return "resume goes on with it"
+  return "resume resumes it"
 end
 
 ---How a run stands, for a caller.

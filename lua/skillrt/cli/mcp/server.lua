@@ -75,8 +75,8 @@ local VERSIONS <const> = { STATELESS, NEWEST, "2025-06-18", "2025-03-26", "2024-
 local OF_META <const> = "io.modelcontextprotocol/"
 local MOST_WAITING <const> = 64
 local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there are, run starts one and gives its "
-  .. "name; status, answer, resume, stop, log and explain take that name. A run goes on when nobody waits for it, and "
-  .. "survives this client: resume goes on with what paused."
+  .. "name; status, answer, resume, stop, log and explain take that name. A run continues without a client, and "
+  .. "survives this one: resume resumes what paused."
 
 ---@class skillrt.tool.mcp.Server
 ---@field runs skillrt.tool.mcp.Runs

@@ -15,7 +15,7 @@ local MOST_LINES <const> = 200
 
 local RUN <const> = { type = "string", description = "the run's name, as run and status give it" }
 local WAITS <const> = { type = "number", minimum = 0, maximum = LONGEST_WAIT,
-  description = "seconds to wait for it to end or to ask; default 25. It goes on all the same" }
+  description = "seconds to wait for it to end or to ask; default 25. The run continues all the same" }
 local AMOUNTS <const> = { type = "object", additionalProperties = { type = "number", minimum = 0 } }
 
 local function amounts(description)
@@ -89,7 +89,7 @@ M.LIST = {
   },
   {
     name = "run",
-    description = "Starts a durable run of a skill, and waits a while for it. The run goes on by itself when the wait "
+    description = "Starts a durable run of a skill, and waits a while for it. It continues by itself when the wait "
       .. "is over, and when this client goes away; status, answer, resume and stop take its name",
     inputSchema = object({
       skill = { type = "string", description = "its name, as list gives it" },
@@ -178,7 +178,7 @@ M.LIST = {
   },
   {
     name = "stop",
-    description = "Stops a run that goes on: what is under way ends, and it can be resumed",
+    description = "Stops a run: what is under way ends, and it can be resumed",
     inputSchema = object({ run = RUN }, "run"),
     annotations = { destructiveHint = true, idempotentHint = true },
     perform = function(server, given)
