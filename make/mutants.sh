@@ -2,12 +2,13 @@
 # mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many the quick set and the simulator
 # catch: the nearest tests first, up to the first that fails; says after each what rate it has.
 #
-# Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60). Begun again it goes on where it stopped; the folder
-# build/mutants is of one state of the tree: remove it for another.
+# Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60), PARTS (1): how many are tried at the same time, each in a
+# tree of its own. Begun again with the same PARTS it goes on where it stopped; the folder build/mutants is of one state
+# of the tree: remove it for another.
 set -eu
 build=build/mutants
 folder=$PWD/$build
-parts=2
+parts=${PARTS:-1}
 lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
 lua_cpath="$PWD/build/release/lib/?.so;;"
 
@@ -18,15 +19,16 @@ run() {
   # shellcheck disable=SC2046 # paths without spaces
   LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs) $(specs)
 }
-both() {
-  for part in 0 1; do run "$1" $part & done
+each_part() {
+  for part in $(seq 0 $((parts - 1))); do run "$1" "$part" & done
   wait
 }
 
 mkdir -p "$folder"
 make -s -j2 all >"$folder/log" 2>&1 # what runs this tool
 [ -e "$folder/chosen" ] || run choose 0
-for part in 0 1; do
+for part in $(seq 0 $((parts - 1))); do
+  touch "$folder/tried-$part"
   [ -d "$folder/tree-$part" ] && continue
   mkdir -p "$folder/tree-$part"
   git ls-files -z | xargs -0 cp --parents -pt "$folder/tree-$part"
@@ -34,10 +36,6 @@ for part in 0 1; do
   (cd "$folder/tree-$part" && git init -q && git add -A >/dev/null && git -c user.name=m -c user.email=m@m commit -qm tree)
   make -s -j2 -C "$folder/tree-$part" all >>"$folder/log" 2>&1
 done
-if [ ! -e "$folder/baseline" ]; then
-  (cd "$folder/tree-0" && make test >"$folder/baseline.new" 2>&1) || true
-  mv "$folder/baseline.new" "$folder/baseline"
-fi
-for part in 0 1; do touch "$folder/tried-$part"; done
-both try
+[ -e "$folder/baseline" ] || run baseline 0
+each_part try
 run report 0

@@ -124,7 +124,7 @@ mutant: all ## break a line in a copy, run the tests that should see it: FILE= L
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/break.lua '$(FILE)' '$(LINE)' '$(ONLY)' $(call quote,$(TEXT))
 
 .PHONY: mutants
-mutants: all ## break 200 lines (COUNT), one at a time, and see how many quick tests and simulator catch; an hour (MINUTES=60), SEED=1
+mutants: all ## break 200 lines (COUNT), one at a time, and see how many quick tests and simulator catch; an hour (MINUTES=60), SEED=1, PARTS=1 at once
 	@bash make/mutants.sh
 
 .PHONY: requirements check-requirements manual

@@ -11,7 +11,7 @@ local function all_over(lines, times)
     :format(count, count, times, lines))
   file:close()
   assert(os.execute("chmod +x " .. path))
-  local pipe = assert(io.popen(("env -u ONLY lua5.4 tests/all.lua %s 2>&1"):format(path)))
+  local pipe = assert(io.popen(("env -u ONLY -u FIRST lua5.4 tests/all.lua %s 2>&1"):format(path)))
   local output = pipe:read "a"
   local ok = pipe:close()
   local _, runs = assert(io.open(count)):read("a"):gsub("\n", "")
@@ -30,7 +30,7 @@ local function all_of(texts, jobs)
   end
   local list = table.concat(paths, " ")
   assert(os.execute("chmod +x " .. list))
-  local pipe = assert(io.popen(("env -u ONLY JOBS=%d TEST_SECONDS=3 lua5.4 tests/all.lua %s 2>&1"):format(jobs, list)))
+  local pipe = assert(io.popen(("env -u ONLY -u FIRST JOBS=%d TEST_SECONDS=3 lua5.4 tests/all.lua %s 2>&1"):format(jobs, list)))
   local output = pipe:read "a"
   local ok = pipe:close() == true
   os.execute("rm -f " .. list)

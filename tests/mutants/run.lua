@@ -1,9 +1,9 @@
 -- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that are
 -- nearest to its file by name and text, then with the simulator, then with the rest of the quick set, until one fails.
 --
--- Run by make/mutants.sh: lua5.4 run.lua choose|try|report FOLDER PART PARTS TEST... In FOLDER are chosen (a fault a
--- line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built is none; a test that fails
--- in the unbroken tree (baseline) is left out.
+-- Run by make/mutants.sh: lua5.4 run.lua choose|baseline|try|report FOLDER PART PARTS TEST... In FOLDER are chosen (a
+-- fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built is none; a test that
+-- fails in the unbroken tree (baseline), within the same bounds, is left out.
 local operators = require "tests.mutants.operators"
 
 local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
@@ -12,10 +12,12 @@ local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 200
 local SEED <const> = tonumber(os.getenv "SEED" or "") or 1
 local NEAREST <const> = 10 -- tests that are tried before the simulator
 
--- Where a broken tree is built and tried: this process loads nothing of it. A test that hangs catches it.
+-- Where a broken tree is built and tried: this process loads nothing of it. Each process is stopped that uses 90 s of a
+-- processor or asks for 6 GB, each test after 240 s, which is enough on a busy machine: what a fault makes so slow, or
+-- lets hang, is caught.
 local IN_TREE <const> = "cd %s && env -u LUA_PATH -u LUA_CPATH "
-local RUN <const> = IN_TREE .. "FIRST=1 JOBS=1 TEST_SECONDS=180 SIM_SEED=1 SIM_SECONDS=15 SIM_FIRST=1 "
-  .. "SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > build/log 2>&1"
+local RUN <const> = "ulimit -t 90 -v 6000000; " .. IN_TREE .. "%s JOBS=1 TEST_SECONDS=240 SIM_SEED=1 SIM_SECONDS=15 "
+  .. "SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > %s 2>&1"
 
 local function output_of(command)
   local pipe <close> = assert(io.popen(command))
@@ -116,7 +118,7 @@ local function try(tree, list)
   for _, group in ipairs { table.move(list, 1, NEAREST, 1, {}), { SIMULATOR }, rest } do
     if not build(tree, group) then
       return "not built"
-    elseif not os.execute(RUN:format(tree, table.concat(group, " "))) then
+    elseif not os.execute(RUN:format(tree, "FIRST=1 SIM_FIRST=1", table.concat(group, " "), "build/log")) then
       return "caught by " .. (text_of(tree .. "/build/log"):match "FAILED %S+%s+(%S+)" or "?")
     end
   end
@@ -149,6 +151,14 @@ local function without(list, left_out)
     kept[#kept + 1] = not (left_out[test] or left_out[test:match "[^/]+$"]) and test or nil
   end
   return kept
+end
+
+-- Runs all tests in a tree that nothing has broken.
+local function baseline()
+  local tree, path = folder .. "/tree-0", folder .. "/baseline"
+  assert(build(tree, tests), "the tree cannot be built")
+  os.execute(RUN:format(tree, "", SIMULATOR .. " " .. table.concat(tests, " "), path .. ".new"))
+  assert(os.rename(path .. ".new", path))
 end
 
 -- How many of those tried so far were caught.
@@ -236,6 +246,8 @@ end
 
 if what == "choose" then
   choose()
+elseif what == "baseline" then
+  baseline()
 elseif what == "try" then
   try_all()
 elseif what == "report" then
