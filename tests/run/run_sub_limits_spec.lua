@@ -51,6 +51,21 @@ describe("limits of a sub-run's own skill", function()
     assert.same({ "call_limit", "calls" }, { result.reason, result.limit })
   end)
 
+  it("are named where the run's own time is over while it drains", function()
+    local dir = R.folder() .. "/run"
+    local skill = R.skill { limits = { calls = 100, run_timeout = 0.4 }, actions = { { id = "out", run = function(_, ctx)
+      ctx.all { function()
+        ctx.await(echo { argv = { "sleep", "20" } })
+      end, function()
+        assert(ctx.run(R.skill { name = "sub", limits = { calls = 1 }, actions = { mapping(2, echo()) } }))
+      end }
+    end } } }
+    local began = os.time()
+    local result = assert(skill:run { work_dir = dir })
+    assert(os.time() - began < 10)
+    assert.same({ "call_limit", "sub/1.1.2.1/calls" }, { result.reason, result.limit })
+  end)
+
   it("count what calls use, reserved before they leave, also of scopes in scopes", function()
     local dir = R.folder() .. "/run"
     local skill = R.skill { actions = { { id = "a", run = function(_, ctx)

@@ -138,8 +138,9 @@ local function watch(root, one)
 end
 
 -- The first limit that is over.
-local function first_over(root, now)
+local function first_over(root)
   local due = root.alarms
+  local now = due[1] and steady.now()
   while due[1] and due[1].at <= now do
     local at = due[1].at
     local one = due:take()
@@ -229,21 +230,17 @@ function Limits:reached()
   if hit then
     return reach(self, hit.bound, no_room(hit.bound, hit.call))
   end
-  return self:out_of_time()
+  local one = first_over(self.root)
+  if one then
+    local status, reason, words = reach(self, one, one.limit.message(one))
+    return status, reason, words, true
+  end
 end
 
----Whether its time is over, or that of a sub-run or of the steps of an action.
----@return string? status
----@return string? reason
----@return string? message
----@return boolean? at_once
+---Whether its time is over, or that of a sub-run or of the steps of an action. What a run that drains ends at stays.
+---@return boolean
 function Limits:out_of_time()
-  local root = self.root
-  local one = root.alarms[1] and first_over(root, steady.now())
-  if one then
-    local status, reason, message = reach(self, one, one.limit.message(one))
-    return status, reason, message, true
-  end
+  return first_over(self.root) ~= nil
 end
 
 ---When time may be over.
