@@ -29,7 +29,6 @@ local WHAT = {
   rules = "By set: when to go on from it, in words.",
   map = "By tool: the set that a call of it speaks for.",
   window = "How many calls are looked at.",
-  when = "always, or cost: only where switching is cheaper than all tools.",
   lead = "How many more of them must speak for another set.",
   fallback = "The set that a call to an absent tool leads to.",
   summary = "Bytes of what is told of the phases before.",

@@ -10,17 +10,10 @@ local usage = require("skillrt.agent.usage")
 local M = {}
 
 ---@class skillrt.Used
----@field calls integer
 ---@field input integer         tokens that were read, without those below
 ---@field output integer
 ---@field cache_read integer    tokens read from a cache
 ---@field cache_write integer   tokens written to one
----@field usd number?           nil: the price of something in it is not known
-
----@return skillrt.Used
-function M.new()
-  return { calls = 0, input = 0, output = 0, cache_read = 0, cache_write = 0, usd = 0 }
-end
 
 local own -- a person's prices, read when one is first asked for
 
@@ -32,22 +25,15 @@ local function of_person()
   return own
 end
 
----The prices of a model; nil: nobody knows. An agent's come first, then a person's, then ours.
----@param model string
----@param prices table?  of the agent, model by model
----@return table?
-function M.row(model, prices)
+-- The prices of a model; nil: nobody knows. An agent's come first, then a person's, then ours.
+local function row_of(model, prices)
   return prices and prices_of.row(prices, model) or prices_of.row(of_person(), model)
     or prices_of.row(prices_of.OURS, model)
 end
 
----What some tokens cost; nil: nobody knows.
----@param used table
----@param model string
----@param prices table?
----@return number?
-function M.price(used, model, prices)
-  local row = M.row(model, prices)
+-- What some tokens cost; nil: nobody knows.
+local function price(used, model, prices)
+  local row = row_of(model, prices)
   if not row then
     return nil
   end
@@ -59,10 +45,14 @@ function M.price(used, model, prices)
   return usd / 1e6
 end
 
--- As the limits of a run count it.
-local function counted(one, usd)
+---What an exchange used, as the limits of a run count it.
+---@param one table
+---@param model string
+---@param prices table?  of the agent, model by model
+---@return skillrt.Usage
+function M.counted(one, model, prices)
   local input = one.input + (one.cache_read or 0) + (one.cache_write or 0)
-  return usage.of_tokens(input, one.output, usd)
+  return usage.of_tokens(input, one.output, price(one, model, prices))
 end
 
 ---The most that an exchange may use, as the limits of a run reserve it.
@@ -72,31 +62,7 @@ end
 ---@param prices table?
 ---@return skillrt.Usage
 function M.most(bytes, max_tokens, model, prices)
-  local one = { input = bytes // 3, output = max_tokens or 0 }
-  return counted(one, M.price(one, model, prices))
-end
-
----What an exchange used, as the limits of a run count it.
----@param one table
----@param model string
----@param prices table?
----@return skillrt.Usage
-function M.counted(one, model, prices)
-  return counted(one, M.price(one, model, prices))
-end
-
----Adds what an exchange used.
----@param all skillrt.Used
----@param one table
----@param model string
----@param prices table?
-function M.add(all, one, model, prices)
-  all.calls = all.calls + 1
-  for name in pairs(prices_of.RATES) do
-    all[name] = all[name] + (one[name] or 0)
-  end
-  local usd = M.price(one, model, prices)
-  all.usd = all.usd and usd and all.usd + usd
+  return M.counted({ input = bytes // 3, output = max_tokens or 0 }, model, prices)
 end
 
 return M

@@ -1,23 +1,31 @@
--- report/tokens.lua: what a skill's tools cost: bytes and tokens of all of them and of each of its sets, and what a
--- run came to both ways, all tools against sets, with the provider's prompt cache counted (R97, R112, F56).
+-- report/tokens.lua: what the tools of a skill take of each request, all of them and each of its sets; and how many
+-- calls of a run were to tools that were not present, by set (R97, R112, F56).
 --
--- Bytes are those that a provider is sent; tokens are the provider's own where it has counted, else an estimate that
--- is named. Knows skills and journals, changes nothing. Called by cli/command/tokens.lua.
+-- Bytes are those that a provider is sent, tokens an estimate that is named so. Knows skills and journals, changes
+-- nothing. Called by cli/command/tokens.lua.
 
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local runner = require("skillrt.run.runner")
 local sets_of = require("skillrt.skill.tool_sets")
-local catalog_of = require("skillrt.agent.tool_catalog")
 local tables = require("skillrt.base.tables")
-local tool_cost = require("skillrt.agent.tool_cost")
 
 local M = {}
 
----Tools that a file lists as an API takes them, or as a server of MCP gives them, by name.
----@param value any
----@return table<string, table>|nil tools
+M.ALL = "all tools"
+
+---How tokens are counted.
+M.TOKENIZER = "bytes / 4, an estimate"
+
+---The schemas of a file: a list of tools as an API takes them, or as a server of MCP gives them.
+---@param text string
+---@return table<string, table>|nil tools  by name
 ---@return string? message
-function M.schemas(value)
+function M.schemas(text)
+  local value, why = json.decode(text)
+  if value == nil then
+    return nil, tostring(why)
+  end
   local out, list = {}, type(value) == "table" and (value.tools or value) or nil
   for i, one in ipairs(tables.object(list)) do
     local given = type(one) == "table" and (type(one["function"]) == "table" and one["function"] or one) or {}
@@ -33,119 +41,76 @@ function M.schemas(value)
   return out
 end
 
--- ---- a run ----
-
--- What the next request of a step carries: its set, and what came to be present besides.
-local function sent(self, step)
-  if step.whole then
-    return self.all
+-- The model by whose API bytes are counted: the skill's first.
+local function model_of(skill)
+  for _, name in ipairs(names.sorted(skill.agents or {})) do
+    if skill.agents[name].wire then
+      return skill.agents[name]
+    end
   end
-  local list = table.move(self:names(step.set), 1, #self:names(step.set), 1, {})
-  return tables.append(list, step.more)
+  return assert(require("skillrt.agent").check({ kind = "anthropic" }, "skillrt"))
 end
 
-local ON = {}
-
-function ON.start(self, seen, record)
-  local set = sets_of.find(self.skill, record.tool_set)
-  seen.steps[record.step] = { set = set, more = {}, whole = record.whole or not set }
+-- The names of all tools: what no set holds is never sent.
+local function all_names(skill)
+  local all, seen = {}, {}
+  local lists = { skill.tool_sets and sets_of.union(skill) or names.sorted(skill.tools or {}) }
+  for _, set in ipairs(skill.tool_sets or {}) do
+    lists[#lists + 1] = sets_of.names(skill, set)
+  end
+  for _, list in ipairs(lists) do
+    for _, name in ipairs(list) do
+      all[#all + 1] = not seen[name] and name or nil
+      seen[name] = true
+    end
+  end
+  return all
 end
 
-function ON.switch(self, seen, record)
-  local step = seen.steps[record.step]
-  if step and not record.refused and not record.advised then
-    step.set, step.more = sets_of.find(self.skill, record.to), {}
+---A row for all tools, and one for each set.
+---@param skill skillrt.Skill
+---@param schemas table<string, table>  of tools that the skill only names
+---@param prompt_of fun(set: skillrt.ToolSet|nil): integer|nil  bytes of the longest prompt of a step with it
+---@return { rows: table[], written: integer, model: string }  a row: { name, tools, bytes, tokens, prompt, saved:
+---  percent of what all take }; written: how many tools have no schema here
+function M.of(skill, schemas, prompt_of)
+  local agent, all, rows, made, written = model_of(skill), all_names(skill), {}, {}, 0
+  for i = 0, #(skill.tool_sets or {}) do
+    local set, tools = (skill.tool_sets or {})[i], {}
+    for k, name in ipairs(set and sets_of.names(skill, set) or all) do
+      tools[k] = (skill.tools or {})[name] or schemas[name] or made[name]
+      if not tools[k] then
+        tools[k] = { name = name, description = name, input = { type = "object", properties = {} } }
+        made[name], written = tools[k], written + 1
+      end
+    end
+    local body = agent.wire.body(agent, { tools = tools, model = "m" })
+    local bytes = body.tools and #assert(json.encode(body.tools, { sorted = true })) or 0
+    rows[i + 1] = { name = set and set.name or M.ALL, tools = #tools, bytes = bytes, tokens = (bytes + 3) // 4,
+      prompt = prompt_of(set), saved = rows[1] and 100 * (1 - bytes / math.max(1, rows[1].bytes)) or nil }
   end
+  return { rows = rows, written = written, model = agent.kind }
 end
 
-local function row_of(seen, step)
-  local name = step.set and step.set.name or catalog_of.ALL
-  seen.by_set[name] = seen.by_set[name] or { exchanges = 0, calls = 0, absent = 0 }
-  return seen.by_set[name]
-end
-
-function ON.used(self, seen, record)
-  local step, used = seen.steps[record.step], record.used
-  if not step or not used.input_tokens then
-    return
-  end
-  local _, list = self:list(sent(self, step))
-  local one = { talk = ("%d %s"):format(record.step, (record.c or ""):match("^(.*)%.") or ""),
-    rest = math.max(0, used.input_tokens - list.tokens), output = used.output_tokens or 0, step = step,
-    asked = 0, absent = 0 }
-  one.names = step.whole and self:names(step.set) or sent(self, step)
-  step.newest, seen.exchanges[#seen.exchanges + 1] = one, one
-  seen.tokens = seen.tokens + used.input_tokens + one.output
-  seen.dollars = seen.dollars and used.dollars and seen.dollars + used.dollars
-  local row = row_of(seen, step)
-  row.exchanges = row.exchanges + 1
-end
-
-function ON.tool(_, seen, record)
-  local step = seen.steps[record.step]
-  if not step then
-    return
-  end
-  local row, newest = row_of(seen, step), step.newest
-  row.calls = row.calls + 1
-  row.absent = row.absent + (record.absent and 1 or 0)
-  if newest then
-    newest.asked, newest.absent = newest.asked + 1, newest.absent + (record.absent and 1 or 0)
-  end
-  if record.absent == "widened" then
-    step.more[#step.more + 1] = record.name
-  elseif record.absent == "all" then
-    step.whole = true
-  end
-end
-
----What a recorded run came to, and both ways. With all tools an exchange whose calls were all to absent tools is not
----made.
----@param self skillrt.ToolCatalog
+---The calls of a run's models to tools, and how many of them were to absent ones, by the set that was active.
 ---@param dir string
----@return { exchanges: integer, spared: integer, tokens: integer, dollars: number?, by_set: table, all: skillrt.Used,
----  sets: skillrt.Used }|nil
+---@return table<string, { calls: integer, absent: integer }>|nil by_set
 ---@return string? message
 ---@return string? code
-function M.recorded(self, dir)
-  local seen = { steps = {}, exchanges = {}, by_set = {}, tokens = 0, dollars = 0 }
+function M.calls(dir)
+  local active, by_set = {}, {}
   local books, message, code = runner.read(dir, function(record)
-    local on = ON[record.t]
-    if on then
-      on(self, seen, record)
+    if record.t == "start" then
+      active[record.step] = record.tool_set or M.ALL
+    elseif record.t == "switch" and not record.refused and not record.advised then
+      active[record.step] = record.to
+    elseif record.t == "tool" and active[record.step] then
+      local row = by_set[active[record.step]] or { calls = 0, absent = 0 }
+      by_set[active[record.step]] = row
+      row.calls, row.absent = row.calls + 1, row.absent + (record.absent and 1 or 0)
     end
   end)
-  if not books then
-    return nil, message, code
-  end
-  local both, spared = { all = {}, sets = {} }, 0
-  local all_key, all = self:list(self.all)
-  for _, one in ipairs(seen.exchanges) do
-    local key, list = self:list(one.names)
-    both.sets[#both.sets + 1] = { talk = one.talk, list = key, tools = list.tokens, rest = one.rest,
-      output = one.output }
-    if one.asked > 0 and one.asked == one.absent then
-      spared = spared + 1
-    else
-      both.all[#both.all + 1] = { talk = one.talk, list = all_key, tools = all.tokens, rest = one.rest,
-        output = one.output }
-    end
-  end
-  return { exchanges = #seen.exchanges, spared = spared, tokens = seen.tokens, dollars = seen.dollars,
-    by_set = seen.by_set, all = tool_cost.cost(both.all, self.model, self.agent.prices),
-    sets = tool_cost.cost(both.sets, self.model, self.agent.prices) }
-end
-
----A file of schemas.
----@param text string
----@return table<string, table>|nil tools
----@return string? message
-function M.read(text)
-  local value, why = json.decode(text)
-  if value == nil then
-    return nil, tostring(why)
-  end
-  return M.schemas(value)
+  return books and by_set, message, code
 end
 
 return M

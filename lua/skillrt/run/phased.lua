@@ -19,7 +19,6 @@ function M.start(run, definition, said)
   local skill, keeps = run.skill, definition.keeps
   if skill.tool_sets and (definition.run or definition.agent) then
     said.tool_set = definition.tool_set or run.books.tool_set or skill.switching.start
-    said.whole = skill.switching.when == "cost" and require("skillrt.agent.tool_catalog").all_is_cheaper(skill) or nil
   end
   if keeps and (keeps.at_start or keeps.counts) then
     said.keeps = {}
@@ -71,7 +70,6 @@ end
 ---@field skill skillrt.Skill
 ---@field set skillrt.ToolSet|nil   the active one
 ---@field names string[]|nil        of its tools; nil: all
----@field whole boolean?            those of all sets are present, as that is cheaper
 ---@field switching skillrt.Switching|nil
 ---@field before string|nil         JSON of the phases before, bounded
 ---@field kept string[]             fields that only the runtime writes
@@ -113,10 +111,7 @@ function M.of_task(run, step, definition, text_of)
     local switching = skill.switching
     local active = step.tool_set or definition.tool_set or switching.start
     out.set, out.switching = sets.find(skill, active), switching
-    out.whole = step.whole
-    if out.set then
-      out.names = not out.whole and sets.names(skill, out.set) or out.whole and sets.union(skill) or nil
-    end
+    out.names = out.set and sets.names(skill, out.set)
     function out.text_of(set)
       return set.prompt and text_of(set.prompt)
     end

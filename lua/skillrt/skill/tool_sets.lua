@@ -21,7 +21,6 @@ local M = {}
 
 ---@class skillrt.Switching  how a run goes from set to set
 ---@field by "orchestrator"|"report"|"rules"|"calls"
----@field when "always"|"cost"            cost: only where that is cheaper, else all their tools are present
 ---@field start string                   the set that a run begins with
 ---@field next table<string, string[]>?  what may follow a set; nil: any other
 ---@field rules table<string, string>?   by set: when to go on from it, told to the agent
@@ -50,7 +49,6 @@ M.MAP = { analyzeClass = "analysis", writeFile = "generation", compileProject = 
 
 local SWITCHING <const> = {
   by = { enum = M.BY, default = "orchestrator" },
-  when = { enum = { "always", "cost" }, default = "always" },
   start = { type = "text" },
   next = { type = "table" },
   rules = { type = "text", map = true },

@@ -60,9 +60,6 @@ end
 -- The names of the active set's tools; nil: all.
 local function active(self)
   local skill = self.phased.skill
-  if self.phased.whole then
-    return sets.union(skill)
-  end
   return sets.names(skill, sets.find(skill, self.current))
 end
 

@@ -1,4 +1,4 @@
--- used_spec.lua: whose price counts for what a model used.
+-- tally_spec.lua: whose price counts for what a model used.
 local function fresh(prices)
   local before, mine = package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.tally"]
   package.loaded["skillrt.agent.person"] = { read = function() return { prices = prices } end }
@@ -15,11 +15,11 @@ describe("a price", function()
   it("is the agent's, else the person's, else ours, else not known", function()
     local used, restore = fresh { mine = { input = 7, output = 7 }, ["claude-haiku-4-5"] = { input = 2, output = 2 } }
     local agents = { ["claude-haiku-4-5"] = { input = 3, output = 3 } }
-    assert.equal(3, used.price(MILLION, "claude-haiku-4-5", agents))
-    assert.equal(2, used.price(MILLION, "claude-haiku-4-5"))
-    assert.equal(7, used.price(MILLION, "mine", agents))
-    assert.equal(require("skillrt.agent.prices").OURS["gpt-5"].input, used.price(MILLION, "gpt-5"))
-    assert.is_nil(used.price(MILLION, "nobodys"))
+    assert.equal(3, used.counted(MILLION, "claude-haiku-4-5", agents).dollars)
+    assert.equal(2, used.counted(MILLION, "claude-haiku-4-5").dollars)
+    assert.equal(7, used.counted(MILLION, "mine", agents).dollars)
+    assert.equal(require("skillrt.agent.prices").OURS["gpt-5"].input, used.counted(MILLION, "gpt-5").dollars)
+    assert.is_nil(used.counted(MILLION, "nobodys").dollars)
     restore()
   end)
 

@@ -54,7 +54,7 @@ local FORMS = {
     timeout_s tool_set:text writes_context interaction]],
   own_phase = [[idempotent:truth max_retries max_errors on_error limits:own_limits timeout_s tool_set:text
     writes_context group]],
-  detection = "strategy when tool_phase_map start next rules window lead fallback context_summary:summary",
+  detection = "strategy tool_phase_map start next rules window lead fallback context_summary:summary",
   summary = "max_bytes",
   tool_set = "name description tools optional bind prompt",
   workflow = [[$schema skill_name display_name description version execution_mode context_strategy phases_to_run

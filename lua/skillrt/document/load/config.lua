@@ -168,7 +168,7 @@ local BY <const> = { llm_self_report = "report", self_report = "report", tool_ca
   tool_call_pattern = "calls", prompt = "rules", explicit = "rules" }
 
 -- By keys of a config: those of `switching`.
-local SAME <const> = { "when", "start", "next", "rules", "window", "lead", "fallback" }
+local SAME <const> = { "start", "next", "rules", "window", "lead", "fallback" }
 
 -- The tool sets (x_skillrt.skills) and how they are switched (x_skillrt.phase_detection); skill.check judges them.
 local function add_tool_sets(definition, own)

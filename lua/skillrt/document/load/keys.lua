@@ -59,8 +59,7 @@ M.TOOL_SET = { { "name", "string", required = true }, { "description", "string" 
   { "optional", "array" }, { "bind", "object" }, { "prompt", "string" } }
 
 ---How tool sets are switched.
-M.SWITCHING = { { "by", "string" }, { "when", "string" }, { "start", "string" }, { "next", "object" },
-  { "rules", "object" },
+M.SWITCHING = { { "by", "string" }, { "start", "string" }, { "next", "object" }, { "rules", "object" },
   { "map", "object" }, { "window", "integer", from = 1 }, { "lead", "integer", from = 1 }, { "fallback", "string" },
   { "summary", "integer", from = 0 }, { "order", "array" }, { "verify", "string" }, { "repair", "string" } }
 

@@ -20,7 +20,6 @@ return {
     from list? it had failed and is resumed, by its number, with all its results but those at these places
     file string? the output file that it is to give
     tool_set string? the set that is active from now on
-    whole boolean? with the tools of all sets present, as that is cheaper
     keeps table? state fields that the runtime wrote with it
   ]],
 

@@ -152,7 +152,7 @@ end
 -- What its start says besides, of few steps.
 local function take_said(books, step, said)
   step.edge, step.undoes, step.file = said.edge, said.undo, said.file
-  step.tool_set, step.whole = said.tool_set, said.whole
+  step.tool_set = said.tool_set
   if said.same then
     consumption.same(books, step.id, said)
   end
