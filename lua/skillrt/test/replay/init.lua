@@ -4,12 +4,11 @@
 -- Knows recordings, the runner and who opens skills; no command line. Called by `skillrt replay`.
 
 local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
+local changes = require("skillrt.report.changes")
 local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
-local names = require("skillrt.base.names")
 local open = require("skillrt.document.open")
 local recording_of = require("skillrt.test.replay.recording")
-local request = require("skillrt.test.replay.request")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
 local state = require("skillrt.skill.state")
@@ -115,15 +114,9 @@ local function compare_ends(found, result, world)
     differences[#differences + 1] = ("the end: %s (%s) -> %s (%s)"):format(stop.status, reason, result.status,
       result.reason)
   end
-  local was, is, keys = comparable(recording.books.state.root, world), comparable(result.state, world), {}
-  for _, root in ipairs({ was, is }) do
-    for key in pairs(root) do
-      keys[key] = true
-    end
-  end
-  for _, key in ipairs(names.sorted(keys)) do
-    local line = request.line(request.lines_of(was[key]), request.lines_of(is[key]))
-    differences[#differences + 1] = line and ("%s at the end, %s"):format(key, line)
+  local was, is = comparable(recording.books.state.root, world), comparable(result.state, world)
+  for _, change in ipairs(changes.between(was, is)) do
+    differences[#differences + 1] = "at the end: " .. changes.line(change)
   end
 end
 
@@ -133,8 +126,13 @@ local function missed(recording, world)
   return all[(world.counts["/"] or 0) + 1]
 end
 
--- As M.of; `wanted`: only what is asked for at a place, { step, c }.
-local function replayed(dir, path, person, wanted)
+---@param dir string
+---@param path string|nil  the skill; nil: the recorded script, as it is now
+---@param person skillrt.Person|false|nil  whom the gate asks
+---@return skillrt.Replay|nil replay
+---@return string? message
+---@return string? code
+function M.of(dir, path, person)
   local recording, message, code = recording_of.read(dir)
   if not recording then
     return nil, message, code
@@ -165,19 +163,15 @@ local function replayed(dir, path, person, wanted)
     table.insert(world.places, script)
     table.insert(world.places, script:match("[^/]+$"))
   end
-  world.wanted, world.path = wanted, path
+  world.path = path
   local result
   result, message, code = with_keys(perform, path, recording, world, folder)
-  if wanted then
-    return world
-  end
   if not result and not world.divergence then
     return nil, message, code
   end
   local found = { recording = recording, divergence = world.divergence, differences = world.differences,
     ended = world.ended, notes = world.notes, steps = world.steps, answered = world.answered,
-    live = world.store:holder() ~= nil, status = result and result.status, reason = result and result.reason,
-    placeless = function(text) return world:placeless(text) end }
+    live = world.store:holder() ~= nil, status = result and result.status, reason = result and result.reason }
   local left = not found.divergence and not found.ended and missed(recording, world)
   if left and not recording.cut then
     found.divergence = { step = left.number, id = left.id, recorded = "step " .. left.id, now = "no further step",
@@ -188,25 +182,6 @@ local function replayed(dir, path, person, wanted)
   end
   found.same = not found.divergence and #found.differences == 0
   return found
-end
-
----@param dir string
----@param path string|nil  the skill; nil: the recorded script, as it is now
----@param person skillrt.Person|false|nil  whom the gate asks
----@return skillrt.Replay|nil replay
----@return string? message
----@return string? code
-function M.of(dir, path, person)
-  local found, message, code = replayed(dir, path, person)
-  local one = found and found.divergence
-  if one and one.near and path and found.recording.first.script then -- the run's own script says what it asked for
-    local ok, before = pcall(replayed, dir, nil, person, one.near)
-    local asked = ok and before and before.ended
-    local differences = asked and asked.kind and request.differences(asked, one.request,
-      function(text) return found.placeless(before:placeless(text)) end)
-    one.why = differences and differences[1] and table.concat(differences, "; ") or one.why
-  end
-  return found, message, code
 end
 
 return M

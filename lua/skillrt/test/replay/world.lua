@@ -6,21 +6,24 @@
 -- turn, calls and rest as run.world (skillrt.World), and as the run's watcher.
 
 local asked_of = require("skillrt.run.books.questions")
+local changes = require("skillrt.report.changes")
 local clock = require("skillrt.base.fake_clock")
 local json = require("skillrt.base.json")
 local output_files = require("skillrt.run.output_files")
 local pause = require("skillrt.run.turn.pause")
 local questions = require("skillrt.run.questions")
 local recording_of = require("skillrt.test.replay.recording")
-local request = require("skillrt.test.replay.request")
+local state = require("skillrt.skill.state")
 local steady = require("skillrt.run.steady")
 local tables = require("skillrt.base.tables")
 local views = require("skillrt.run.views")
 
 -- ---- records of the run that is replayed, as they come: a step is the recorded one at its place ----
 
----What a step gave: fields of its `done`.
-local GIVEN = { "set", "out", "context" }
+-- What a step gave, by its `done`, as text.
+local function given(entry)
+  return assert(json.encode({ updates = entry.set, output = entry.out, context = entry.context }, { sorted = true }))
+end
 
 ---By type of record: what is made of one, function(world, entry, books).
 local of = {}
@@ -51,21 +54,20 @@ end
 
 -- What a step gave against what it gave when it was recorded.
 local function compare(self, known, entry)
-  local function differs(what, how)
-    self.differences[#self.differences + 1] = ("step %d (%s): %s, %s"):format(known.number, known.id, what, how)
+  local function differs(how)
+    self.differences[#self.differences + 1] = ("step %d (%s): %s"):format(known.number, known.id, how)
   end
   local over = known.over
   if not over then
     return
   elseif over.t ~= entry.t then
-    return differs("its end", ("%s -> %s"):format(over.t == "done" and "done" or over.message or over.t,
+    return differs(("its end, %s -> %s"):format(over.t == "done" and "done" or over.message or over.t,
       entry.t == "done" and "done" or entry.message or entry.t))
   end
-  for _, field in ipairs(entry.t == "done" and GIVEN or {}) do
-    local line = request.line(self:placeless(request.lines_of(over[field])), self:placeless(self.gave[field]))
-    if line then
-      differs(field == "set" and "updates" or field == "out" and "output" or field, line)
-    end
+  local was = entry.t == "done" and json.decode(self:placeless(given(over))) or {}
+  local is = entry.t == "done" and json.decode(self:placeless(self.gave)) or {}
+  for _, change in ipairs(changes.between(was, is)) do
+    differs(changes.line(change))
   end
 end
 
@@ -116,19 +118,42 @@ end
 
 local LONGEST <const> = 1 << 24 -- bytes of a prompt
 
+-- A value in few words.
+local function shown(value)
+  return (json.encode(value, { sorted = true }) or tostring(value)):sub(1, 200)
+end
+
+-- Where two texts differ first: "line 3: a -> b"; nil: nowhere.
+local function line_of(was, is)
+  local a, b = was:gmatch("([^\n]*)\n?"), is:gmatch("([^\n]*)\n?")
+  for number = 1, math.huge do
+    local one, other = a(), b()
+    if one ~= other then
+      return ("line %d: %s -> %s"):format(number, shown(one), shown(other))
+    elseif not one then
+      return nil
+    end
+  end
+end
+
+-- A call of now: a program with its arguments, which the journal has only as a digest.
+local function named(call)
+  local argv = (call.request.declared or {}).argv or call.request.argv
+  return ("%s %s"):format(call.kind, argv and table.concat(argv, " "):sub(1, 500) or call.to)
+end
+
 -- What differs, in words: the journal keeps digests of what was sent, and beside it the words to agents.
 local function difference(world, recorded, known, call)
   local to = recorded.to or recorded.kind
   if recorded.kind ~= call.kind then
     return ("its kind: %s -> %s"):format(recorded.kind, call.kind)
   elseif recorded.question and call.request.question then
-    return "the question: " .. (request.line(request.shown(recorded.question), request.shown(call.request.question))
-      or "not in its words")
+    return ("the question: %s -> %s"):format(shown(recorded.question), shown(call.request.question))
   elseif recorded.to and to ~= call.to then
     return ("where it goes: %s -> %s"):format(to, call.to)
   end
   local was = call.request.prompt and world.store:kept(views.prompt(known.number, recorded.c), LONGEST)
-  local line = was and request.line(world:placeless(was), world:placeless(call.request.prompt))
+  local line = was and line_of(world:placeless(was), world:placeless(call.request.prompt))
   return line and "its prompt, " .. line
     or call.kind == "http" and "its method, headers or body" or "its arguments, input, environment or folder"
 end
@@ -166,12 +191,9 @@ local function divergence_of(world, known, recorded, call)
     id = known.id,
     call = call.place,
     recorded = recorded and ("%s %s"):format(recorded.kind, recorded.to or "") or "no call at this place",
-    now = ("%s %s"):format(call.kind, call.to),
+    now = named(call),
     why = why,
     nearest = near and ("step %d (%s), call %s"):format(where.number, where.id, near.c),
-    near = near and not equal and { step = where.number, c = near.c } or nil,
-    same_elsewhere = equal,
-    request = call.request,
   }
 end
 
@@ -244,10 +266,7 @@ function World:opened(run, turn)
     if entry.t == "fail" then
       renamed(self, entry)
     elseif entry.t == "done" then -- before the books have it: it may be a view of the state
-      self.gave = {}
-      for _, field in ipairs(GIVEN) do
-        self.gave[field] = request.lines_of(entry[field])
-      end
+      self.gave = given(entry)
     end
     return emit(own, entry, simple)
   end
@@ -351,12 +370,8 @@ end
 
 ---@param call skillrt.Call
 function World:perform(call)
-  local known, wanted = self.of[call.step.number], self.wanted
   self.checked[call] = true
-  if wanted and known and known.number == wanted.step and call.place == wanted.c then
-    self.ended = call.request -- that was to be seen
-    self:halt()
-  elseif not self.divergence then
+  if not self.divergence then
     check(self, call)
   end
 end
@@ -428,7 +443,7 @@ end
 local function answers(self, turn)
   for _, one in ipairs(asked_of.list(turn.books)) do
     for i, answer in ipairs(not one.step and self.recording.answers or {}) do
-      if request.shown(answer.question) == request.shown(one.question) then
+      if state.equal(answer.question, one.question) then
         table.remove(self.recording.answers, i)
         return questions.take(turn, { question = one.q, value = answer.value, nonce = one.nonce })
       end
