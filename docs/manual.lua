@@ -69,7 +69,7 @@ end
 
 put((".TH SKILLRT 1 \"\" \"skillrt %s\" \"User Commands\""):format(version))
 section "NAME"
-say "skillrt - run agent skills to the end"
+say "skillrt - run agent skills durably"
 section "SYNOPSIS"
 put(".B skillrt")
 put(".I SCRIPT")
@@ -79,23 +79,23 @@ put ".B skillrt"
 put ".I COMMAND"
 say "[OPTION ...]"
 section "DESCRIPTION"
-say [[A skill, written in Lua, says what may happen: actions with preconditions and effects, phases,
-agents, limits. skillrt sees to it that it happens: it chooses the next step, records it before it
-is reported, and stops at the limits. A run that was killed at any moment goes on where it was.]]
-paragraph [[A word that is no command is the path of a script; ./status runs a script named status.
-Every command shows its options with --help.]]
+say [[A skill, written in Lua, declares what may happen: actions with preconditions and effects, phases, agents, limits.
+skillrt chooses the next step, records each step before it reports it, and stops at the limits. A run that was killed
+at any moment resumes where it stopped.]]
+paragraph [[A first word that is not a command is the path of a script; ./status runs a script named status. Every
+command prints its options with --help.]]
 section "COMMANDS"
 for _, one in ipairs(help.commands()) do
   command(one)
 end
 section "OUTPUT"
-say [[On a terminal a run shows its lines and, below them, what is under way; elsewhere plain lines.
-Lines and the closing line go to standard output; problems, and the command to type next, to
-standard error. A record is shown once it is durable; that a function begins, once it is written.
-With --json every line is an object: a record of the journal with its run_id, the last one
-{"t":"result", ...}. What agents and files say is shown with its control characters escaped.]]
-paragraph [[When a run has to ask a person, it asks on the terminal; elsewhere, or after an empty
-answer, it pauses, and skillrt answer goes on with it, at any time and in another process.]]
+say [[On a terminal a run shows its lines and, below them, the steps in progress; elsewhere it prints plain lines. Lines and
+the closing line go to standard output; errors, warnings and the suggested next command go to standard error. A record
+is shown once it is durable; the start of a function, once it is written. With --json every line is an object: a
+record of the journal with its run_id, and at the end {"t":"result", ...}. Control characters in texts of agents and
+files are escaped.]]
+paragraph [[When a run has a question for a person, it asks on the terminal. Elsewhere, or after an empty answer, it
+pauses; skillrt answer resumes it, at any time and in another process.]]
 section "EXIT STATUS"
 for _, row in ipairs(exit_codes.TABLE) do
   put ".TP"
@@ -103,7 +103,7 @@ for _, row in ipairs(exit_codes.TABLE) do
   say(row.text)
 end
 section "LIMITS"
-say "A skill says them as limits = { NAME = ... }; a configuration in x_skillrt.limits."
+say "A skill sets them with limits = { NAME = ... }, a configuration with x_skillrt.limits."
 for _, row in ipairs(limits.TABLE) do
   put ".TP"
   put(".B " .. roff(row.name))
@@ -113,60 +113,60 @@ for _, row in ipairs(limits.TABLE) do
   say((row.text:gsub("`", "")) .. default .. ends)
 end
 section "TOOLS"
-say [[A model that is an agent may use tools, which skillrt performs: functions and programs of the skill, those that
-are built in, and those of MCP servers. They are declared in the skill, their arguments are checked, what acts may need
-a person's leave, and each use is in the journal. Only those that are present are sent; a call to another is recorded
-and answered, never performed.]]
-paragraph [[A tool set names the tools of a phase of the work. Which set is active follows the steps of the skill, what
-the agent reports (the tool switch_phase, or a last line <<phase: NAME>>), or the pattern of its calls. Sets stand in
-the skill (tool_sets), in an agent.yml, which runs by itself (skillrt run agent.yml --agent claude), or in a
-configuration (x_skillrt.skills, x_skillrt.phase_detection). The runtime keeps the phase, what was verified and how
-often was repaired; status and log show the set, prompt shows what an agent is told of it.]]
+say [[An agent that is a model may use tools, and skillrt executes them: functions and programs of the skill, built-in
+tools, and tools of MCP servers. The skill declares them; skillrt checks their arguments, asks a person before a tool
+acts where the skill says so, and records each use in the journal. The model gets only the tools of the active set; a
+call of any other tool is recorded and refused, never executed.]]
+paragraph [[A tool set names the tools for one phase of the work. The active set follows the steps of the skill, the
+agent's reports (the tool switch_phase, or a last line <<phase: NAME>>), or the pattern of its calls. Tool sets are
+declared in the skill (tool_sets), in an agent.yml, which can be run directly (skillrt run agent.yml --agent claude), or
+in a configuration (x_skillrt.skills, x_skillrt.phase_detection). skillrt records the phase, what was verified and the
+number of repairs; status and log show the active set, prompt shows what the agent is told about it.]]
 section "MCP SERVERS"
-say [[The tools of servers that speak the Model Context Protocol are used beside a skill's own: those that a script
-declares (mcp = { NAME = { command = { ... } } }), and those of a folder's .mcp.json in the form of coding agents and
-editors: { "mcpServers": { NAME: { "command", "args", "env" } } }, or "url", "headers". A tool is named
-mcp__SERVER__TOOL. What a .mcp.json starts and sends to is shown in full, and starts once a person has said --trust, here
-or for skillrt mcp; a change of it is asked about again. skillrt check tells what in such a file has no meaning here.
-What a server offers is shown when it is first used, and remembered: when it offers other tools later, a person is asked
-before any of it is sent to a model. A server behind a URL that wants to know who asks is logged in to by skillrt login.]]
-paragraph "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are of the environment. Of a server:"
+say [[A skill can use the tools of MCP servers (Model Context Protocol): servers that a script declares
+(mcp = { NAME = { command = { ... } } }), and servers in its folder's .mcp.json, in the form that coding agents and
+editors use: { "mcpServers": { NAME: { "command", "args", "env" } } }, or "url", "headers". A tool is named
+mcp__SERVER__TOOL. skillrt shows in full which programs and URLs a .mcp.json names, and uses them only after a person
+approved them with --trust; a changed file needs approval again. skillrt check reports fields of the file that skillrt
+ignores. The tools that a server offers are shown at its first use, and recorded; if it later offers other tools, a
+person has to agree before they are sent to a model. skillrt login logs in to a remote server that requires it.]]
+paragraph "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are environment variables. Fields:"
 for cell, default, text in pages "docs/mcp.md" do
   put ".TP"
   put(".B " .. roff(cell))
   say(text .. (default ~= "" and ("; default %s"):format(default) or ""))
 end
 section "SIGNALS"
-say [[SIGINT and SIGTERM pause the run within 100 ms, also inside an endless loop of the script, and
-leave it resumable. A second one ends the process at once; the journal survives that, too.]]
+say [[SIGINT and SIGTERM pause the run within 100 ms, even in an endless loop of the script; it can be resumed. A second
+signal ends the process at once; the journal survives that, too.]]
 section "ENVIRONMENT"
 put ".TP"
 put ".B NO_COLOR"
-say "where set and not empty, nothing is coloured"
+say "if set and not empty, output has no colours"
 put ".TP"
 put ".B TERM"
-say "where dumb or not set, plain lines are written to a terminal, too"
+say "if unset or dumb, a terminal gets plain lines, too"
 put ".TP"
 put ".B SKILLRT_AGENT"
-say "as --agent: performs steps that are words where --agent and the skill name nobody"
+say "the agent for steps that are prompts, if neither --agent nor the skill names one"
 put ".TP"
 put ".B ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL"
-say "keys and addresses of models, as the official clients read them"
+say "API keys and base URLs of models, as the official clients read them"
 put ".TP"
 put ".B XDG_STATE_HOME"
-say "below it lies what is remembered of a person, in skillrt/; default: ~/.local/state"
+say "the parent of skillrt/, where approvals and logins are stored; default: ~/.local/state"
 section "FILES"
 for _, row in ipairs {
-  { "journal/*.sj", "the truth of a run: one line per record" },
-  { "blobs/*", "values over 64 KiB, by their SHA-256" },
-  { "state.json, context/*.json, execution-state.json", "views of it, written now and then" },
-  { ".prompts/*.md", "the words that agents were sent" },
-  { "~/.config/skillrt/config.json", "a person's own settings: {\"agent\": \"claude\"}" },
-  { ".mcp.json", "of a skill's folder: the MCP servers whose tools its steps may use" },
-  { "~/.local/state/skillrt/mcp/*.json", "what each MCP server offered when it was first used, or last agreed to" },
-  { "~/.local/state/skillrt/trusted", "what a person has said may run" },
-  { "run.lock", "held while a process advances the run; says which" },
-  { "journal.cut-*", "bytes cut from a torn end" },
+  { "journal/*.sj", "the journal, the only truth of a run: one line per record" },
+  { "blobs/*", "values over 64 KiB, named by their SHA-256" },
+  { "state.json, context/*.json, execution-state.json", "views of the journal, written from time to time" },
+  { ".prompts/*.md", "the prompts that agents were sent" },
+  { "~/.config/skillrt/config.json", "your settings: {\"agent\": \"claude\"}" },
+  { ".mcp.json", "in a skill's folder: the MCP servers whose tools its steps may use" },
+  { "~/.local/state/skillrt/mcp/*.json", "the tools of each MCP server that you last agreed to" },
+  { "~/.local/state/skillrt/trusted", "digests of approved code" },
+  { "run.lock", "locked while a process advances the run; names the process" },
+  { "journal.cut-*", "bytes that recovery cut from a torn end" },
 } do
   put ".TP"
   put(".I " .. roff(row[1]))
@@ -234,7 +234,7 @@ return skillrt.skill {
 }
 $ skillrt --quiet fetch.lua --work-dir runs/four
 ...
-next: skillrt retry runs/four   (tries fetch again)
+next: skillrt retry runs/four   (retries fetch)
 $ echo hello > input.txt
 $ skillrt --quiet retry runs/four
 completed (task_completed): 2 steps in ..., in runs/four

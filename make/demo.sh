@@ -58,7 +58,7 @@ echo "killed by signal 9 while the third was asked"
 show resume "$out/workflow" --decide retry
 "$skillrt" resume "$out/workflow" --decide retry --quiet
 again=$(sort "$STAND_IN_BOOK" | uniq -d | grep -c -v -F "$(sed -n 3p "$STAND_IN_BOOK")" || true)
-echo "2 calls kept, $again made again"
+echo "2 answers reused, $again calls repeated"
 [ "$again" = 0 ] || fail "an answered agent was asked again"
 
 say "a question to a person: the run waits without a process"

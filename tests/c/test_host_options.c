@@ -151,7 +151,7 @@ static void check_trust(void) {
   snprintf(path, sizeof path, "%s", scratch_path(&folder, "own"));
   struct skillrt_options options = {.script = path, .trust = "known"};
   CHECK(!open_it(&options));
-  CHECK(strstr(error, "nobody has said may run") != NULL);
+  CHECK(strstr(error, "has not been approved") != NULL);
   options.trust = "maybe";
   CHECK(!open_it(&options));
   CHECK(strncmp(error, "trust: ", 7) == 0);

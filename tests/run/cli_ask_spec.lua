@@ -25,7 +25,7 @@ describe("a run that waits", function()
     run = kit.run(folder, { "answer", "w", "2" })
     assert.equal(5, run.code)
     assert.truthy(run.out:find("waits for the event deploy", 1, true), run.out)
-    assert.truthy(run.err:find("next: skillrt resume w   (goes on when it came; skillrt send sends it)", 1, true), run.err)
+    assert.truthy(run.err:find("next: skillrt resume w   (resumes once it has come; skillrt send sends it)", 1, true), run.err)
     run = kit.run(folder, { "status", "w" })
     assert.truthy(run.out:find("waits for event deploy (call 2)", 1, true), run.out)
     local before = folder.read "w/journal/00000001.sj"
@@ -180,7 +180,7 @@ return skillrt.skill { name = "asks", actions = { { id = "a", run = function(_, 
   return { first = ctx.ask { question = "News?", edit = "Nothing\nyet." }, second = ctx.ask { question = "More?", text = true } }
 end } } }]])
     local run = kit.run(folder, { "asks.lua", "--work-dir", "w" })
-    assert.truthy(run.out:find("to begin with: Nothing", 1, true) or run.err:find("to begin with: Nothing", 1, true), run.out .. run.err)
+    assert.truthy(run.out:find("suggested: Nothing", 1, true) or run.err:find("suggested: Nothing", 1, true), run.out .. run.err)
     run = kit.run(folder, { "answer", "w", "--edit", env = "VISUAL= EDITOR=" })
     assert.truthy(run.err:find("neither VISUAL nor EDITOR names an editor", 1, true), run.err)
     folder.file("editor", "#!/bin/sh\ncat \"$1\" > seen\nprintf 'Two\\nlines\\n' > \"$1\"\n")
@@ -212,7 +212,7 @@ end } } }]])
       local done = run.wait()
       if killed then
         assert.equal(0, done.code, done.err)
-        assert.truthy(done.out:find("Going on: a (sleeps until ", 1, true), done.out)
+        assert.truthy(done.out:find("Resuming: a (sleeps until ", 1, true), done.out)
         local slept = state(folder).ended - state(folder).began
         assert.truthy(slept >= 600, slept)
         assert.truthy(done.ms < 600, done.ms) -- a whole sleep takes longer

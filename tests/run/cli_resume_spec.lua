@@ -123,7 +123,7 @@ end } } }]])
     run = kit.run(folder, { "resume", "w" })
     assert.equal(0, run.code, run.out .. run.err)
     assert.truthy(run.out:find("Resuming from: long\nAlready completed: quick\n"
-      .. "Going on: long (command sh is asked again)\n", 1, true), run.out)
+      .. "Resuming: long (command sh is repeated)\n", 1, true), run.out)
     assert.is_nil(run.out:find("Executing: quick", 1, true))
   end)
 
@@ -158,7 +158,7 @@ end } } }]])
     local run = kit.run(folder, { "waits.lua", "--work-dir", "w" })
     assert.equal(3, run.code, run.err)
     run = kit.run(folder, { "answer", "w", "this" })
-    assert.truthy(run.out:find("\nGoing on: ask %(question 1 is open%), nap %(sleeps until [%d:TZ.-]+%), "
+    assert.truthy(run.out:find("\nResuming: ask %(question 1 is open%), nap %(sleeps until [%d:TZ.-]+%), "
       .. "post %(waits for the event mail%)\n"), run.out)
   end)
 
@@ -240,7 +240,7 @@ describe("an interrupted request in doubt (F40)", function()
     local folder <close> = kit.folder()
     interrupted(folder)
     local run = kit.run(folder, { "status", "w" })
-    assert.truthy(run.out:find("interrupted: no process holds it", 1, true), run.out)
+    assert.truthy(run.out:find("interrupted: its process is gone", 1, true), run.out)
     run = kit.run(folder, { "resume", "w" })
     assert.equal(3, run.code, run.err)
     assert.truthy(run.err:find("skillrt answer w retry|skip|fail", 1, true))
@@ -298,9 +298,9 @@ describe("skillrt answer", function()
     assert.equal(3, run.code, run.err)
     local going_on = {}
     for i = 1, 3 do
-      going_on[i] = ("pay%d (command sh may have been executed: to be decided)"):format(i)
+      going_on[i] = ("pay%d (command sh: outcome unknown, needs a decision)"):format(i)
     end
-    assert.truthy(run.out:find("Going on: " .. table.concat(going_on, ", ") .. "\n", 1, true), run.out)
+    assert.truthy(run.out:find("Resuming: " .. table.concat(going_on, ", ") .. "\n", 1, true), run.out)
     for i = 1, 3 do
       assert.truthy(run.out:find(("  pay%d: call 1 to sh\n"):format(i), 1, true), run.out)
     end

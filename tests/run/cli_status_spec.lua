@@ -71,7 +71,7 @@ describe("skillrt status", function()
     run.signal "KILL"
     run.wait()
     status = kit.run(folder, { "status", "w" })
-    assert.truthy(status.out:find("interrupted: no process holds it", 1, true))
+    assert.truthy(status.out:find("interrupted: its process is gone", 1, true))
     assert.truthy(status.out:find("next       skillrt resume w\n", 1, true))
   end)
 

@@ -67,7 +67,7 @@ return skillrt.skill { name = "late", actions = { { id = "a", run = function(_, 
   ctx.log("taken: " .. ctx.ask { question = "Go on?", options = { "yes", "no" }, timeout = 1, default = "no" })
 end } } }]])
       screen.type(kit.program .. " run late.lua --work-dir run")
-      screen.shows "answer (empty: later)>"
+      screen.shows "answer (Enter: later)>"
       screen.key "y" -- typed, and not entered
       screen.shows "its time is over"
       screen.shows "taken: no"
@@ -118,12 +118,12 @@ end } } }]])
     screen.shows "| line 3 "
     screen.key "C-c"
     local text = screen.shows "code 130"
-    assert.truthy(text:find "paused %(user_exit%): 1 step in [^\n]+, in w\nnext: skillrt resume w   %(goes on%)\ncode 130\n")
+    assert.truthy(text:find "paused %(user_exit%): 1 step in [^\n]+, in w\nnext: skillrt resume w   %(resumes%)\ncode 130\n")
   end)
 
   see("a question is asked, wrong answers are told, and the run goes on in the same process", 80, 24, function(screen)
     screen.type(kit.program .. " ask.lua --work-dir w; echo code $?")
-    screen.shows "  1. To the left\n  2. right\nanswer (empty: later)>"
+    screen.shows "  1. To the left\n  2. right\nanswer (Enter: later)>"
     screen.type "7"
     screen.shows "there is no option \"7\""
     screen.type "1"
@@ -134,13 +134,13 @@ end } } }]])
 
   see("an empty answer leaves the run paused, and Ctrl-C at the question too", 80, 24, function(screen)
     screen.type(kit.program .. " ask.lua --work-dir w; echo code $?")
-    screen.shows "answer (empty: later)>"
+    screen.shows "answer (Enter: later)>"
     screen.type ""
     local text = screen.shows "code 3"
     assert.truthy(text:find("next: skillrt answer w left|right", 1, true))
     screen.type(kit.program .. " resume w; echo again $?")
     screen.shows "Resuming from: start"
-    screen.shows "answer (empty: later)>"
+    screen.shows "answer (Enter: later)>"
     screen.key "C-c"
     local left = screen.shows "again 130"
     assert.equal(2, select(2, left:gsub("next: skillrt answer w left|right", "")), left)
@@ -152,7 +152,7 @@ end } } }]])
     local run = ("XDG_STATE_HOME=$PWD/s %s run two.js --agent cat --work-dir w; echo code $?"):format(kit.program)
     screen.type(run)
     local text = screen.shows "[y/N]"
-    assert.truthy(text:find("two: asks two\n  phases: Scan\n  agents: 2 where each", 1, true), text)
+    assert.truthy(text:find("two: asks two\n  phases: Scan\n  agents: 2 in a dry run", 1, true), text)
     screen.type "n"
     screen.shows "code 8"
     screen.type(run)

@@ -135,7 +135,7 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
     local words = { "run", "two.js", "--agent", "cat", "--work-dir", "a", env = env, "--", '{"names":["a","b","c"]}' }
     local run = kit.run(folder, words)
     assert.equal(8, run.code, run.err)
-    for _, text in ipairs { "two: asks two", "phases: Scan, Judge (opus)", "agents: 4 where each answers", "at most 1000",
+    for _, text in ipairs { "two: asks two", "phases: Scan, Judge (opus)", "agents: 4 in a dry run", "more than 1000",
       "--trust" } do
       assert.truthy(run.err:find(text, 1, true), run.err)
     end
@@ -168,7 +168,7 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
       words.env = other
       local run = kit.run(folder, words)
       assert.equal(8, run.code, words[1] .. run.err)
-      assert.truthy(run.err:find("w: is a run that was begun elsewhere and names code that nobody has said may run here", 1,
+      assert.truthy(run.err:find("w: is a run from elsewhere whose code has not been approved", 1,
         true), run.err)
       assert.truthy(run.err:find("asks.js", 1, true), run.err)
     end

@@ -206,7 +206,7 @@ describe("skillrt mcp", function()
     assert.is_false(told.skills[1].trusted)
     local _, result, text = client:call("run", { skill = "hello", input = { who = "you" } })
     assert.is_true(result.isError)
-    assert.matches("nobody has said may run here", text)
+    assert.matches("has not been approved", text)
     assert.is_true(select(2, client:call("run", { skill = "hello", trust = true })).isError)
   end)
 

@@ -45,7 +45,7 @@ describe("ctx.ask", function()
       return { parts = ctx.ask { question = "Which parts?", options = { "api", "docs", "tests" }, multiple = true },
         one = ctx.ask { question = "Which one?", options = { "api", "docs" } } } end } } }]])
     local asked = kit.run(folder, { "s.lua", "--work-dir", "w" })
-    assert.truthy(asked.out:find("Which parts?\n  1. api\n  2. docs\n  3. tests\n  several may be chosen", 1, true), asked.out)
+    assert.truthy(asked.out:find("Which parts?\n  1. api\n  2. docs\n  3. tests\n  choose one or more", 1, true), asked.out)
     local refused = kit.run(folder, { "answer", "w", "api,code" })
     assert.truthy(refused.err:find('there is no option "code"', 1, true), refused.err)
     refused = kit.run(folder, { "answer", "w", "api,1" })

@@ -25,8 +25,8 @@ M.OPTION = {
   name = "agent",
   value = "WHO",
   help = function()
-    return ("who performs steps that are words: %s (each may have :MODEL), http(s)://..., a program, or "
-      .. '["program", "argument", ...]; skillrt agents lists what is here'):format(M.words())
+    return ("the agent for the steps that are prompts: %s (each may have :MODEL), http(s)://..., a program, "
+      .. 'or ["program", "argument", ...]; skillrt agents lists those on this machine'):format(M.words())
   end,
 }
 
@@ -35,7 +35,7 @@ M.ENV_OPTION = {
   name = "agent-env",
   value = "NAME",
   many = true,
-  help = "a variable that the agent's program is given, beside those it is known to need",
+  help = "passes this environment variable to the agent's program, in addition to those it needs",
 }
 
 local function argv_of(text)

@@ -25,7 +25,7 @@ function M.complain(message, hint)
   end
 end
 
-local NOT_KEPT = 'nobody can answer: the run was in memory only (context = "memory") and nothing of it is kept; '
+local NOT_KEPT = 'it cannot be answered later: the run existed in memory only (context = "memory"); '
   .. 'with context = "file" it can be answered now or later'
 
 -- Why a run could not be opened, and what to do about it where the message does not say it.
@@ -96,7 +96,7 @@ local function ask(one, number, dir, due)
     output.write(line .. "\n")
   end
   for _ = 1, 3 do
-    output.write(question.edit and "answer (empty: later; e: in your editor)> " or "answer (empty: later)> ")
+    output.write(question.edit and "answer (Enter: later; e: editor)> " or "answer (Enter: later)> ")
     local text, why = output.read_line(due and math.max(0, due - core.wall_ms()))
     if not text then
       output.write(why and "\nits time is over\n" or "\n")

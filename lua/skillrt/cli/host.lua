@@ -107,8 +107,8 @@ local function person_of(options)
     if wanted == "remember" then
       return trust.remember(code, path)
     end
-    local text = "%s: holds code that nobody has said may run here:\n%s\n"
-      .. 'look at it, then open it once with trust = "remember"'
+    local text = "%s: contains code that has not been approved:\n%s\n"
+      .. 'look at it, then approve it with trust = "remember"'
     return nil, text:format(path, table.concat(trust.lines(code), "\n")), "changed"
   end }
 end

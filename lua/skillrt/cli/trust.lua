@@ -7,8 +7,8 @@ local core = require("skillrt.core")
 local M = {}
 
 ---The option, for the tables of commands that load skills.
-M.OPTION = { name = "trust", help = "the code in the skill's folder, the MCP servers of its .mcp.json, what its agents "
-  .. "may use, or the workflow script, may run; remembered until it changes" }
+M.OPTION = { name = "trust", help = "approves the code in the skill's folder, the MCP servers of its .mcp.json, what "
+  .. "its agents may use, or the workflow script; valid until one of them changes" }
 
 -- What a workflow script is, and roughly how many agents it asks: it is tried with agents that answer at once.
 local function plan_of(path, args)
@@ -22,7 +22,7 @@ local function plan_of(path, args)
   end
   lines[1] = ("%s: %s"):format(looked.name, looked.description)
   lines[2] = titles[1] and "phases: " .. table.concat(titles, ", ") or nil
-  lines[#lines + 1] = ("agents: %d where each answers at once with the least that fits%s; at most %d"):format(
+  lines[#lines + 1] = ("agents: %d in a dry run%s; never more than %d"):format(
     looked.asked, looked.message and ", until it threw: " .. looked.message or "", looked.most)
   return lines
 end
@@ -36,13 +36,13 @@ end
 local function ask(code, path, lines)
   local output = require("skillrt.report.output")
   local escape = require("skillrt.base.terminal_text").escape
-  local head = code.script and "%s was not run here before:" or "%s holds code that was not run here before:"
+  local head = code.script and "%s has not been approved yet:" or "%s contains code that has not been approved yet:"
   output.write(escape(head:format(path)) .. "\n")
   for _, line in ipairs(lines) do
     output.write("  " .. escape(line) .. "\n")
   end
-  output.write((code.script and "Its agents may do what yours may." or "It runs with all that you may do.")
-    .. " Run it, now and until it changes? [y/N] ")
+  output.write((code.script and "Its agents get your permissions." or "It runs with your permissions.")
+    .. " Approve it, until it changes? [y/N] ")
   local answer = output.read_line() or ""
   return answer:find("^%s*[yY]") ~= nil
 end
@@ -62,9 +62,10 @@ function M.decide(code, path, args)
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local lines = not args.trust and lines_of(code, path, args) or nil
   if not args.trust and not (can_ask and ask(code, path, lines)) then
-    local text = "%s: %s that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
-    local what = code.script and "is a workflow script"
-      or code.run and "is a run that was begun elsewhere and names code" or "holds code"
+    local text = "%s: %s:\n%s\nlook at it, then approve it with --trust"
+    local what = code.script and "is a workflow script that has not been approved"
+      or code.run and "is a run from elsewhere whose code has not been approved"
+      or "contains code that has not been approved"
     return nil, text:format(path, what, table.concat(lines, "\n")), "changed"
   end
   local ok, message = require("skillrt.document.trust").remember(code, path)

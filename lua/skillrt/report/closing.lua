@@ -43,22 +43,22 @@ function M.next(run, dir)
       #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
   elseif run.limit and run.limit ~= "max_errors" and run.limit ~= "same_failures" then -- a resume counts anew
     return ("skillrt resume %s --add %s=NUMBER"):format(where, text_of.escape(text_of.shell(run.limit))),
-      run.questions and "raises the limit; then answer the question" or "raises the limit and goes on"
+      run.questions and "raises the limit; then answer the question" or "raises the limit and resumes"
   elseif run.status == "failed" and run.failed_step then
     return ("skillrt retry %s"):format(where),
-      ("tries %s again"):format(text_of.escape(run.failed_step))
+      ("retries %s"):format(text_of.escape(run.failed_step))
   elseif run.status == "failed" then
     return ("skillrt log %s"):format(where), "shows what led to it"
   elseif run.status == "paused" and (run.reason == "blocked" or run.reason == "no_action_selected") then
-    return ("skillrt resume %s --accept-changes"):format(where), "goes on once the skill is mended"
+    return ("skillrt resume %s --accept-changes"):format(where), "resumes after you fix the skill"
   elseif run.reason == "script_error" then
-    return ("skillrt resume %s"):format(where), "goes on once the script is fixed"
+    return ("skillrt resume %s"):format(where), "resumes after you fix the script"
   elseif run.status == "completed" or run.status == "aborted" then
     return nil
   end
-  local why = run.reason == "waiting_for_event" and "goes on when it came; skillrt send sends it"
-    or run.reason == "waiting_for_time" and "goes on when it is time; with --wait it stays"
-    or "goes on"
+  local why = run.reason == "waiting_for_event" and "resumes once it has come; skillrt send sends it"
+    or run.reason == "waiting_for_time" and "resumes once it is time; with --wait the process stays"
+    or "resumes"
   return ("skillrt resume %s"):format(where), why
 end
 

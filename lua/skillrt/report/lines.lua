@@ -38,13 +38,13 @@ local function fate(call)
   elseif call.kind == "run" then
     return ("its sub-run %s is resumed"):format(call.to or "")
   elseif call.decision and call.decision ~= "retry" then
-    return ("%s is not made again: %s"):format(target, tostring(call.decision))
+    return ("%s is not repeated: %s"):format(target, tostring(call.decision))
   elseif call.decision or call.failed or call.idem then
-    return target .. " is asked again"
+    return target .. " is repeated"
   elseif call.due then
     return "sleeps until " .. instant.iso(call.due)
   end
-  return target .. " may have been executed: to be decided"
+  return target .. ": outcome unknown, needs a decision"
 end
 
 local function words_of(step)
@@ -68,7 +68,7 @@ local function resumed(books)
     local step = books.steps[number]
     list[i] = i <= STEPS and ("%s (%s)"):format(text_of.escape(step.id), text_of.escape(words_of(step))) or ""
   end
-  return list[1] and "Going on: " .. names.listed(list, STEPS) or nil
+  return list[1] and "Resuming: " .. names.listed(list, STEPS) or nil
 end
 
 local escape = text_of.escape

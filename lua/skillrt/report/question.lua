@@ -39,10 +39,10 @@ function M.lines(question, number)
     list[#list + 1] = ("  %d. %s%s"):format(i, label, description ~= "" and " - " .. text_of.escape(description) or "")
   end
   for i, line in ipairs(question.edit and text_of.lines(question.edit) or {}) do
-    list[#list + 1] = (i == 1 and "  to begin with: " or "    ") .. line
+    list[#list + 1] = (i == 1 and "  suggested: " or "    ") .. line
   end
   if question.multiple then
-    list[#list + 1] = "  several may be chosen: 1,2"
+    list[#list + 1] = "  choose one or more: 1,2"
   end
   local more = math.max(0, #options - SHOWN) + (math.tointeger(question.more) or 0)
   if more > 0 then

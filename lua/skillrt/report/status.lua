@@ -152,7 +152,7 @@ function M.stands(status)
     return ("%s, process %d on %s since %s"):format(status.status == "executing" and "running" or status.status,
       status.held_by.pid or 0, escape(status.held_by.host), escape(status.held_by.since))
   elseif status.interrupted then
-    return "interrupted: no process holds it"
+    return "interrupted: its process is gone"
   end
   return ("%s (%s)%s"):format(escape(status.status), escape(tostring(status.reason)), closing.at_limit(status))
 end

@@ -2,15 +2,15 @@
 
 return {
   name = "abort",
-  summary = "Aborts a run that paused or was interrupted: what its actions can undo is undone, the last first",
+  summary = "Aborts a paused or interrupted run and undoes its actions that can be undone, the last one first",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
-    { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
-    { name = "quiet", help = "only the last line, and errors" },
-    { name = "json", help = "an event a line, as JSON" },
+    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
+    { name = "quiet", help = "prints errors and the last line only" },
+    { name = "json", help = "prints one JSON object per event and line" },
   },
   ---@param args table
   ---@return integer code

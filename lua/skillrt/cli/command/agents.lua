@@ -4,16 +4,16 @@ local core = require("skillrt.core")
 
 local M = {
   name = "agents",
-  summary = "Lists the agents on this machine, and node: where they are, their versions, whether a key is set",
-  description = "A key is never shown. --try asks one agent a question of one line, which may cost a little.",
+  summary = "Lists the agents found on this machine, and node: path, version, whether an API key is set",
+  description = "Keys are never shown. --try sends one agent a question of one line, which may cost a little.",
   arguments = {},
   options = {
     { name = "try", value = "NAME", help = function()
-      return ("ask it something: %s, each may have :MODEL; an address or a program"):format(
+      return ("sends it a question: %s (each may have :MODEL), a URL or a program"):format(
         require("skillrt.cli.agent").words())
     end },
     require("skillrt.cli.agent").ENV_OPTION,
-    { name = "json", help = "one object, as JSON" },
+    { name = "json", help = "prints one JSON object" },
   },
 }
 

@@ -157,22 +157,22 @@ return {
       many = true,
       optional = true,
       usage = "[N] VALUE",
-      help = "the id of an option or its number; a text where there are no options. N: which question, where several "
-        .. "are open (skillrt status lists them)",
+      help = "an option's id or number; a text where there are no options. N: which question, where several are open "
+        .. "(skillrt status lists them)",
     },
   },
   options = {
-    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
-    { name = "file", value = "FILE", help = "the answer is the text of this file; -: standard input" },
-    { name = "edit", help = "write it in your editor (VISUAL, EDITOR), beginning with what the question gives" },
-    { name = "all", help = "the answer is for every open question that offers it" },
+    { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
+    { name = "file", value = "FILE", help = "reads the answer from a file; -: standard input" },
+    { name = "edit", help = "opens your editor (VISUAL, EDITOR) with the answer that the question suggests" },
+    { name = "all", help = "gives this answer to every open question that offers it" },
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
-    { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
-    { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
-    { name = "quiet", help = "only the last line, and errors" },
-    { name = "json", help = "an event a line, as JSON" },
+    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
+    { name = "yes", help = "with --accept-changes: recorded results may be discarded and the calls repeated" },
+    { name = "quiet", help = "prints errors and the last line only" },
+    { name = "json", help = "prints one JSON object per event and line" },
   },
   ---@param args table
   ---@return integer code

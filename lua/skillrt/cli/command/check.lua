@@ -5,20 +5,19 @@
 local M = {
   name = "check",
   looks = true,
-  summary = "Checks a skill: conditions, references, prompts, and every state a run can come to",
-  description = "Exit code 0: clean (notes are no fault), 1: warnings, 2: errors. docs/checks.md lists "
-    .. "the codes. A path that is not there, or cannot be read, is code 2 too. Of several paths the "
-    .. "highest code counts; with --json they are a list.",
+  summary = "Checks a skill: conditions, references, prompts, and every state that a run can reach",
+  description = "Exit code 0: no warnings (notes do not count), 1: warnings, 2: errors, or a path that cannot be read. "
+    .. "Of several paths the highest code counts; with --json the result is a list. docs/checks.md lists the findings.",
   own_codes = true,
   arguments = { { name = "PATH", many = true,
     help = "a skill's folder, script, skill-config.json, workflow.json, agent.yml, command or agent's file" } },
   options = {
-    { name = "json", help = "one object, as JSON" },
+    { name = "json", help = "prints one JSON object" },
     { name = "format", value = "FORMAT", choices = { "text", "json", "sarif" },
-      help = "text (the default), json, or sarif: what editors and CI services read" },
-    { name = "strict", help = "warnings are errors: code 2" },
-    { name = "report", help = "the validation report: files, contents, PASS, REVIEW or FAIL" },
-    { name = "max-states", value = "N", help = "how many states the search looks at (default 100000)" },
+      help = "text (the default), json, or sarif, which editors and CI services read" },
+    { name = "strict", help = "treats warnings as errors: code 2" },
+    { name = "report", help = "prints a validation report: files, contents, PASS, REVIEW or FAIL" },
+    { name = "max-states", value = "N", help = "the most states that the search visits (default 100000)" },
     require("skillrt.cli.trust").OPTION,
   },
 }

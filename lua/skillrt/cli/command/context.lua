@@ -14,10 +14,10 @@ end
 return {
   name = "context",
   looks = true,
-  summary = "Shows the contexts that a run of a skill would load, in their order",
+  summary = "Shows the contexts that a run of a skill would load, in that order",
   arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
   options = {
-    { name = "session", value = "NAME", help = "with what is kept of this session" },
+    { name = "session", value = "NAME", help = "includes what this session saved" },
     require("skillrt.cli.trust").OPTION,
   },
   ---@param args table

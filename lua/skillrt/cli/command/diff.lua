@@ -30,12 +30,12 @@ end
 
 return {
   name = "diff",
-  summary = "Shows how two runs differ, or one run at two places: their steps and their state",
-  description = "Exits with 0 where nothing differs, 1 where something does.",
+  summary = "Shows how two runs differ in steps and state, or one run at two places",
+  description = "Exit code 0: nothing differs, 1: something does.",
   own_codes = true,
   arguments = {
     { name = "A", help = "DIR, DIR@SEQ or DIR@NAME" },
-    { name = "B", help = "another one" },
+    { name = "B", help = "the other place" },
   },
   options = {},
   ---@param args table

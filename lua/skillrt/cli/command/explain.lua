@@ -5,18 +5,18 @@ local core = require("skillrt.core")
 
 local M = {
   name = "explain",
-  summary = "Shows why each action was chosen: the candidates, their conditions with values, what was missing",
-  description = "Reads the run alone: the conditions as they were recorded, asked again of the state that each choice "
-    .. "was made in. A condition that is a function of the script is not called. \"*\" was chosen, \"+\" could have "
-    .. "been, \"-\" could not; what it needs is below. Of a run that is not over, the last part is what could be "
-    .. "chosen now. Steps of skills that a step ran are shown with their sub-run.",
+  summary = "Shows why each action was chosen: the candidates, their conditions with values, and what did not hold",
+  description = "Reads only the journal: it evaluates the recorded conditions on the state at each choice, and never "
+    .. "calls a function of the script. \"*\" was chosen, \"+\" could have been chosen, \"-\" could not, with the "
+    .. "reason below it. For a run that has not finished, the last part shows what could be chosen now. Steps of "
+    .. "sub-runs are shown under the sub-run.",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
-    { name = "ACTION", optional = true, help = "only this action or phase, wherever it was a candidate" },
+    { name = "ACTION", optional = true, help = "shows only the choices where this action or phase was a candidate" },
   },
   options = {
-    { name = "at", value = "N", help = "only iteration N" },
-    { name = "json", help = "an object for each choice, as JSON" },
+    { name = "at", value = "N", help = "shows only iteration N" },
+    { name = "json", help = "prints one JSON object per choice" },
   },
 }
 

@@ -2,13 +2,13 @@
 
 return {
   name = "fork",
-  summary = "Begins a new run at a place of another one's history; resume runs it",
-  description = "The new run has a journal, counters and idempotency keys of its own, and names the run it comes from. "
-    .. "Steps that were under way there begin anew.",
-  arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME; a DIR alone: as it is now" } },
+  summary = "Makes a new run from a place in another run's history; skillrt resume starts it",
+  description = "The new run has its own journal, counters and idempotency keys, and records which run it comes from. "
+    .. "Steps that were in progress start over.",
+  arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME; DIR alone: the run as it is now" } },
   options = {
-    { name = "out", value = "DIR2", needed = true, help = "the directory of the new run; it must not be there yet" },
-    { name = "set", value = "key=value", many = true, help = "changes its state first; key:=json for other values" },
+    { name = "out", value = "DIR2", needed = true, help = "the directory of the new run; it must not exist" },
+    { name = "set", value = "key=value", many = true, help = "changes the state first; key:=json for other values" },
   },
   ---@param args table
   ---@return integer code

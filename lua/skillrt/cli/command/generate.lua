@@ -4,25 +4,25 @@ local core = require("skillrt.core")
 
 local M = {
   name = "generate",
-  summary = "Generates the folder of a skill from its skill-config.json",
-  description = "One that was interrupted is finished by the next, and no run begins before. What a person changed in "
-    .. "a file is kept, and merged with what is generated now; where both changed the same lines, it is not "
-    .. "overwritten without --force, nor is another skill. Outlines for people to fill in are written only where "
-    .. "none is. The folder keeps the digests of what was generated in .skillrt-generated.json.",
-  arguments = { { name = "CONFIG", help = "a skill-config.json, or a folder that holds one" } },
+  summary = "Generates a skill's folder from its skill-config.json",
+  description = "Changes that a person made to a generated file are kept and merged with the new version. If both "
+    .. "changed the same lines, or the folder holds another skill, nothing is overwritten without --force. Outlines "
+    .. "for people to fill in are written once. If generating is interrupted, the next skillrt generate finishes it; "
+    .. "until then the skill does not run. .skillrt-generated.json holds the digests of the generated files.",
+  arguments = { { name = "CONFIG", help = "a skill-config.json, or the folder it is in" } },
   options = {
-    { name = "out", value = "DIR", help = "where the skill's folder is, or is to be", needed = true },
+    { name = "out", value = "DIR", help = "the skill's folder; created if it does not exist", needed = true },
     {
       name = "lang",
       value = "LANG",
       choices = { "en", "zh" },
       help = "the documents' language: en or zh; default: the folder's, else en",
     },
-    { name = "templates", value = "DIR", help = "templates that replace ours, file by file" },
-    { name = "force", help = "overwrites what a person changed, after showing what differs, or another skill" },
-    { name = "dry-run", help = "shows what would be written, and what differs; writes nothing" },
-    { name = "strict", help = "a warning about the config stops it, as an error does" },
-    { name = "quiet", help = "only the last line, warnings and errors" },
+    { name = "templates", value = "DIR", help = "your own templates; each replaces the built-in one of its name" },
+    { name = "force", help = "overwrites changed files and other skills, after showing the differences" },
+    { name = "dry-run", help = "shows what would be written and what differs; writes nothing" },
+    { name = "strict", help = "treats warnings about the config as errors" },
+    { name = "quiet", help = "prints warnings, errors and the last line only" },
   },
 }
 

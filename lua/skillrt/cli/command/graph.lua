@@ -5,10 +5,10 @@ local M = {
   name = "graph",
   looks = true,
   summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
-  description = "An edge between actions: an effect of the first makes a condition of the second true; of a machine "
-    .. "its states are drawn, and with --run the way that a run took through them. "
-    .. "Of a run: its steps, phases and agents, what became of each, how long, "
-    .. "how many tokens. SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
+  description = "An edge between two actions means that an effect of the first can make a condition of the second "
+    .. "true. A machine is drawn by its states, with --run also the path that a run took. A run is drawn by its "
+    .. "steps, phases and agents, with results, durations and tokens. SVG needs graphviz (the program dot); without it "
+    .. "Mermaid is written instead.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
     .. "or the directory of a run" } },
   options = {
@@ -16,10 +16,10 @@ local M = {
       name = "format",
       value = "FORMAT",
       choices = { "mermaid", "dot", "svg" },
-      help = "mermaid (the default), dot or svg; with --output as the file's name says",
+      help = "mermaid (the default), dot or svg; with --output the file's extension decides",
     },
-    { name = "run", value = "DIR", help = "a run of the machine, whose way is drawn" },
-    { name = "output", short = "o", value = "FILE", help = "write there, not to standard output" },
+    { name = "run", value = "DIR", help = "a run of the machine, whose path is drawn" },
+    { name = "output", short = "o", value = "FILE", help = "writes to FILE instead of standard output" },
     require("skillrt.cli.trust").OPTION,
   },
 }

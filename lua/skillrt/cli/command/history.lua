@@ -11,14 +11,13 @@ end
 
 return {
   name = "history",
-  summary = "Lists the places of a run that one can look at, go back to, or begin another run from",
-  description = "The first number of a line is what stands behind the @ in DIR@SEQ, as show, rollback, fork and diff "
-    .. "take it; a checkpoint's name does, too. A line that says `before` is the place in front of a call that must "
-    .. "not be made twice.",
+  summary = "Lists the places of a run that you can show, roll back to, or fork from",
+  description = "Each line starts with its SEQ: show, fork and diff take it as DIR@SEQ, rollback as --to SEQ; a "
+    .. "checkpoint's name works in its place. `before` marks the place just before a call that must not be repeated.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
-    { name = "checkpoints", help = "only those that the skill named" },
-    { name = "json", help = "an object a line: a checkpoint as the execution protocol has it" },
+    { name = "checkpoints", help = "lists only the checkpoints that the skill named" },
+    { name = "json", help = "prints one JSON object per line, in the execution protocol's form of a checkpoint" },
   },
   ---@param args table
   ---@return integer code

@@ -2,7 +2,7 @@
 
 return {
   name = "latest",
-  summary = "Prints the directory of the run that went on last: skillrt status $(skillrt latest)",
+  summary = "Prints the directory of the most recently active run: skillrt status $(skillrt latest)",
   arguments = { { name = "DIR", optional = true, help = "a folder of runs; default: runs" } },
   options = {},
   ---@param args table

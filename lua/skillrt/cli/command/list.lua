@@ -2,9 +2,9 @@
 
 return {
   name = "list",
-  summary = "Lists the runs of a folder, the newest first: how each stands, and what it asks",
+  summary = "Lists the runs in a folder, newest first, with their status and open questions",
   arguments = { { name = "DIR", optional = true, help = "a folder of runs; default: runs" } },
-  options = { { name = "json", help = "an object a line, as skillrt status --json has it" } },
+  options = { { name = "json", help = "prints one JSON object per line, in the form of skillrt status --json" } },
   ---@param args table
   ---@return integer code
   run = function(args)

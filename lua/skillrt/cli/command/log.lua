@@ -167,13 +167,13 @@ end
 
 return {
   name = "log",
-  summary = "Shows what happened in a run: its journal for people, with times",
+  summary = "Shows what happened in a run: its journal in readable form, with times",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
-    { name = "json", help = "the journal's records, an object a line, each with its run_id" },
-    { name = "state", help = "what each step changed in the state, value by value; with --json as changes" },
-    { name = "follow", help = "go on showing what comes, until the run is over" },
-    { name = "verify", help = "check every record and every value kept apart; show nothing else" },
+    { name = "json", help = "prints the journal's records, one JSON object per line, each with its run_id" },
+    { name = "state", help = "shows which values of the state each step changed; with --json as changes" },
+    { name = "follow", help = "keeps showing new records until the run ends" },
+    { name = "verify", help = "checks every record and blob, and shows nothing else" },
   },
   ---@param args table
   ---@return integer code

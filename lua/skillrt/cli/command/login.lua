@@ -72,14 +72,14 @@ end
 
 return {
   name = "login",
-  summary = "Logs in to an MCP server behind a URL that wants to know who asks (OAuth)",
-  description = "Shows the address to open in a browser, which then is sent back to this machine; where the browser "
-    .. "runs on another one, paste the address that it cannot reach. Tokens are kept in "
-    .. "~/.local/state/skillrt/oauth, for their user alone, and refreshed by the runs that use them; skillrt logout "
-    .. "forgets them.",
+  summary = "Logs in to a remote MCP server that requires it (OAuth)",
+  description = "Prints a URL to open in a browser. After the login the browser is redirected to this machine; if it "
+    .. "runs on another machine, paste the URL that it could not open. Tokens are stored in "
+    .. "~/.local/state/skillrt/oauth, readable by you alone, and refreshed by the runs that use them; skillrt logout "
+    .. "removes them.",
   arguments = {
-    { name = "SERVER", help = "its URL, or its name in a .mcp.json" },
-    { name = "PATH", optional = true, help = "the .mcp.json, or the folder that has it; default: here" },
+    { name = "SERVER", help = "the server's URL, or its name in a .mcp.json" },
+    { name = "PATH", optional = true, help = "the .mcp.json or its folder; default: the current folder" },
   },
   options = {},
   ---@param args table

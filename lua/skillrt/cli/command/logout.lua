@@ -2,8 +2,8 @@
 
 return {
   name = "logout",
-  summary = "Forgets the login to an MCP server: its tokens are removed from this machine",
-  arguments = { { name = "URL", help = "of the server, as it was logged in to" } },
+  summary = "Removes the tokens of an MCP server from this machine",
+  arguments = { { name = "URL", help = "the server's URL, as given to skillrt login" } },
   options = {},
   ---@param args table
   ---@return integer code

@@ -7,24 +7,24 @@ local tables = require("skillrt.base.tables")
 local M = {
   name = "mcp",
   summary = "Serves skills as MCP tools over stdio: list, run, status, answer, resume, stop, log, explain",
-  description = "A client such as Claude Code or an editor starts it. Each run is a process of its own, which "
-    .. "continues when the client goes away. A folder's code runs only where a person has said that it may: "
-    .. "by --trust here, or by skillrt run --trust; no client can say so. A client may lower limits, not raise them.",
+  description = "A client such as Claude Code or an editor starts it. Each run is a separate process that "
+    .. "continues after the client disconnects. A folder's code runs only after a person has approved it, with --trust "
+    .. "here or with skillrt run --trust; a client cannot approve it. A client may lower limits, but not raise them.",
   arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
   options = {
-    { name = "runs", value = "DIR", help = "where the runs lie; default: runs" },
+    { name = "runs", value = "DIR", help = "the folder for runs; default: runs" },
     {
       name = "limit",
       value = "LIMIT=NUMBER",
       many = true,
-      help = "a limit of every run: calls=50, usage.dollars=2; a lower one of the skill's own holds",
+      help = "caps a limit of every run: calls=50, usage.dollars=2; a lower limit of the skill stays",
     },
-    { name = "raise", help = "clients may add to the limits of runs that paused at them" },
-    { name = "at-once", value = "N", help = "runs that may go on at the same time; default: 8" },
+    { name = "raise", help = "lets clients raise the limit that a run has paused at" },
+    { name = "at-once", value = "N", help = "the most runs at the same time; default: 8" },
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
-    { name = "list", help = "show what is served, as JSON, and end" },
+    { name = "list", help = "prints what is served as JSON, and exits" },
   },
 }
 

@@ -6,9 +6,9 @@ local core = require("skillrt.core")
 
 return {
   name = "metrics",
-  summary = "Prints a run, or all runs of a folder, as metrics in Prometheus' text format",
-  description = "For the textfile collector of node_exporter: skillrt metrics runs > DIR/skillrt.prom. "
-    .. "skillrt_completion_rate is completed by started runs; skillrt_action_duration is in seconds.",
+  summary = "Prints metrics of a run, or of all runs in a folder, in Prometheus' text format",
+  description = "For node_exporter's textfile collector: skillrt metrics runs > DIR/skillrt.prom. "
+    .. "skillrt_completion_rate is completed runs / started runs; skillrt_action_duration is in seconds.",
   arguments = { { name = "DIR", help = "the directory of a run, or a folder of runs" } },
   options = {},
   ---@param args table

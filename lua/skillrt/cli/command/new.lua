@@ -7,39 +7,39 @@ local trim = require("skillrt.base.text").trim
 
 local M = {
   name = "new",
-  summary = "Makes a new skill: asks a few questions, writes its config and its folder",
-  description = "On a terminal, what no flag says is asked; an empty answer takes what stands in brackets. "
-    .. "Edit skill-config.json in the folder afterwards, then `skillrt generate DIR --out DIR`.",
-  arguments = { { name = "NAME", help = "small letters, digits and hyphens: code-review" } },
+  summary = "Creates a skill: asks a few questions, then writes its config and folder",
+  description = "On a terminal it asks for whatever no option gives; an empty answer takes the default in brackets. "
+    .. "Afterwards edit skill-config.json in the folder, then `skillrt generate DIR --out DIR`.",
+  arguments = { { name = "NAME", help = "lower-case letters, digits and hyphens: code-review" } },
   options = {
     {
       name = "mode",
       value = "MODE",
       choices = { "sequential", "autonomous", "hybrid" },
-      help = "how it runs: sequential, autonomous or hybrid",
+      help = "sequential, autonomous or hybrid",
     },
     { name = "description", value = "TEXT", help = "what it does and when to use it" },
-    { name = "display-name", value = "TEXT", help = "its name for people; default: of NAME" },
+    { name = "display-name", value = "TEXT", help = "its name for people; default: made from NAME" },
     { name = "phases", value = "NAMES", help = "sequential and hybrid: names, separated by commas" },
     { name = "actions", value = "NAMES", help = "autonomous and hybrid: names, separated by commas" },
     {
       name = "context",
       value = "WHERE",
       choices = { "file", "memory" },
-      help = "where results go from step to step: file (the default) or memory",
+      help = "how steps pass results on: file (the default) or memory",
     },
-    { name = "triggers", value = "WORDS", help = "what users say to start it, separated by commas" },
+    { name = "triggers", value = "WORDS", help = "phrases that start it, separated by commas" },
     {
       name = "lang",
       value = "LANG",
       choices = { "en", "zh" },
       help = "the documents' language: en (the default) or zh",
     },
-    { name = "out", value = "DIR", help = "the folder; default: NAME" },
-    { name = "yes", help = "asks nothing: what no flag says is the default" },
-    { name = "force", help = "overwrites files that are there, after showing what differs" },
+    { name = "out", value = "DIR", help = "the skill's folder; default: NAME" },
+    { name = "yes", help = "asks nothing; takes the defaults" },
+    { name = "force", help = "overwrites existing files, after showing the differences" },
     { name = "dry-run", help = "shows what would be written; writes nothing" },
-    { name = "quiet", help = "only the last line, warnings and errors" },
+    { name = "quiet", help = "prints warnings, errors and the last line only" },
   },
 }
 

@@ -4,14 +4,14 @@
 local M = {
   name = "plan",
   looks = true,
-  summary = "Shows the plan that leads to a skill's goal, or the one that a run follows",
-  description = "Of a skill: the cheapest way that is found from its first state, by what its actions declare to "
-    .. "change. Of a run: the plan in its journal, and how far it is.",
+  summary = "Shows the plan that reaches a skill's goal, or the plan that a run follows",
+  description = "For a skill: the cheapest plan from its initial state, by the effects that its actions declare. For a "
+    .. "run: the plan in its journal, and how far the run is.",
   arguments = { { name = "PATH", help = "a skill's folder, script or configuration; or the directory of a run" } },
   options = {
-    { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as run has it" },
+    { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "as JSON" },
+    { name = "json", help = "prints JSON" },
   },
 }
 

@@ -6,9 +6,8 @@ local tables = require("skillrt.base.tables")
 local M = {
   name = "prompt",
   looks = true,
-  summary = "Shows what an agent would be sent for a step of a skill",
-  description = "Without an ID, for each step that only words describe. Values that a run would have by then are "
-    .. "those it begins with.",
+  summary = "Shows the prompt that an agent would get for a step of a skill",
+  description = "Without an ID, shows it for each step that an agent performs. State values are the initial ones.",
   arguments = {
     { name = "SKILL", many = true, usage = "SKILL [ID]", help = "a skill's folder, script, configuration, command or "
       .. "agent's file; ID: an action or phase of it" },

@@ -52,9 +52,9 @@ end
 
 return {
   name = "recover",
-  summary = "Tells what is wrong with a damaged run; with --cut, ends its journal in front of the damage",
+  summary = "Shows what is wrong with a damaged run; --cut truncates its journal just before the damage",
   arguments = { { name = "DIR", help = "the directory of the run" } },
-  options = { { name = "cut", help = "cut the journal where the damage begins; the rest is kept beside it" } },
+  options = { { name = "cut", help = "truncates the journal where the damage begins; the rest is saved next to it" } },
   ---@param args table
   ---@return integer code
   run = function(args)

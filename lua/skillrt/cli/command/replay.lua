@@ -3,18 +3,17 @@
 
 local M = {
   name = "replay",
-  summary = "Runs a run again from its journal, without a network, and says where a skill goes another way",
-  description = "Every call is answered by what is recorded at its place, in the order in which it came; what "
-    .. "functions drew is given back. The first call or step that is another one is named, with the nearest one that "
-    .. "is recorded. Nothing is written into DIR. Exit code 0: the same, as far as it is recorded; 1: it diverged, or "
-    .. "gave something else. See docs/testing.md.",
+  summary = "Replays a run from its journal, without a network, and shows where the skill now behaves differently",
+  description = "Every call gets its recorded result, in the recorded order; so do random numbers and times. The first "
+    .. "call or step that differs is shown, with the nearest recorded one. Nothing in DIR is changed. Exit code 0: the "
+    .. "same, as far as the run was recorded; 1: another path or another result. See docs/testing.md.",
   own_codes = true,
-  arguments = { { name = "DIR", help = "the directory of the run; it may be under way" } },
+  arguments = { { name = "DIR", help = "the directory of the run, which may still be going" } },
   options = {
-    { name = "skill", value = "SKILL", help = "a changed script, folder or configuration; default: the run's own, as "
+    { name = "skill", value = "SKILL", help = "a changed script, folder or configuration; default: the run's skill, as "
       .. "it is now" },
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "as JSON" },
+    { name = "json", help = "prints JSON" },
   },
 }
 

@@ -6,14 +6,14 @@ local core = require("skillrt.core")
 
 return {
   name = "report",
-  summary = "Writes a page about a run: its steps and calls over time, its way, its state, what it cost",
-  description = "The page is one file that loads nothing: it can be sent, kept and opened without a network. Texts "
-    .. "share some megabytes, so that the page of a long run stays one that a browser opens at once.",
+  summary = "Writes a page about a run: its steps and calls over time, its path, state and cost",
+  description = "The page is one file that loads nothing else, so it can be sent, archived and opened offline. Long "
+    .. "texts are truncated to keep the page small.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
-    { name = "record", value = "LANGUAGE", choices = { "en", "zh" }, help = "prints the record of the run instead, and "
-      .. "of one that failed the report of its error: en or zh" },
-    { name = "html", value = "FILE", help = "where the page goes; - is standard output; default: DIR/report.html" },
+    { name = "record", value = "LANGUAGE", choices = { "en", "zh" }, help = "prints the execution record instead "
+      .. "and, for a failed run, the error report: en or zh" },
+    { name = "html", value = "FILE", help = "the file to write; -: standard output; default: DIR/report.html" },
   },
   ---@param args table
   ---@return integer code

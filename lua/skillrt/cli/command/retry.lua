@@ -2,21 +2,22 @@
 
 return {
   name = "retry",
-  summary = "Tries the step that failed last again, and resumes the run",
+  summary = "Retries the step that failed last, and resumes the run",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
-    { name = "ID", optional = true, help = "the action or phase; default: what failed last" },
+    { name = "ID", optional = true, help = "the action or phase; default: the one that failed last" },
   },
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
-    { name = "from-scratch", help = "asks everyone again, whatever was answered; says first what that costs" },
-    { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
-    { name = "yes", help = "with --accept-changes or --from-scratch: recorded calls may be forgotten and made anew" },
-    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
-    { name = "quiet", help = "only the last line, and errors" },
-    { name = "json", help = "an event a line, as JSON" },
+    { name = "from-scratch", help = "repeats all calls of the step, also answered ones; shows first what that costs" },
+    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
+    { name = "yes", help = "with --accept-changes or --from-scratch: recorded results may be discarded and the calls "
+      .. "repeated" },
+    { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
+    { name = "quiet", help = "prints errors and the last line only" },
+    { name = "json", help = "prints one JSON object per event and line" },
   },
   ---@param args table
   ---@return integer code

@@ -2,10 +2,10 @@
 
 return {
   name = "rollback",
-  summary = "Takes a run back to an earlier place; it is paused then, and resume runs it from there",
-  description = "State, outputs and what is completed become what they were. The journal and the counters of limits "
-    .. "only grow: what was spent stays spent, and the place that was left can be gone back to as well. Output files "
-    .. "that came later are kept beside as FILE.rolled-back-SEQ. What steps did in the world is not undone.",
+  summary = "Rolls a run back to an earlier place and pauses it there; skillrt resume continues",
+  description = "State, outputs and completed steps become what they were at that place. The journal and the counters "
+    .. "of limits only grow: spent calls stay spent, and you can also roll forward to where the run was. Output files "
+    .. "that were written later are renamed to FILE.rolled-back-SEQ. Effects of steps outside the run are not undone.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     { name = "to", value = "PLACE", needed = true, help = "a record's number, or a checkpoint's name; "

@@ -23,14 +23,14 @@ end
 
 return {
   name = "send",
-  summary = "Sends an event to a run, which who waits for it takes once",
-  description = "It lies in the run's inbox until a process takes it: the one that waits for it now, or the next "
+  summary = "Sends an event to a run; one waiting step receives it, once",
+  description = "The event stays in the run's inbox until a process takes it: the one that waits now, or the next "
     .. "skillrt resume.",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
-    { name = "NAME", many = true, usage = "NAME [JSON]", help = "the name of the event; JSON: its value, else true" },
+    { name = "NAME", many = true, usage = "NAME [JSON]", help = "the event's name; JSON: its value (default: true)" },
   },
-  options = { { name = "id", value = "ID", help = "its id: what is sent twice with the same is taken once" } },
+  options = { { name = "id", value = "ID", help = "the event's id; of several with one id a run takes one" } },
   ---@param args table
   ---@return integer code
   run = function(args)

@@ -3,7 +3,7 @@
 
 return {
   name = "show",
-  summary = "Prints a run's state as it was at a place of its history, as JSON",
+  summary = "Prints a run's state at a place in its history, as JSON",
   arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME: a place that `skillrt history DIR` lists" } },
   options = {},
   ---@param args table

@@ -3,14 +3,14 @@
 local M = {
   name = "simulate",
   looks = true,
-  summary = "Shows what a run of a skill may come to, without dispatch",
-  description = "The shortest way to each end, the most steps, the worst case of calls, tokens that are written and "
-    .. "what these cost, and conditions that nobody can meet: by what actions declare, and a machine's table. What "
-    .. "functions call is not known, and said. Exit code 1: no way completes.",
+  summary = "Shows the possible outcomes of a run of a skill, without running it",
+  description = "Prints the shortest path to each end, the most steps, the worst case of calls, output tokens and "
+    .. "their cost, and conditions that no action can make true, from the declared effects or a machine's table. Calls "
+    .. "that functions make are not known; the result says so. Exit code 1: no path completes.",
   arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
   options = {
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "as JSON" },
+    { name = "json", help = "prints JSON" },
   },
 }
 

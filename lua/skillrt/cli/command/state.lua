@@ -5,7 +5,7 @@ local core = require("skillrt.core")
 
 return {
   name = "state",
-  summary = "Prints the state of a run as JSON, from its journal",
+  summary = "Prints a run's state as JSON, from its journal",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {},
   ---@param args table

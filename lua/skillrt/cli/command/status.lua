@@ -4,9 +4,9 @@ local core = require("skillrt.core")
 
 return {
   name = "status",
-  summary = "Shows how a run stands: status, steps, the last error, the open question, what to type next",
+  summary = "Shows a run's status, steps, last error, open questions, and the suggested next command",
   arguments = { { name = "DIR", help = "the directory of the run; of a folder of runs: lists them" } },
-  options = { { name = "json", help = "one object, as JSON" } },
+  options = { { name = "json", help = "prints one JSON object" } },
   ---@param args table
   ---@return integer code
   run = function(args)

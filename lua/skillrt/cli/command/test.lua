@@ -3,19 +3,19 @@
 return {
   name = "test",
   summary = "Runs the tests of a skill: with stubs for all that it calls, no key, no network, no waiting",
-  description = "Its specs are `*_spec.lua` in its folder and in tests/ there; of a script X.lua those that begin with "
-    .. "X beside it and in tests/. They are written in busted's words; docs/testing.md. They are code, which runs with "
-    .. "all that you may do. Exit code 0: all passed, 1: not all, 2: there are none.",
+  description = "Specs are the files `*_spec.lua` in the skill's folder and its tests/; for a script X.lua only those "
+    .. "whose name begins with X. They are written as for busted; see docs/testing.md. Specs run with your full "
+    .. "permissions. Exit code 0: all passed, 1: some failed, 2: there are none.",
   own_codes = true,
   arguments = {
     { name = "SKILL", help = "a script, a skill's folder or configuration, a workflow script (.js)" },
-    { name = "SPEC", help = "these files instead of those that are found", many = true, optional = true },
+    { name = "SPEC", help = "runs these files only", many = true, optional = true },
   },
   options = {
-    { name = "filter", value = "PATTERN", help = "only tests whose whole name matches (a pattern of Lua)" },
+    { name = "filter", value = "PATTERN", help = "runs only tests whose full name matches a Lua pattern" },
     { name = "output", value = "FORM", choices = { "plain", "tap", "junit" },
       help = "plain (the default), tap or junit" },
-    { name = "timeout", value = "SECONDS", help = "how long each test may take; default: 10" },
+    { name = "timeout", value = "SECONDS", help = "the most seconds per test; default: 10" },
     require("skillrt.cli.trust").OPTION,
   },
   ---@param args table

@@ -4,16 +4,16 @@
 local M = {
   name = "tokens",
   looks = true,
-  summary = "Shows what the tools of a skill take of each request in bytes and tokens, all of them and each tool set",
-  description = "Bytes are exact, as the provider of the skill's first model is sent them; tokens are bytes / 4, an "
-    .. "estimate. A tool that has no schema is counted by its name alone, and that is said. Of a run: how many of 100 "
-    .. "calls were to tools that were not present.",
+  summary = "Shows what a skill's tools add to each request, in bytes and tokens: all tools, and each tool set",
+  description = "Bytes are exact: what is sent to the provider of the skill's first model; tokens are estimated as "
+    .. "bytes / 4. A tool without a schema is counted by its name alone, and the result says so. For a run: how many "
+    .. "of 100 calls were to tools that were not present.",
   arguments = { { name = "SKILL", usage = "SKILL|DIR", help = "a skill's folder, script or configuration, an "
     .. "agent.yml; or the directory of a run" } },
   options = {
-    { name = "schemas", value = "FILE", help = "JSON: a list of tools as an API or a server of MCP has them, for "
-      .. "those that the skill only names" },
-    { name = "json", help = "one object, as JSON" },
+    { name = "schemas", value = "FILE", help = "a JSON list of tools in the form of an API or an MCP server, for "
+      .. "tools that the skill only names" },
+    { name = "json", help = "prints one JSON object" },
     require("skillrt.cli.trust").OPTION,
   },
 }

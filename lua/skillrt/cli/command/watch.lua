@@ -8,8 +8,8 @@ local core = require("skillrt.core")
 local M = {
   name = "watch",
   summary = "Shows a run of another process live: its lines, what is under way and for how long",
-  description = "Ends when the run stops, whatever for, or when no process holds it. What agents say meanwhile is "
-    .. "shown only where the run was begun.",
+  description = "Ends when the run stops, or when its process is gone. The output of agents under way is shown only in "
+    .. "the terminal where the run was started.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {},
 }

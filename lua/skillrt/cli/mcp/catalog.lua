@@ -94,7 +94,7 @@ function M.describe(one, agent)
   if not ok and code == "changed" then
     local summary = files.is_folder(one.path) and require("skillrt.document.load.skill_md").summary(one.path) or {}
     return { name = one.name, description = shortened(summary.description), trusted = false,
-      problem = "nobody has said that its code may run: a person looks at it, then types skillrt run --trust" }
+      problem = "its code has not been approved: a person has to look at it and approve it with skillrt run --trust" }
   end
   local seen -- of a script that runs its skill itself
   local function see(found)

@@ -192,7 +192,7 @@ function Runs:stands(id, dir)
     steps = status.steps, open = status.open, last_error = status.last_error, updated_at = status.updated_at,
     limits = #status.limits > 0 and status.limits or nil, next = next_of(status) }
   if status.interrupted and not status.held_by then
-    told.status, told.reason = "interrupted", "no process holds it"
+    told.status, told.reason = "interrupted", "its process is gone"
   end
   for i, one in ipairs(status.questions or {}) do
     told.questions = told.questions or json.array({})
