@@ -6,8 +6,8 @@ local fake = require "tests.support.fake_ctx"
 local place = require "skillrt.base.placeholders"
 local prompt = require "skillrt.agent.prompt"
 
-local SECONDS = 8 -- CPU; the slow way takes minutes, and the machine may be busy
-local LARGE, SIZE = 16 << 20, 4 << 20
+local SECONDS = 4 -- CPU; the slow way takes longer by far, and the machine may be busy
+local LARGE, SIZE = 4 << 20, 1 << 20
 
 local function filled(piece, size)
   return piece:rep(size // #piece)
@@ -28,7 +28,7 @@ local TEXTS = {
   ["pairs of braces that mean nothing"] = filled("{x}", SIZE // 4),
   ["open objects"] = filled('{"a":', SIZE),
   ["open strings"] = filled('{"', SIZE),
-  ["some open braces before a long rest"] = filled("{ ", 300) .. filled("x", LARGE),
+  ["some open braces before a long rest"] = filled("{ ", 300) .. filled("x", SIZE),
   ["strings without an end, each in a brace"] = filled('{" ', 30000) .. filled("\\\\", LARGE),
   ["backslashes"] = '{"' .. filled("\\", LARGE),
   ["blanks"] = filled(" ", SIZE) .. "x",

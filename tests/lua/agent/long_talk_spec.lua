@@ -7,7 +7,7 @@ local fake = require "tests.support.fake_ctx"
 local tool = require "skillrt.tool"
 local wires = require "tests.support.wires"
 
-local ROUNDS <const>, PART <const> = 600, 100
+local ROUNDS <const>, PART <const> = 300, 50
 
 -- Instructions of each hundred rounds of a talk that never ends by itself.
 local function counted(wire, definition)
@@ -32,7 +32,7 @@ local function counted(wire, definition)
     return ("%d %s"):format(uses, ("x"):rep(300))
   end }, "t"))
   local agent = assert(agents.check(definition, "t"))
-  debug.sethook(function() instructions = instructions + 10 end, "", 10)
+  debug.sethook(function() instructions = instructions + 100 end, "", 100)
   agent:perform(ctx, fake.task(ctx, { own_tools = { note = note } }))
   debug.sethook()
   assert.equal(ROUNDS, uses)

@@ -1,5 +1,5 @@
 -- text_spec.lua: what is done to texts from outside takes time that grows with them alone: a
--- megabyte of what is worst for a pattern is read in a moment, in every room that reads.
+-- quarter of a megabyte of what is worst for a pattern is read in a moment, in every module that reads.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
 local expr = require "skillrt.expr"
@@ -19,7 +19,7 @@ local template = require "skillrt.base.template"
 local text = require "skillrt.base.text"
 local values = require "skillrt.document.check.reach.values"
 
-local MANY <const> = 1 << 20
+local MANY <const> = 1 << 18
 
 describe("a text", function()
   it("loses the white space at its ends", function()
@@ -140,11 +140,11 @@ local CASES = {
   { "a route's quotes", routes, "'\"`", "function route(state) {\n" },
 }
 
-describe("a megabyte that is worst for", function()
+describe("a quarter of a megabyte that is worst for", function()
   for _, case in ipairs(CASES) do
     it(case[1] .. " is read in a moment", function()
       local took = seconds(case[2], case[3], case[4], case[5])
-      assert.is_true(took < 2, ("%.1f s"):format(took))
+      assert.is_true(took < 0.5, ("%.1f s"):format(took))
     end)
   end
 end)

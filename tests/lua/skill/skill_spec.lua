@@ -238,13 +238,13 @@ return door.skill { name = "x", acts = {} }]]), 1, true)
 end)
 
 describe("a large skill", function()
-  it("of 5,000 actions is made in bounded time", function()
+  it("of 2,000 actions is made in bounded time", function()
     local actions = {}
-    for i = 1, 5000 do
+    for i = 1, 2000 do
       actions[i] = { id = "a" .. i, when = "n > 5", run = noop }
     end
     local started = os.clock()
-    assert.equal(5000, #skill.new(with({ actions = actions })).actions)
-    assert.is_true(os.clock() - started < 10)
+    assert.equal(2000, #skill.new(with({ actions = actions })).actions)
+    assert.is_true(os.clock() - started < 2)
   end)
 end)

