@@ -77,7 +77,7 @@ case("workflow.throws", "review.js:12:5: TypeError: Cannot read properties of un
 
 case("condition.syntax", "`files.length >`", one("files.length >"),
   one("files.length > 0", { state = { files = {} } }))
-case("condition.never", "`n > 3 && n < 2`", one("n > 3 && n < 2", { state = { n = 0 } }),
+case("condition.never", "`n > 3 && false`", one("n > 3 && false", { state = { n = 0 } }),
   one("n > 1 && n < 3", { state = { n = 2 } }))
 case("condition.always", "`1 < 2`", one("1 < 2"), one("n < 2", { state = { n = 0 } }))
 case("effect.syntax", "`files are read`", skill { { id = "scan", effects = { "files are == read ==" } } },

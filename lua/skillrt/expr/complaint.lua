@@ -25,46 +25,38 @@ local ASSIGNMENT <const> = "assignments are not allowed: a condition only reads 
 local ARROW <const> = "an arrow function may stand only inside .some() or .every()"
 local CALL <const> = "function calls are not allowed, but for the methods " .. METHODS
 
--- longest first
-local OPERATORS <const> = {
-  ">>>=", "...", "===", "!==", ">>>", "<<=", ">>=", "**=", "&&=", "||=", "??=",
-  "=>", "=<", "=~", "<>", "~=", ":=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**", "<<", ">>",
-  "//", "/*", "&&", "||", "??", "?.", "==", "!=", "<=", ">=",
-}
+-- The words of a text in pairs.
+local function pairs_of(text)
+  local list = {}
+  for word, other in text:gmatch "(%S+)%s+(%S+)" do list[word] = other end
+  return list
+end
 
-local ASSIGNS = {}
-for op in (":= ++ -- += -= *= /= %= &= |= ^= <<= >>= >>>= **= &&= ||= ??="):gmatch "%S+" do ASSIGNS[op] = true end
+local ASSIGNS <const> = {}
+for op in (":= ++ -- += -= *= /= %= &= |= ^= &&= ||= ??="):gmatch "%S+" do ASSIGNS[op] = true end
 
-local INSTEAD <const> = {
-  ["="] = "did you mean '==='?", ["=<"] = "did you mean '<='?", ["~="] = "did you mean '!=='?",
-  ["<>"] = "did you mean '!=='?", ["&"] = "did you mean '&&'?", ["|"] = "did you mean '||'?",
-  ["and"] = "did you mean '&&'?", ["AND"] = "did you mean '&&'?",
-  ["or"] = "did you mean '||'?", ["OR"] = "did you mean '||'?",
-  ["is"] = "did you mean '==='?", ["eq"] = "did you mean '==='?", ["not"] = "did you mean '!'?",
-  ["in"] = "did you mean list.includes(value)?", ["contains"] = "did you mean list.includes(value)?",
-  [";"] = "a condition is one expression", [","] = "a condition is one expression",
-  ["=~"] = "did you mean .includes()?", [".."] = "did you mean '+'?",
-}
+-- What people write who come from elsewhere, and how it is written here.
+local MEANT <const> = pairs_of [[= === =< <= ~= !== <> !== & && | || and && AND && or || OR || is === eq === not !
+  in list.includes(value) contains list.includes(value) =~ .includes() .. +
+  “ ' ” ' ‘ ' ’ ' 「 ' 」 ' （ ( ） ) ［ [ ］ ] 【 [ 】 ] ＝ === ！ ! ＜ < ＞ > ≤ <= ≥ >= ≠ !== ＆ && ｜ || ， , ． . 。 .
+  – - — - − - × * ÷ / ＋ + ？ ? ： :]]
 
-local LOOKALIKE <const> = {
-  ["“"] = "'", ["”"] = "'", ["‘"] = "'", ["’"] = "'", ["「"] = "'", ["」"] = "'", ["（"] = "(", ["）"] = ")",
-  ["［"] = "[", ["］"] = "]", ["【"] = "[", ["】"] = "]", ["＝"] = "===", ["！"] = "!", ["＜"] = "<", ["＞"] = ">",
-  ["≤"] = "<=", ["≥"] = ">=", ["≠"] = "!==", ["＆"] = "&&", ["｜"] = "||", ["，"] = ",", ["．"] = ".", ["。"] = ".",
-  ["–"] = "-", ["—"] = "-", ["−"] = "-", ["×"] = "*", ["÷"] = "/", ["＋"] = "+", ["？"] = "?", ["："] = ":",
-}
+---How something else would be written here; nil: nobody knows.
+---@param token string
+---@return string?
+local function hint_of(token)
+  if token == "," or token == ";" then return "a condition is one expression" end
+  local meant = MEANT[token]
+  return meant and ("did you mean %s%s%s?"):format(meant == "'" and '"' or "'", meant, meant == "'" and '"' or "'")
+end
 
 ---The token at `at`, as the text has it; "" at the end.
 ---@param text string
 ---@param at integer
 ---@return string
 local function token_at(text, at)
-  local word = text:match("^[%w_$]+", at)
-  if word then return word end
-  for _, op in ipairs(OPERATORS) do
-    if text:sub(at, at + #op - 1) == op then return op end
-  end
-  if text:find("^%.%.", at) then return ".." end
-  return text:match("^[%z\1-\x7F\xC2-\xFD][\x80-\xBF]*", at) or ""
+  return text:match("^[%w_$]+", at) or text:match("^//", at) or text:match("^/%*", at) or text:match("^%.%.%.?", at)
+    or text:match("^[=<>~:&|^?*%%+-]+", at) or text:match("^[%z\1-\x7F\xC2-\xFD][\x80-\xBF]*", at) or ""
 end
 
 ---@param token string
@@ -90,15 +82,11 @@ local REFUSED <const> = { -- by the first characters of a value
 function M.no_value(text, at, reserved)
   local token = token_at(text, at)
   local before = text:sub(at - 1, at)
-  if before == "<>" then raise(at - 1, "expected an operator, found '<>'", INSTEAD["<>"]) end
+  if before == "<>" then raise(at - 1, "expected an operator, found '<>'", hint_of "<>") end
   if REFUSED[token] then raise(at, REFUSED[token]) end
-  if ASSIGNS[token] then raise(at, ASSIGNMENT) end
-  if token == "=" and before:find "[-+*/%%&|?]=" then raise(at, ASSIGNMENT) end
-  if reserved[token] then
-    raise(at, ("'%s' is not allowed in a condition"):format(token), INSTEAD[token])
-  end
-  local meant = LOOKALIKE[token]
-  raise(at, "expected a value, found " .. name_of(token), meant and ("did you mean %q?"):format(meant))
+  if ASSIGNS[token] or token == "=" and before:find "[-+*/%%&|?]=" then raise(at, ASSIGNMENT) end
+  if reserved[token] then raise(at, ("'%s' is not allowed in a condition"):format(token), hint_of(token)) end
+  raise(at, "expected a value, found " .. name_of(token), hint_of(token))
 end
 
 ---@param text string
@@ -107,7 +95,7 @@ end
 function M.no_operator(text, at, open)
   local token = token_at(text, at)
   local negation = text:sub(1, at - 1):match "()%f[%w_$]not[ \t\r\n]+$"
-  if negation then raise(negation, "expected an operator after 'not'", INSTEAD["not"]) end
+  if negation then raise(negation, "expected an operator after 'not'", hint_of "not") end
   if ASSIGNS[token] then raise(at, ASSIGNMENT) end
   if token == "=>" then raise(at, ARROW) end
   if token == "`" or token == "//" or token == "/*" then raise(at, REFUSED[token]) end
@@ -119,12 +107,8 @@ function M.no_operator(text, at, open)
   if not open and (token == ")" or token == "]" or token == "}") then
     raise(at, ("'%s' closes nothing"):format(token))
   end
-  local hint = INSTEAD[token]
-  if open and (token == "," or token == ";") then hint = nil end
-  local meant = LOOKALIKE[token]
-  hint = hint or (meant and ("did you mean %q?"):format(meant))
   local wanted = open and ("an operator or '%s'"):format(open.close) or "an operator"
-  raise(at, ("expected %s, found %s"):format(wanted, name_of(token)), hint)
+  raise(at, ("expected %s, found %s"):format(wanted, name_of(token)), hint_of(token))
 end
 
 ---@param text string
@@ -146,7 +130,7 @@ end
 function M.no_name(text, at)
   local token = token_at(text, at)
   if token == "(" then raise(at, CALL) end
-  if token == "." then raise(at - 1, "expected an operator, found '..'", INSTEAD[".."]) end
+  if token == "." then raise(at - 1, "expected an operator, found '..'", hint_of "..") end
   raise(at, "expected a name after '.', found " .. name_of(token))
 end
 

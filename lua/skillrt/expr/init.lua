@@ -182,8 +182,8 @@ end
 ---@return boolean?
 function M.constant(condition)
   meter.left = condition.max_steps
-  return analyse.constant(condition.ast, function(node, state)
-    local ok, holds = run(condition, compile.build_test(node, condition.text), state or {})
+  return analyse.constant(condition.ast, function(node)
+    local ok, holds = run(condition, compile.build_test(node, condition.text), {})
     return ok and holds
   end)
 end
