@@ -16,8 +16,10 @@ local NEAREST <const> = 10 -- tests that are tried before the simulator
 -- processor or asks for 6 GB, each test after 240 s, which is enough on a busy machine: what a fault makes so slow, or
 -- lets hang, is caught.
 local IN_TREE <const> = "cd %s && env -u LUA_PATH -u LUA_CPATH "
-local RUN <const> = "ulimit -t 90 -v 6000000; " .. IN_TREE .. "%s JOBS=1 TEST_SECONDS=240 SIM_SEED=1 SIM_SECONDS=15 "
-  .. "SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > %s 2>&1"
+local RUN <const> = "ulimit -t 90; ulimit -v 6000000; " .. IN_TREE .. "%s JOBS=1 TEST_SECONDS=240 SIM_SEED=1 "
+  .. "SIM_SECONDS=15 SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > %s 2>&1"
+local BUILD <const> = IN_TREE
+  .. "make -s all build/release/tests/agent_server build/release/examples/embed/host %s > build/log 2>&1"
 
 local function output_of(command)
   local pipe <close> = assert(io.popen(command))
@@ -108,8 +110,7 @@ local function build(tree, list)
   for _, test in ipairs(list) do
     programs[#programs + 1] = not test:find "%.lua$" and test or nil
   end
-  return os.execute((IN_TREE .. "make -s all build/release/tests/agent_server %s > build/log 2>&1"):format(tree,
-    table.concat(programs, " ")))
+  return os.execute(BUILD:format(tree, table.concat(programs, " ")))
 end
 
 -- "caught by TEST", "survived" or "not built"
@@ -156,7 +157,7 @@ end
 -- Runs all tests in a tree that nothing has broken.
 local function baseline()
   local tree, path = folder .. "/tree-0", folder .. "/baseline"
-  assert(build(tree, tests), "the tree cannot be built")
+  assert(build(tree, { SIMULATOR, table.unpack(tests) }), "the tree cannot be built")
   os.execute(RUN:format(tree, "", SIMULATOR .. " " .. table.concat(tests, " "), path .. ".new"))
   assert(os.rename(path .. ".new", path))
 end

@@ -177,3 +177,36 @@ describe("a tool that wins a race", function()
     end
   end)
 end)
+
+describe("a changed script", function()
+  after_each(R.clean)
+
+  it("sends no other request with the idempotency key that a call of a finished round had (F19)", function()
+    local function skill(run)
+      return R.skill { name = "keys", actions = { { id = "a", run = run } } }
+    end
+    local function send(ctx, text)
+      return assert(ctx.await { agent = skillrt.agent.command { "printf", "%s", text .. " {key}", parse = "text",
+        idempotent = true }, prompt = text }).output
+    end
+    local dir, said = R.folder() .. "/run", {}
+    skill(function(_, ctx)
+      ctx.loop("", function(_, round)
+        said[#said + 1] = send(ctx, "before")
+        return "", round == 2
+      end)
+      ctx.ask { question = "Now?" }
+    end):run { work_dir = dir }
+    assert(skillrt.resume(dir, { accept_changes = true, skill = skill(function(_, ctx)
+      said[#said + 1] = assert(ctx.map({ 1 }, function() return send(ctx, "after") end))[1]
+    end) }))
+    local keys = {}
+    for _, call in ipairs((R.records(dir, "call"))) do
+      keys[#keys + 1] = call.key and call.c .. " " .. call.key
+    end
+    for i, place in ipairs { "1.1.1", "1.2.1", "1.1.1" } do
+      assert.equal(place .. " " .. said[i]:match "%S+$", keys[i], "{key} is the key that is recorded")
+    end
+    assert.not_equal(keys[1], keys[3])
+  end)
+end)

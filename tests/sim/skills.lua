@@ -40,7 +40,6 @@ local draw_node
 ---@field rough boolean  whether branches may race, and calls fail for good
 ---@field sub boolean?   it is for a sub-run
 ---@field changed boolean?  somebody has rewritten an action since the run began
----@field loops boolean?  there is a loop in it: it is not rewritten, see seeds.txt
 
 -- Each maker draws its own shape and gives function(ctx, name) -> text; `name` is unique in the run. `path` is where
 -- the node stands in the skill.
@@ -294,7 +293,6 @@ end
 
 function MAKERS.loop(below, depth, path, d)
   local node, rounds = draw_node(depth + 1, path .. ".1", d), 1 + below(3)
-  d.loops = true
   return function(ctx, name)
     return ctx.loop("", function(text, round)
       return text .. node(ctx, name .. "." .. round) .. "|", round >= rounds
@@ -418,9 +416,8 @@ function M.actions(d, path, depth, count)
   for i = 1, count do
     local id = "a" .. i
     local below = chance(d.seed, path .. id)
-    local whole = setmetatable({}, { __index = d })
-    local body = draw_node(depth, path .. id, whole)
-    local rewritten = d.changed and not d.sub and not whole.loops and chance(d.seed, path .. id .. " rewritten")(2) == 0
+    local body = draw_node(depth, path .. id, d)
+    local rewritten = d.changed and not d.sub and chance(d.seed, path .. id .. " rewritten")(2) == 0
     if rewritten then
       body = draw_node(depth, path .. id .. "x", d)
     end

@@ -367,6 +367,30 @@ function M.check(request, functions)
   return not message and checked or nil, message
 end
 
+-- What of a request an agent fills in.
+local FILLED <const> = { "url", "headers", "body", "argv", "env", "stdin", "message" }
+
+---Puts the whole idempotency key into the texts of a request that hold its beginning: an agent filled it in (`{key}`)
+---before anything knew what the request would be.
+---@param request table  a checked one
+---@param beginning string
+---@param key string
+function M.complete_key(request, beginning, key)
+  local pattern, whole = beginning:gsub("%W", "%%%0"), key:gsub("%%", "%%%%")
+  for _, name in ipairs(FILLED) do
+    local value = request[name]
+    if type(value) == "string" then
+      request[name] = value:gsub(pattern, whole)
+    elseif value then
+      local copy = {}
+      for at, text in pairs(value) do
+        copy[at] = text:gsub(pattern, whole)
+      end
+      request[name] = copy
+    end
+  end
+end
+
 ---The key that an HTTP request carries: the author's own, or ours.
 ---@param request table  a checked one, or an agent's
 ---@param key string

@@ -54,6 +54,7 @@ local NEXT <const> = {
 ---@field ways skillrt.CallKind  that file
 ---@field to string        where it goes, as it may be shown
 ---@field digest string    of what was declared
+---@field key string|nil    its idempotency key, once it was sent
 ---@field idem boolean     may be repeated when nobody knows whether it was executed
 ---@field order integer    of all declared in this process
 ---@field attempt integer

@@ -12,6 +12,7 @@ local queue_of = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local reply_of = require("skillrt.run.call.reply")
+local request_of = require("skillrt.agent.request")
 
 ---@class skillrt.CallKind  what differs from kind to kind; calls that a transport has: transport.lua
 ---@field begin fun(calls: skillrt.Calls, call: skillrt.Call)  nothing of it is recorded
@@ -162,12 +163,25 @@ function Calls:wait_for_turn(branch, place, kind, ways)
   return coroutine.yield(execution_of.WAIT)
 end
 
----The idempotency key of the call that a branch would make next.
+---How the idempotency key begins of the call that a branch would make next.
 ---@param step skillrt.Step
 ---@param place string
 ---@return string
-function Calls:key_of(step, place)
+function Calls:beginning_of_key(step, place)
   return ("%s-%d-%s-%d"):format(self.run.books.run_id, step.number, place, 1 + (step.generations[place] or 0))
+end
+
+---The idempotency key of a call that is sent. It ends with the digest of what was declared, so that no key stands for
+---two requests: a changed script may ask for another one where the step has forgotten what it sent.
+---@param call skillrt.Call
+---@return string
+function Calls:key_of(call)
+  if not call.key then
+    local beginning = self:beginning_of_key(call.step, call.place)
+    call.key = beginning .. "-" .. call.digest:sub(1, 16)
+    request_of.complete_key(call.request, beginning, call.key)
+  end
+  return call.key
 end
 
 ---There is room for a call: it is given what is recorded, or what is under way already is taken up, or it begins.

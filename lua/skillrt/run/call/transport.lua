@@ -39,7 +39,7 @@ end
 function M.begin(calls, call)
   if is_lost_maybe(call) then
     calls:emit(call, { t = "call", kind = call.kind, to = record.printable(call.to), digest = call.digest,
-      key = calls:key_of(call.step, call.place) })
+      key = calls:key_of(call) })
     call.interrupted = true
     reply_of.doubt(calls, call, "the end of the journal was cut off, so it may have been made already")
   else
@@ -106,7 +106,7 @@ function M.send(calls, call)
     a = call.attempt > 1 and call.attempt or nil,
     kind = call.kind,
     to = record.printable(call.to),
-    key = calls:key_of(call.step, call.place),
+    key = calls:key_of(call),
     digest = call.digest,
     idem = call.idem or nil,
     pure = request.pure,

@@ -69,7 +69,7 @@ function Steps.new(run, journal, calls, mode, sub, top)
   run.next_key = function(step)
     local execution = self:execution_of(step)
     local branch = execution:current() or execution.main
-    return calls:key_of(step, branch.prefix .. (branch.position + 1))
+    return calls:beginning_of_key(step, branch.prefix .. (branch.position + 1))
   end
   return self
 end
