@@ -1,112 +1,268 @@
--- schemas.lua: `make schemas`: docs/schema/*.json of documents in YAML from the one table that their readers use
--- (lua/skillrt/document/load/keys.lua), and catalog.json, which lists the schema of each kind in SchemaStore's form.
+-- schemas.lua: `make schemas`: docs/schema/*.json from the one table of keys (lua/skillrt/document/form.lua), and
+-- catalog.json, which lists the schema of each kind in SchemaStore's form.
 --
--- skill-config and workflow are written by hand; a spec holds them against the code. A url is relative to the catalog:
--- whoever puts the folder on a server puts its address before it. Run from the top of the tree.
+-- A url is relative to the catalog: whoever puts the folder on a server puts its address before it. Run from the top of
+-- the tree.
+local form = require "skillrt.document.form"
+local json = require "skillrt.base.json"
+local limits = require "skillrt.skill.limits"
+
 local M = {}
 
-local WHAT = {
-  name = "How it is called.",
-  description = "What it does and when it is of use.",
-  license = "The licence, or the file that holds it.",
-  compatibility = "What it needs: hosts, programs, network.",
-  metadata = "Texts by name, for whoever reads them.",
-  ["allowed-tools"] = "The tools it may use: a list, or a text such as `Read, Bash(git:*)`.",
-  tools = "The tools it may use; for a tool set an empty list stands for all.",
-  model = "The model that performs it.",
-  color = "How hosts show it.",
-  llm = "The model; an API key belongs into the environment: ${env:NAME}.",
-  workflow = "Limits of the flow.",
-  interactive = "Whether people take part.",
-  bind = "By a name in tool sets: a built-in tool, or a list of them.",
-  optional_tools = "Names in tool sets that may be missing.",
-  optional = "Of its tools: what may be missing.",
-  prompt = "What is said besides while it is active.",
-  switching = "How a run goes from set to set.",
-  by = "Who switches.",
-  start = "The set that a run begins with.",
-  next = "By set: what may follow it.",
-  rules = "By set: when to go on from it, in words.",
-  map = "By tool: the set that a call of it speaks for.",
-  window = "How many calls are looked at.",
-  lead = "How many more of them must speak for another set.",
-  fallback = "The set that a call to an absent tool leads to.",
-  summary = "Bytes of what is told of the phases before.",
-  order = "The sets that are steps, in their order.",
-  verify = "The set that verifies.",
-  repair = "The set that repairs.",
-  batch = "For other programs.",
-  incremental = "For other programs.",
-  dependencies = "For other programs.",
-  prompts = "For other programs.",
-  mcp = "For other programs.",
-  skills = "Tool sets; each is a step.",
-  ["max-retries"] = "How often repair and verification alternate at most.",
-  ["max-stale-iterations"] = "Steps without progress until the run stops.",
-}
+-- ---- JSON with keys in an order: an object is { keys = { ... }, ["key"] = value } ----
 
-local TOOLS <const> = { anyOf = { { type = "string" }, { type = "array", items = { type = "string" } } } }
-
-local function property(key, more)
-  local out = {}
-  for name, value in pairs(key[2] == "tools" and TOOLS or { type = key[2] }) do
-    out[name] = value
-  end
-  out.description = assert(WHAT[key[1]], key[1])
-  out.maxLength, out.minimum = key.max, key.from
-  out.minLength = key[2] == "string" and key.required and 1 or nil
-  for name, value in pairs(more or {}) do
-    out[name] = value
+local function object(...)
+  local out = { keys = {} }
+  for i = 1, select("#", ...), 2 do
+    local key, value = select(i, ...)
+    if value ~= nil then
+      out.keys[#out.keys + 1], out[key] = key, value
+    end
   end
   return out
 end
 
-local function object_of(keys, more)
-  local properties, required = {}, {}
-  for _, key in ipairs(keys) do
-    properties[key[1]] = property(key, more and more[key[1]])
-    required[#required + 1] = key.required and key[1] or nil
+local function put(to, key, value)
+  if value ~= nil then
+    to.keys[#to.keys + 1], to[key] = key, value
   end
-  return { type = "object", properties = properties, required = #required > 0 and required or nil }
+  return to
 end
 
-local NAME <const> = { pattern = "^[a-z0-9][a-z0-9-]*$", ["not"] = { anyOf = { { pattern = "--" }, { pattern = "-$" } } } }
+local function encoded(value, indent)
+  local inner, lines = indent .. "  ", {}
+  if type(value) ~= "table" then
+    return assert(json.encode(value))
+  elseif value.keys then
+    for i, key in ipairs(value.keys) do
+      lines[i] = ("%s%s: %s"):format(inner, json.encode(key), encoded(value[key], inner))
+    end
+    return #lines > 0 and "{\n" .. table.concat(lines, ",\n") .. "\n" .. indent .. "}" or "{}"
+  end
+  for i, item in ipairs(value) do
+    lines[i] = inner .. encoded(item, inner)
+  end
+  return #lines > 0 and "[\n" .. table.concat(lines, ",\n") .. "\n" .. indent .. "]" or "[]"
+end
 
--- The kinds of documents: name of the schema, title, what it is, the files it is for.
-local function kinds(keys)
-  local sets = { items = object_of(keys.TOOL_SET, { tools = { items = { type = "string" } } }), minItems = 1 }
-  return {
-    { "skill-config", "skill-config.json", "What a skill is made of: its phases, its actions.", { "skill-config.json" } },
-    { "workflow", "workflow.json", "The phases of a skill in their order.", { "workflow.json" } },
-    { "agent-yml", "agent.yml", "Tool sets as the steps of a skill.", { "agent.yml", "agent.yaml" },
-      object_of(keys.AGENT_YML, { skills = sets, workflow = object_of(keys.WORKFLOW),
-        switching = object_of(keys.SWITCHING, { by = { enum = require("skillrt.skill.tool_sets").BY } }) }) },
-    { "skill-md", "SKILL.md", "The front matter of a skill.", { "SKILL.md" }, object_of(keys.SKILL, { name = NAME }) },
-    { "command", "slash command", "The front matter of a slash command.", { "**/commands/**/*.md" },
-      object_of(keys.COMMAND) },
-    { "agent", "agent's file", "The front matter of an agent's file.", { "**/agents/*.md" }, object_of(keys.AGENT) },
-  }
+-- ---- types ----
+
+local NO_DOTS <const> = object("pattern", "[.][.]")
+
+local function name_of(pattern, least, most)
+  return object("type", "string", "minLength", least, "maxLength", most, "pattern", pattern,
+    "not", object("anyOf", { object("pattern", "--"), object("pattern", "-$") }))
+end
+
+local LEAVES <const> = {
+  any = object(), unread = object(), text = object("type", "string"), label = object("type", "string", "pattern", "[^ ]"),
+  truth = object("type", "boolean"), number = object("type", "number", "minimum", 0),
+  count = object("type", "integer", "minimum", 1), whole = object("type", "integer", "minimum", 0),
+  rank = object("type", "number"), object = object("type", "object"),
+  tools = object("anyOf", { object("type", "string"), object("type", "array", "items", object("type", "string")) }),
+  id = object("type", "string", "maxLength", 64, "pattern", "^[A-Za-z0-9][A-Za-z0-9._-]*$", "not", NO_DOTS),
+  path = object("type", "string", "minLength", 1, "maxLength", 255, "pattern", "^[^/]", "not", NO_DOTS),
+  name = name_of("^[a-z][a-z0-9-]*$", 3, 30), skill_name = name_of("^[a-z0-9][a-z0-9-]*$", 1, 64),
+  about = object("type", "string", "minLength", 1, "maxLength", 1024),
+  description = object("type", "string", "minLength", 1, "maxLength", 1024),
+  compatibility = object("type", "string", "minLength", 1, "maxLength", 500),
+}
+
+local function copy(value)
+  local out = object()
+  for _, key in ipairs(value.keys) do
+    put(out, key, value[key])
+  end
+  return out
+end
+
+-- Whether a text may not be empty: a key that is required says something.
+local function one_of(row, used)
+  local kind = form.KINDS[row.type]
+  if row.limit then
+    local out = object()
+    for _, pair in ipairs(limits.json_schema(row.limit)) do
+      local value = pair[2]
+      if type(value) == "table" then
+        local inner = object()
+        for _, one in ipairs(value) do
+          put(inner, one[1], one[2])
+        end
+        value = inner
+      end
+      put(out, pair[1], value)
+    end
+    return out
+  elseif row.choices then
+    local words = {}
+    for word in row.type:gmatch "[^|]+" do
+      words[#words + 1] = word
+    end
+    return object("enum", words)
+  elseif kind then
+    used[row.type] = true
+    local ref = object("$ref", "#/$defs/" .. row.type)
+    return row.text and object("anyOf", { object("type", "string"), ref }) or ref
+  end
+  local out = copy(assert(LEAVES[row.type], row.type))
+  if row.mark == "!" and row.type == "text" then
+    put(out, "minLength", 1)
+  end
+  return out
+end
+
+local OLDER <const> = "^Older place"
+
+-- What is null is missing.
+local function or_null(out)
+  if out.enum then
+    out.enum[#out.enum + 1] = json.null
+  elseif out.anyOf then
+    out.anyOf[#out.anyOf + 1] = object("type", "null")
+  elseif out.type then
+    out.type = { out.type, "null" }
+  end
+  return out
+end
+
+local function property(row, used)
+  local out = one_of(row, used)
+  if row.many == "[" then
+    local lists = { object("type", "array", "items", out), object("$ref", "#/$defs/no_items") }
+    used.no_items = true
+    if row.type == "text" or row.type == "label" then
+      table.insert(lists, 2, object("type", "string"))
+    end
+    out = object("anyOf", lists)
+  elseif row.many == "{" and not row.limit then
+    out = object("type", "object", "additionalProperties", out)
+  elseif row.type == "machine" then
+    out = object("anyOf", { object("const", "standard"), out })
+  end
+  out = row.mark == "!" and out or or_null(out)
+  put(out, "description", not row.limit and row.doc ~= "" and row.doc or nil)
+  put(out, "default", row.default ~= "" and json.decode(row.default) or nil)
+  return put(out, "deprecated", row.doc and row.doc:find(OLDER) and true or nil)
+end
+
+-- Whether a schema is of the kind that other programs' keys belong to, too; all others refuse keys that nothing reads,
+-- but for an author's own, which begin with x_.
+local function kind_of(name, used)
+  local kind, properties, required = form.KINDS[name], object(), {}
+  for _, row in ipairs(kind) do
+    put(properties, row.key, property(row, used))
+    required[#required + 1] = row.mark == "!" and row.key or nil
+  end
+  local out = object("type", "object", "properties", properties)
+  put(out, "required", #required > 0 and required or nil)
+  if not kind.is_open then
+    put(out, "patternProperties", object("^[xX][_-]", true, "^[$]", true))
+    put(out, "additionalProperties", false)
+  end
+  return out
+end
+
+local function needs(...)
+  local list = {}
+  for i, key in ipairs { ... } do
+    list[i] = object("required", { key })
+  end
+  return object("anyOf", list)
+end
+
+local function where_mode(mode, required, ...)
+  return object("if", put(object("properties", object("execution_mode", object("const", mode))), "required",
+    required and { "execution_mode" } or nil), "then", needs(...))
+end
+
+-- What a config of a mode cannot be without.
+local function add_modes(schema)
+  put(schema, "allOf", { where_mode("autonomous", true, "autonomous_config", "actions"),
+    where_mode("hybrid", true, "autonomous_config", "actions"),
+    object("if", object("properties", object("execution_mode", object("const", "sequential"))),
+      "then", needs("sequential_config", "phases", "autonomous_config", "actions")),
+    where_mode("sequential", true, "sequential_config", "phases") })
+end
+
+local KINDS <const> = {
+  { "config", "skill-config", "skill-config.json", "What a skill is: its phases, its actions, and what they are made from.",
+    { "skill-config.json" } },
+  { "workflow", "workflow", "workflow.json", "The phases of a skill in their order.", { "workflow.json" } },
+  { "agent_yml", "agent-yml", "agent.yml", "Tool sets as the steps of a skill.", { "agent.yml", "agent.yaml" } },
+  { "skill_md", "skill-md", "SKILL.md", "The front matter of a skill.", { "SKILL.md" } },
+  { "command", "command", "slash command", "The front matter of a slash command.", { "**/commands/**/*.md" } },
+  { "agent_md", "agent", "agent's file", "The front matter of an agent's file.", { "**/agents/*.md" } },
+}
+
+local DRAFT <const> = "https://json-schema.org/draft/2020-12/schema"
+
+-- What no row can say.
+local MORE <const> = {
+  config = add_modes,
+  workflow = function(schema)
+    schema.properties.phases = object("type", "array", "minItems", 1, "items", object("$ref", "#/$defs/workflow_phase"))
+    schema.properties.phases_to_run = object("type", "array", "items", object("type", "string"), "uniqueItems", true)
+  end,
+  agent_yml = function(schema)
+    schema.properties.skills = object("type", "array", "minItems", 1, "items", object("$ref", "#/$defs/tool_set"))
+  end,
+}
+
+local function schema_of(kind, name, title, about)
+  local used, defs, done = {}, object(), {}
+  local body = kind_of(kind, used)
+  local out = object("$schema", DRAFT, "$id", "urn:skillrt:schema:" .. name, "title", title, "description", about)
+  for _, key in ipairs(body.keys) do
+    put(out, key, body[key])
+  end
+  if kind == "config" then
+    out.properties.x_skillrt = object("$ref", "#/$defs/extension", "description", out.properties.x_skillrt.description)
+  end
+  if MORE[kind] then
+    MORE[kind](out)
+  end
+  while next(used) do
+    local list = {}
+    for one in pairs(used) do
+      list[#list + 1] = one
+    end
+    table.sort(list)
+    used = {}
+    for _, one in ipairs(list) do
+      if one == "no_items" then
+        defs.no_items = defs.no_items or object("description", "No items: an empty object is an empty list, as Lua and "
+          .. "other writers without lists have it.", "type", "object", "additionalProperties", false)
+      elseif not defs[one] then
+        defs[one] = kind_of(one, used)
+      end
+      done[one] = true
+    end
+    for one in pairs(done) do
+      used[one] = nil
+    end
+  end
+  for one in pairs(done) do
+    defs.keys[#defs.keys + 1] = one
+  end
+  table.sort(defs.keys)
+  if kind == "config" then -- an agent may be given by words, too
+    defs.extension.properties.agent = object("type", { "string", "array", "object" }, "minLength", 1, "description",
+      defs.extension.properties.agent.description)
+  end
+  return #defs.keys > 0 and put(out, "$defs", defs) or out
 end
 
 ---The files as they have to be: path and text.
 ---@return table<string, string>
 function M.pages()
-  local json = require "skillrt.base.json"
-  local ordered = require "skillrt.document.generate.ordered"
-  local out, listed = {}, json.array {}
-  local function text_of(value, kind)
-    return ordered.encode(value, kind) .. "\n"
+  local out, listed = {}, {}
+  for i, one in ipairs(KINDS) do
+    local kind, name, title, about, paths = table.unpack(one)
+    listed[i] = object("name", title, "description", about, "fileMatch", paths, "url", name .. ".schema.json")
+    out[("docs/schema/%s.schema.json"):format(name)] = encoded(schema_of(kind, name, title, about), "") .. "\n"
   end
-  for i, kind in ipairs(kinds(require "skillrt.document.load.keys")) do
-    local name, title, what, files, schema = table.unpack(kind, 1, 5)
-    listed[i] = { name = title, description = what, fileMatch = json.array(files), url = name .. ".schema.json" }
-    if schema then
-      schema["$schema"], schema.title, schema.description = "https://json-schema.org/draft/2020-12/schema", title, what
-      out[("docs/schema/%s.schema.json"):format(name)] = text_of(schema, "schema")
-    end
-  end
-  out["docs/schema/catalog.json"] = text_of({ ["$schema"] = "https://json.schemastore.org/schema-catalog.json",
-    version = 1, schemas = listed }, "catalog")
+  out["docs/schema/catalog.json"] = encoded(object("$schema", "https://json.schemastore.org/schema-catalog.json",
+    "version", 1, "schemas", listed), "") .. "\n"
   return out
 end
 

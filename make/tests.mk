@@ -135,10 +135,10 @@ requirements: ## write docs/requirements.md from the tests' own names
 	@$(LUA) tests/requirements.lua > docs/requirements.md.new || { rm docs/requirements.md.new; exit 1; }
 	mv docs/requirements.md.new docs/requirements.md
 .PHONY: limits
-limits: all ## write the limits into docs/schema, docs/scripting.md and examples/systemd from their files
+limits: all ## write the limits into docs/scripting.md and examples/systemd from their files
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
 .PHONY: schemas
-schemas: all ## write the schemas of documents in YAML and docs/schema/catalog.json from the table of their keys
+schemas: all ## write docs/schema/*.json from the table of the keys of documents
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md

@@ -5,7 +5,7 @@ local json = require "skillrt.base.json"
 local M = {}
 
 local NOTES = {}
-for word in ("$schema $defs title description default examples deprecated format then else"):gmatch "%S+" do
+for word in ("$schema $id $defs title description default examples deprecated format then else"):gmatch "%S+" do
   NOTES[word] = true
 end
 
@@ -81,9 +81,14 @@ end
 function WORDS.additionalProperties(v, s, root, path)
   for key, item in pairs(TYPES.object(v) and v or {}) do
     local known = s.properties and s.properties[key]
+    for pattern in pairs(s.patternProperties or {}) do known = known or matches(key, pattern) end
     local problem = not known and check(item, s.additionalProperties, root, path .. "." .. key)
     if problem then return problem end
   end
+  return true
+end
+function WORDS.patternProperties(_, s)
+  for _, schema in pairs(s.patternProperties) do assert(schema == true, "only `true` is proven here") end
   return true
 end
 function WORDS.items(v, s, root, path)

@@ -160,6 +160,7 @@ of_config("path", "a file outside its folder could be read or written", "name a 
 of_config("type", "a value of another type cannot be used", "write a value of the type that is named")
 of_config("unknown-key", "nothing reads it", "correct its name, remove it, or begin it with x_")
 of_config("unknown-termination", "nothing decides such an end", "use a known reason or a field of the state")
+of_config("unread", "it is for another program", "nothing has to be done")
 of_config("unused", "it is left out of the run", "remove it, or change the execution mode")
 
 -- For findings of the loader that only say what is the case.

@@ -2,9 +2,8 @@
 -- generators (F3), every fault named by its key.
 --
 -- Works on a copy; reads no files. Called by generate and by load/config.
-local fields = require "skillrt.document.generate.fields"
-local form = require "skillrt.document.generate.form"
 local findings_of = require "skillrt.document.findings"
+local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.config_machine"
 local names = require "skillrt.base.names"
@@ -35,21 +34,10 @@ local M = {}
 local function check_documents(config, key, found)
   local seen = {}
   for i, entry in ipairs(config[key]) do
-    if type(entry) == "string" then
-      entry = { path = entry }
-      config[key][i] = entry
-      local problem, code = fields.path(entry.path)
-      if not entry.path:find "%S" then
-        problem, code = "is empty: give a path", "missing"
-      end
-      if problem then
-        found:error(code, ("%s[%d].path"):format(key, i), "%s", problem)
-      end
-    end
     entry.purpose = entry.purpose or entry.path
     if seen[entry.path] then
       local place = ("%s[%d].path"):format(key, i)
-      found:error("duplicate-path", place, "names %s a second time: remove one", fields.show(entry.path))
+      found:error("duplicate-path", place, "names %s a second time: remove one", form.show(entry.path))
     end
     seen[entry.path] = true
   end
@@ -75,22 +63,10 @@ local function move_old_keys(config, found)
   end
 end
 
--- " (did you mean x_skillrt.limits.max_iterations?)": of a key at the top, where one like it is known deeper.
-local function meant(key, kind)
-  local hint, known = names.meant(key, form.OBJECTS[kind].rank), {}
-  for _, deeper in ipairs(hint == "" and kind == "config" and { "extension", "limits" } or {}) do
-    for name in pairs(form.OBJECTS[deeper].rank) do
-      known[name] = known[name] or (deeper == "limits" and "x_skillrt.limits." or "x_skillrt.") .. name
-    end
-  end
-  local near = known[key] and key or names.nearest(key, known)
-  return near and (" (did you mean %s?)"):format(known[near]) or hint
-end
-
 -- A count that somebody wrote down is held against the list.
 local function check_count(config, key, list, found)
   if config[key] ~= nil and config[key] ~= #list then
-    found:warn("count", key, "says %s, and there are %d: correct it, or leave it out", fields.show(config[key]), #list)
+    found:warn("count", key, "says %s, and there are %d: correct it, or leave it out", form.show(config[key]), #list)
   end
 end
 
@@ -131,7 +107,7 @@ local function check_meaning(config, found)
   local mode, agent = config.execution_mode, config.x_skillrt.agent
   if agent ~= nil and (agent == "" or type(agent) ~= "string" and type(agent) ~= "table") then
     found:error("type", "x_skillrt.agent", "must be what --agent takes, or an agent's definition, not %s",
-      fields.show(agent))
+      form.show(agent))
   end
   if mode ~= "autonomous" then
     phases_of.normalise(config, found)
@@ -155,20 +131,22 @@ end
 function M.normalise(raw)
   local found, config = findings_of.new(), nil
   if type(raw) ~= "table" or json.is_array(raw) then
-    found:error("type", "skill-config", "must be an object, not %s", fields.show(raw))
+    found:error("type", "skill-config", "must be an object, not %s", form.show(raw))
   else
-    config = fields.copy(raw)
+    local text, problem = json.encode(raw)
+    config = text and json.decode(text)
     if not config then
-      local message = "is nested too deep or holds something that is no JSON (a function, a text that is no UTF-8)"
-      found:error("type", "skill-config", message)
+      found:error("type", "skill-config", "holds something that is no JSON: %s", problem)
     end
   end
   if config then
+    for key, value in pairs(config) do
+      config[key] = value ~= json.null and value or nil
+    end
     move_old_keys(config, found)
     check_mode(config, found)
     machine_of.expand(config)
-    form.check("config", config, "", found, meant)
-    if not found:errors() then
+    if form.check("config", config, found) then
       check_meaning(config, found)
     end
   end

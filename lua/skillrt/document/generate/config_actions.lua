@@ -2,30 +2,21 @@
 --
 -- Called by generate.config only.
 local fields = require "skillrt.document.generate.fields"
+local form = require "skillrt.document.form"
 local ends = require "skillrt.skill.ends"
 local machine_of = require "skillrt.document.generate.config_machine"
 
 local M = {}
 
-local function check_filled(action, key, where, found)
-  for k, item in ipairs(action[key]) do
-    if not item:find "%S" then
-      found:error("missing", ("%s%s[%d]"):format(where, key, k), "is empty: write a condition or remove it")
-    end
-  end
-end
-
 local function check_action(action, i, ids, found)
   local where = ("autonomous_config.actions[%d]."):format(i)
   if ids[action.id] then
     local message = "%s is action %d too: rename one"
-    found:error("duplicate-id", where .. "id", message, fields.show(action.id), ids[action.id])
+    found:error("duplicate-id", where .. "id", message, form.show(action.id), ids[action.id])
     return
   end
   ids[action.id] = i
   action.name = action.name or action.id
-  check_filled(action, "preconditions", where, found)
-  check_filled(action, "effects", where, found)
 end
 
 local function check_schema(autonomous, found)
@@ -33,9 +24,9 @@ local function check_schema(autonomous, found)
   for i, field in ipairs(autonomous.state_schema.fields) do
     local where, name = ("autonomous_config.state_schema.fields[%d].name"):format(i), field.name
     if not name:find "^[A-Za-z_\128-\255][%w_\128-\255]*$" then
-      found:error("field", where, "must be a name such as files_done, not %s", fields.show(name))
+      found:error("field", where, "must be a name such as files_done, not %s", form.show(name))
     elseif seen[name] then
-      found:error("duplicate-field", where, "%s is field %d too: remove one", fields.show(name), seen[name])
+      found:error("duplicate-field", where, "%s is field %d too: remove one", form.show(name), seen[name])
     end
     seen[name] = i
   end
@@ -48,7 +39,7 @@ local function check_termination(autonomous, seen, found)
     if bare and not ends.is_builtin[condition] and not seen[condition] then
       local key = ("autonomous_config.termination_conditions[%d]"):format(i)
       local message = "%s is neither a known reason nor a field of the state"
-      found:warn("unknown-termination", key, message, fields.show(condition))
+      found:warn("unknown-termination", key, message, form.show(condition))
     end
   end
 end

@@ -2,6 +2,7 @@
 --
 -- Called by generate.config only.
 local fields = require "skillrt.document.generate.fields"
+local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 
@@ -21,33 +22,26 @@ end
 local function tell_groups(before, group, id, found)
   if before ~= nil and group ~= nil and before ~= group then
     local message = "runs at once with the phase before it, of group %s: let another phase stand between them"
-    found:warn("order", ("x_skillrt.phases.%s.group"):format(id), message, fields.show(before))
+    found:warn("order", ("x_skillrt.phases.%s.group"):format(id), message, form.show(before))
   end
 end
 
 -- The agent of a phase that names none (R14); with llm_integration the model it names.
 local function default_agent(config)
   local llm = config.llm_integration
-  if type(llm) ~= "table" or llm.enabled ~= true then
+  if not llm or not llm.enabled then
     return { type = "universal-executor", run_in_background = false }
   end
-  local chain = {}
-  for _, tool in ipairs(type(llm.fallback_chain) == "table" and llm.fallback_chain or {}) do
-    if tool ~= llm.default_tool then
-      chain[#chain + 1] = tool
-    end
+  local first, chain = llm.default_tool or "gemini", json.array {}
+  for _, tool in ipairs(llm.fallback_chain or {}) do
+    chain[#chain + 1] = tool ~= first and tool or nil
   end
-  return {
-    type = "llm",
-    tool = type(llm.default_tool) == "string" and llm.default_tool or "gemini",
-    mode = type(llm.mode) == "string" and llm.mode or "analysis",
-    fallback_chain = json.array(chain),
-    run_in_background = false,
-  }
+  return { type = "llm", tool = first, mode = llm.mode or "analysis", fallback_chain = chain,
+    run_in_background = false }
 end
 
 local function apply_agent(phase, config)
-  local agent = type(phase.agent) == "string" and { type = phase.agent } or phase.agent or default_agent(config)
+  local agent = phase.agent or default_agent(config)
   phase.agent, agent.type = agent, agent.type or "universal-executor"
   agent.run_in_background = agent.run_in_background or false
 end
@@ -56,10 +50,10 @@ local function check_output(phase, where, made, found)
   phase.output = phase.output or phase.id .. ".json" -- F2
   if phase.output == "skill-config.json" or names.is_taken(phase.output) then
     local message = "%s belongs to the runtime: choose another name"
-    found:error("output", where .. "output", message, fields.show(phase.output))
+    found:error("output", where .. "output", message, form.show(phase.output))
   elseif made[phase.output] then
     local message = "phase %s writes %s already: choose another name"
-    found:error("output", where .. "output", message, made[phase.output], fields.show(phase.output))
+    found:error("output", where .. "output", message, made[phase.output], form.show(phase.output))
   end
 end
 
@@ -75,7 +69,7 @@ local function check_input(phase, where, before, state, found)
     phase.input[i] = name
     if (state.made_at[name] or state.group) >= state.group then
       local message = "no earlier phase makes %s: name an output of a phase above"
-      found:error("input", ("%sinput[%d]"):format(where, i), message, fields.show(name))
+      found:error("input", ("%sinput[%d]"):format(where, i), message, form.show(name))
     end
   end
 end
@@ -84,10 +78,10 @@ local function check_phase(phase, i, list, state, config, found)
   local where = ("sequential_config.phases[%d]."):format(i)
   if state.ids[phase.id] then
     local message = "%s is phase %d too: rename one"
-    found:error("duplicate-id", where .. "id", message, fields.show(phase.id), state.ids[phase.id])
+    found:error("duplicate-id", where .. "id", message, form.show(phase.id), state.ids[phase.id])
     return
   elseif OURS[phase.id] then
-    found:error("id", where .. "id", "%s is a file skillrt writes: choose another id", fields.show(phase.id))
+    found:error("id", where .. "id", "%s is a file skillrt writes: choose another id", form.show(phase.id))
   end
   state.ids[phase.id] = i
   phase.name = phase.name or phase.id

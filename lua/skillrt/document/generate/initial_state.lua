@@ -1,6 +1,5 @@
 -- document/generate/initial_state.lua: what a run's state holds at first: the same object for the documents and
 -- for the run (F1). Pure. Called by state_schema and load/config.
-local fields = require "skillrt.document.generate.fields"
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.machine"
@@ -47,7 +46,7 @@ function M.business(config)
   local own = config.x_skillrt.initial_state
   for key, value in pairs(type(own) == "table" and own or {}) do
     if not RUNTIME[key] then
-      state[key] = value == json.null and json.null or fields.copy(value)
+      state[key] = value
     end
   end
   return state

@@ -1,8 +1,8 @@
--- document/generate/ordered.lua: JSON for people to read: keys in the order of generate/form.lua, those that it
+-- document/generate/ordered.lua: JSON for people to read: keys in the order of document/form.lua, those that it
 -- does not name behind them, by the alphabet.
 --
 -- Same value, same bytes. Called by whatever generates a document that holds JSON.
-local form = require "skillrt.document.generate.form"
+local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 
 local M = {}
@@ -39,7 +39,7 @@ end
 
 local function write_object(out, object, indent, kind, is_map)
   local inner = indent .. "  "
-  local rows = not is_map and form.OBJECTS[kind] or NONE
+  local rows = not is_map and form.KINDS[kind] or NONE
   local keys = keys_of(object, rows.rank)
   for i, key in ipairs(keys) do
     out[#out + 1] = (i == 1 and "{" or ",") .. inner .. json.encode(key) .. ": "

@@ -2,7 +2,6 @@
 -- one that generates, checks and runs as it stands.
 --
 -- Pure. Called by cli/command/new.lua.
-local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
 
 local M = {}
@@ -106,7 +105,7 @@ function M.config(answers)
     skill_name = answers.name,
     display_name = answers.display_name,
     description = answers.description,
-    triggers = json.array(fields.copy(answers.triggers)),
+    triggers = json.array(table.move(answers.triggers, 1, #answers.triggers, 1, {})),
     execution_mode = answers.mode,
     context_strategy = answers.context,
     version = "1.0.0",

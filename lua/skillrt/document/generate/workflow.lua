@@ -32,6 +32,7 @@ function M.document(config, shared)
   end
   local own = shared.termination
   local document = {
+    ["$schema"] = "urn:skillrt:schema:workflow",
     skill_name = config.skill_name,
     version = config.version,
     execution_mode = config.execution_mode,

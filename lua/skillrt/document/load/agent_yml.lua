@@ -5,7 +5,6 @@
 -- with others each set is a phase, in the order of the file (F55). Called by the door.
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
-local keys = require "skillrt.document.load.keys"
 local names = require "skillrt.base.names"
 local sets_of = require "skillrt.document.load.tool_sets"
 local yaml = require "skillrt.document.load.yaml"
@@ -14,24 +13,6 @@ local M = {}
 
 local FLOW = { "analysis", "generation", "verification", "repair" }
 local MOST_ROUNDS <const> = 20 -- of a work that reports its phases itself
-local SETTINGS = keys.set(keys.WORKFLOW)
-
--- A whole number below workflow.
-local function setting(document, key, at, found)
-  local least = SETTINGS[key].from
-  local value = nil
-  if type(document.workflow) == "table" then
-    value = document.workflow[key]
-  end
-  if value == nil or value == json.null then
-    return nil
-  elseif math.type(value) ~= "integer" or value < least then
-    local what = ("%s must be a whole number from %d on, not %s"):format(key, least, names.show(value))
-    found:error("workflow-setting", at("workflow." .. key), what, "it is not used")
-    return nil
-  end
-  return value
-end
 
 local function task(name, set)
   return ("%s: %s"):format(name, set.description)
@@ -227,18 +208,22 @@ function M.definition(text, path, name, found)
   local function at(key)
     return { file = path, line = json_lines.nearest(lines, key) }
   end
-  sets_of.tell_keys(document, at, found)
-  local _, unfit = names.id(document.name or name)
-  if unfit and type(document.name) == "string" then
+  local sets = sets_of.read(document, at, found)
+  if found:errors() then
+    return nil
+  end
+  sets_of.tell_secret(document, at, found)
+  local id, unfit = names.id(document.name or name)
+  if unfit then
     found:warn("agent-yml", at "name", "name: " .. unfit, ("the skill is called %s"):format(name))
   end
-  local sets = sets_of.read(document, at, found)
-  local retries = setting(document, "max-retries", at, found) or 3
+  local settings = document.workflow or {}
+  local retries = settings["max-retries"] or 3
   local definition = {
-    name = names.id(document.name) or name,
-    description = type(document.description) == "string" and document.description or nil,
-    interaction = type(document.workflow) == "table" and document.workflow.interactive == true and "interactive" or nil,
-    limits = { no_progress = setting(document, "max-stale-iterations", at, found) },
+    name = id or name,
+    description = document.description,
+    interaction = settings.interactive and "interactive" or nil,
+    limits = { no_progress = settings["max-stale-iterations"] },
     x = { settings = document },
   }
   local switching = sets_of.switching(document, sets, definition, at, found)

@@ -7,7 +7,7 @@ local config_of = require "skillrt.document.generate.config"
 local config_phases = require "skillrt.document.generate.config_phases"
 local fields = require "skillrt.document.generate.fields"
 local files = require "skillrt.base.files"
-local form = require "skillrt.document.generate.form"
+local form = require "skillrt.document.form"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local limits_table = require "skillrt.skill.limits"
@@ -178,7 +178,7 @@ local function add_tool_sets(definition, own)
   definition.tool_sets = {}
   for i, given in ipairs(own.skills) do
     local set = {}
-    for _, row in ipairs(form.OBJECTS.tool_set) do
+    for _, row in ipairs(form.KINDS.tool_set) do
       set[row.key] = given[row.key]
     end
     definition.tool_sets[i] = set

@@ -66,7 +66,7 @@ end
 local function chain_id(self, first, fallback)
   local ids, links = {}, {}
   for _, tool in ipairs { first, table.unpack(fallback) } do
-    if type(tool) == "string" and not ids[tool] then
+    if not ids[tool] then
       ids[tool] = true
       ids[#ids + 1] = self:need(tool, "llm")
       links[#links + 1] = self.found[ids[#ids]]
@@ -82,8 +82,8 @@ end
 
 function Agents:of_phase(phase)
   local agent = phase.agent
-  if agent.type == "llm" and type(agent.tool) == "string" then
-    return chain_id(self, agent.tool, type(agent.fallback_chain) == "table" and agent.fallback_chain or {})
+  if agent.type == "llm" and agent.tool then
+    return chain_id(self, agent.tool, agent.fallback_chain or {})
   end
   return self:need(agent.type)
 end

@@ -4,7 +4,9 @@
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local foreign = require "skillrt.document.load.foreign"
+local form = require "skillrt.document.form"
 local front_matter = require "skillrt.document.load.front_matter"
+local json_lines = require "skillrt.document.load.json_lines"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 local skill_md = require "skillrt.document.load.skill_md"
@@ -33,6 +35,9 @@ function M.read(document, text, agents)
     return
   end
   document.kind = kind
+  form.check(kind == "agent" and "agent_md" or "command", front.fields, found, function(key)
+    return { file = path, line = json_lines.nearest(front.lines, key) or 1 }
+  end)
   local base = path:match "([^/]+)%.md$"
   local name = names.id(front.fields.name) or names.id((base:gsub("[^%w._-]", "-"))) or kind
   local description = front.fields.description

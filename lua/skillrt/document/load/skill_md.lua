@@ -4,14 +4,13 @@
 -- Called by folder.lua; `summary` by whoever only lists skills.
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"
+local form = require "skillrt.document.form"
 local front_matter = require "skillrt.document.load.front_matter"
-local keys = require "skillrt.document.load.keys"
+local json_lines = require "skillrt.document.load.json_lines"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 
 local M = {}
-
-local KNOWN, OF_HOSTS = keys.set(keys.SKILL), keys.set(keys.OF_HOSTS)
 
 ---@class skillrt.load.SkillMd
 ---@field name string?
@@ -24,55 +23,6 @@ local KNOWN, OF_HOSTS = keys.set(keys.SKILL), keys.set(keys.OF_HOSTS)
 ---@field title string?
 ---@field body string
 ---@field body_line integer
-
-local function place_of(front, file, key)
-  return { file = file, line = front.lines[key] or 1 }
-end
-
----Whether a skill may have this name, by the specification.
----@param name any
----@return boolean
-function M.is_name(name)
-  return type(name) == "string" and #name <= KNOWN.name.max and name:find "^[a-z0-9-]+$" ~= nil
-    and not ("-" .. name .. "-"):find("--", 1, true)
-end
-
-M.NAME_RULE = "name %s must be 1 to 64 small letters, digits and single hyphens between them"
-
-local function check_name(front, file, folder, found)
-  local name = front.fields.name
-  local place = place_of(front, file, "name")
-  if type(name) ~= "string" or name == "" then
-    local what = name == nil and "has no name" or "its name must be a text, not " .. names.show(name)
-    found:error("skill-name", place, what, "hosts find a skill by its name", ("add `name: %s`"):format(folder or "..."))
-    return nil
-  elseif not M.is_name(name) then
-    local what = M.NAME_RULE:format(names.show(name))
-    found:error("skill-name", place, what, "hosts refuse other names", "rename it, and its folder with it")
-  elseif folder and folder ~= name then
-    local what = ("name %s differs from its folder %s"):format(names.show(name), names.show(folder))
-    found:warn("skill-folder", place, what, "hosts that follow the specification refuse it", "give both one name")
-  end
-  return name
-end
-
--- A text with at most so many characters.
-local function check_text(front, file, key, maximum, found, required)
-  local value = front.fields[key]
-  local place = place_of(front, file, key)
-  if value == nil and not required then
-    return nil
-  elseif type(value) ~= "string" or not value:find "%S" then
-    local what = value == nil and ("has no %s"):format(key)
-      or ("its %s must be a text that is not empty, not %s"):format(key, names.show(value))
-    found:error("skill-" .. key, place, what, nil, ("write `%s: ...` in the front matter"):format(key))
-    return type(value) == "number" and tostring(value) or nil
-  elseif maximum and utf8.len(value) > maximum then
-    local what = ("its %s has %d characters, at most %d are allowed"):format(key, utf8.len(value), maximum)
-    found:error("skill-" .. key, place, what, "hosts cut or refuse it", "shorten it; details belong into the body")
-  end
-  return value
-end
 
 ---The tools of an `allowed-tools`: a list, or a text with commas or blanks between them, as in
 ---`Read, Bash(git:*), mcp__x__y`.
@@ -107,27 +57,21 @@ function M.tools(value)
   return out
 end
 
-local function check_others(front, file, found)
-  local tools, metadata = front.fields["allowed-tools"], front.fields.metadata
-  if tools ~= nil and type(tools) ~= "string" and type(tools) ~= "table" then
-    found:error("skill-tools", place_of(front, file, "allowed-tools"), "its allowed-tools must be a text or a list")
+-- The keys by their table; and that the folder has the skill's name.
+local function check(front, file, folder, found)
+  local function at(key)
+    return { file = file, line = json_lines.nearest(front.lines, key) or 1 }
   end
-  if metadata ~= nil and (type(metadata) ~= "table" or #metadata > 0) then
-    local what = "its metadata must be keys and texts, not " .. names.show(metadata)
-    found:error("skill-metadata", place_of(front, file, "metadata"), what)
+  local fields = front.fields
+  local ok = form.check("skill_md", fields, found, at)
+  if ok and folder and folder ~= fields.name then
+    local what = ("name %s differs from its folder %s"):format(names.show(fields.name), names.show(folder))
+    found:warn("skill-folder", at "name", what, "hosts that follow the specification refuse it", "give both one name")
   end
-  for _, key in ipairs(names.sorted(front.fields)) do
-    local near = not KNOWN[key] and not OF_HOSTS[key] and front.fields[names.nearest(tostring(key), KNOWN) or ""] == nil
-      and names.nearest(tostring(key), KNOWN)
-    local place = place_of(front, file, key)
-    if near then
-      local what = ("key %s is not in the specification (did you mean %s?)"):format(names.show(key), near)
-      found:warn("skill-key", place, what, "nobody reads it", "correct its name")
-    elseif not KNOWN[key] then
-      local what = ("key %s is not in the specification"):format(names.show(key))
-      found:note("skill-key", place, what, "skillrt does not use it", "it may stand below metadata")
-    end
-  end
+end
+
+local function text_of(value)
+  return type(value) == "string" and value:find "%S" and value or nil
 end
 
 ---Reads and checks a SKILL.md.
@@ -152,13 +96,12 @@ function M.read(text, file, folder, found)
   end
   local out = { allowed_tools = {}, lines = front and front.lines or {}, body = body, body_line = body_line }
   if front then
-    out.name = check_name(front, file, folder, found)
-    out.description = check_text(front, file, "description", KNOWN.description.max, found, true)
-    out.license = check_text(front, file, "license", nil, found)
-    out.compatibility = check_text(front, file, "compatibility", KNOWN.compatibility.max, found)
-    out.metadata = type(front.fields.metadata) == "table" and front.fields.metadata or nil
-    out.allowed_tools = M.tools(front.fields["allowed-tools"])
-    check_others(front, file, found)
+    local fields = front.fields
+    check(front, file, folder, found)
+    out.name, out.description = text_of(fields.name), text_of(fields.description)
+    out.license, out.compatibility = text_of(fields.license), text_of(fields.compatibility)
+    out.metadata = type(fields.metadata) == "table" and fields.metadata or nil
+    out.allowed_tools = M.tools(fields["allowed-tools"])
   end
   return out
 end

@@ -2,97 +2,38 @@
 -- they are switched; and which of its keys are other programs' (R105).
 --
 -- What the sets become as steps is agent_yml.lua's, which alone calls it. The names of keys stand in keys.lua.
-local json = require "skillrt.base.json"
-local keys = require "skillrt.document.load.keys"
+local form = require "skillrt.document.form"
 local names = require "skillrt.base.names"
 local of_skill = require "skillrt.skill.tool_sets"
 local tool = require "skillrt.tool"
 
 local M = {}
 
-local KNOWN, SETTINGS = keys.set(keys.AGENT_YML), keys.set(keys.WORKFLOW)
-local OF_SET <const>, OF_SWITCHING <const> = keys.set(keys.TOOL_SET), keys.set(keys.SWITCHING)
-
-local function text_list(value, at, what, found)
+-- A list without what stands there a second time.
+local function once(list, at, what, found)
   local out, seen = {}, {}
-  for i, item in ipairs(value) do
-    if type(item) ~= "string" or item == "" then
-      found:error("tool-set", at(("[%d]"):format(i)), ("%s must hold names of tools"):format(what))
-    elseif seen[item] then
+  for i, item in ipairs(list or {}) do
+    if seen[item] then
       found:warn("tool-set", at(("[%d]"):format(i)), ("%s names %s twice"):format(what, names.show(item)))
-    else
-      seen[item] = true
-      out[#out + 1] = item
     end
+    out[#out + 1] = not seen[item] and item or nil
+    seen[item] = true
   end
   return out
 end
 
--- Keys that nothing reads, each with the one that was meant.
-local function tell_unknown(value, known, key, at, found)
-  for _, name in ipairs(names.sorted(value)) do
-    if not known[name] then
-      local meant = names.meant(name, known)
-      local what = ("key %s is not known%s"):format(names.show(name), meant)
-      found[meant ~= "" and "warn" or "note"](found, "unknown-key", at(key .. name), what, "skillrt does not use it")
-    end
-  end
-end
-
-local IS <const> = {
-  string = function(value) return type(value) == "string" end,
-  boolean = function(value) return type(value) == "boolean" end,
-  object = function(value) return type(value) == "table" and (not json.is_array(value) or next(value) == nil) end,
-  array = function(value) return type(value) == "table" and (json.is_array(value) or next(value) == nil) end,
-}
-local CALLED <const> = { string = "a text", boolean = "true or false", object = "an object", array = "a list" }
-
--- Values of another type than their keys have: refused, as else nobody would look at them.
-local function tell_types(value, rows, key, at, found)
-  for _, row in ipairs(rows) do
-    local one, is = value[row[1]], not row.unread and IS[row[2]]
-    if is and one ~= nil and one ~= json.null and not is(one) then
-      found:error("agent-yml", at(key .. row[1]), ("%s%s must be %s, not %s"):format(key, row[1], CALLED[row[2]],
-        names.show(one)))
-    end
-  end
-end
-
-local function tools_of(one, id, key, at, found)
-  if one.tools == nil or one.tools == json.null then
-    local fix = "write `tools: []` for all tools, or list them"
-    found:warn("tool-set", at(key), ("tool set %s has no tools"):format(id), "it stands for all tools", fix)
-  elseif type(one.tools) ~= "table" or not json.is_array(one.tools) then
-    found:error("tool-set", at(key .. ".tools"), ("tool set %s: tools must be a list"):format(id))
-  else
-    local tools = text_list(one.tools, function(more)
-      return at(key .. ".tools" .. more)
-    end, "tool set " .. id, found)
-    return #tools > 0 and tools or nil
-  end
-end
-
 local function tool_set(one, key, at, found)
-  if type(one) ~= "table" or json.is_array(one) then
-    found:error("tool-set", at(key), "a tool set must hold name, description and tools, not " .. names.show(one))
-    return nil
+  local what = "tool set " .. one.name
+  if one.tools == nil then
+    found:warn("tool-set", at(key), what .. " has no tools", "it stands for all tools",
+      "write `tools: []` for all tools, or list them")
   end
-  local id, problem = names.id(one.name)
-  if not id then
-    found:error("tool-set", at(key .. ".name"), ("its name %s"):format(problem), "the set was not read", "name it")
-    return nil
+  local function at_tools(more)
+    return at(key .. ".tools" .. more)
   end
-  tell_unknown(one, OF_SET, key .. ".", at, found)
-  local others = { description = one.description, prompt = one.prompt, optional = one.optional, bind = one.bind }
-  tell_types(others, keys.TOOL_SET, key .. ".", at, found)
-  local set = { name = id, description = type(one.description) == "string" and one.description or id }
-  set.prompt = type(one.prompt) == "string" and one.prompt ~= "" and one.prompt or nil
-  set.optional = type(one.optional) == "table" and text_list(one.optional, function(more)
-    return at(key .. ".optional" .. more)
-  end, "tool set " .. id, found) or nil
-  set.tools = tools_of(one, id, key, at, found)
-  set.bind = type(one.bind) == "table" and one.bind or nil
-  return set
+  local tools = once(one.tools, at_tools, what, found)
+  return { name = one.name, description = one.description or one.name, prompt = one.prompt ~= "" and one.prompt or nil,
+    optional = one.optional, bind = one.bind, tools = #tools > 0 and tools or nil }
 end
 
 -- Names of what may be missing that nothing asks for: misspelt, most likely.
@@ -117,26 +58,25 @@ local function known_optional(set)
   return out[1] and out or nil
 end
 
----The tool sets of an agent.yml.
+---The tool sets of an agent.yml, whose keys are checked first; none where one of them is wrong.
 ---@param document table
 ---@param at fun(key: string): { file: string, line: integer? }
 ---@param found skillrt.Findings
 ---@return skillrt.ToolSet[]
 function M.read(document, at, found)
   local sets, seen = {}, {}
-  local list = document.skills
-  if type(list) ~= "table" or #list == 0 then
-    found:error("tool-set", at "skills", "has no skills", "there is nothing to run", "list tool sets below `skills:`")
+  if not form.check("agent_yml", document, found, at) then
     return sets
+  elseif #document.skills == 0 then
+    found:error("tool-set", at "skills", "has no skills", "there is nothing to run", "list tool sets below `skills:`")
   end
-  for i, one in ipairs(list) do
+  for i, one in ipairs(document.skills) do
     local key = ("skills[%d]"):format(i)
-    local set = tool_set(one, key, at, found)
-    if set and seen[set.name] then
-      found:error("tool-set", at(key), ("tool set %s stands here a second time"):format(set.name), "the first is used")
-    elseif set then
-      seen[set.name] = true
-      sets[#sets + 1] = set
+    if seen[one.name] then
+      found:error("tool-set", at(key), ("tool set %s stands here a second time"):format(one.name), "the first is used")
+    else
+      local set = tool_set(one, key, at, found)
+      seen[one.name], sets[#sets + 1] = true, set
       if document.optional_tools == nil then
         set.optional = set.optional or known_optional(set)
       end
@@ -242,11 +182,9 @@ end
 ---@return { by: string?, order: string[]?, verify: string?, repair: string? } given
 function M.switching(document, sets, definition, at, found)
   bind(document, sets, definition, at, found)
-  if type(document.optional_tools) == "table" then
-    definition.optional_tools = text_list(document.optional_tools, function(more)
-      return at("optional_tools" .. more)
-    end, "optional_tools", found)
-  end
+  definition.optional_tools = document.optional_tools and once(document.optional_tools, function(more)
+    return at("optional_tools" .. more)
+  end, "optional_tools", found)
   local asked = {}
   for _, set in ipairs(sets) do
     for _, name in ipairs(set.tools or {}) do
@@ -258,12 +196,11 @@ function M.switching(document, sets, definition, at, found)
   end
   tell_idle(definition.optional_tools, asked, at "optional_tools", "optional_tools", found)
   local given, out, own = document.switching, {}, {}
-  if type(given) ~= "table" then
+  if not given then
     return out
   end
-  tell_unknown(given, OF_SWITCHING, "switching.", at, found)
-  tell_types(given, keys.SWITCHING, "switching.", at, found)
-  for key in pairs(OF_SWITCHING) do
+  for _, row in ipairs(form.KINDS.switching) do
+    local key = row.key
     if key == "order" or key == "verify" or key == "repair" then
       out[key] = given[key] and sets_in(given[key], key, sets, at, found)
     else
@@ -278,37 +215,12 @@ function M.switching(document, sets, definition, at, found)
   return out
 end
 
--- What belongs to other programs: told, so that nobody takes it for obeyed.
-local function tell_unread(document, at, found)
-  for _, name in ipairs(names.sorted(document)) do
-    if KNOWN[name] and KNOWN[name].unread then
-      found:note("not-read", at(name), ("%s: is not read by skillrt"):format(name), KNOWN[name].unread)
-    end
-  end
-  for _, name in ipairs(type(document.workflow) == "table" and names.sorted(document.workflow) or {}) do
-    if not SETTINGS[name] then
-      local meant = names.meant(name, SETTINGS)
-      found:note("not-read", at("workflow." .. name), ("workflow.%s: is not read by skillrt%s"):format(name, meant),
-        "it is a setting of the program that the file was written for")
-    end
-  end
-end
-
----Tells keys that nothing reads, keys that are other programs', values of another type than they are read as, and a
----secret in the file.
+---Tells an API key that stands in the file.
 ---@param document table
 ---@param at fun(key: string): { file: string, line: integer? }
 ---@param found skillrt.Findings
-function M.tell_keys(document, at, found)
-  tell_unknown(document, KNOWN, "", at, found)
-  local others = { name = document.name, description = document.description, workflow = document.workflow,
-    optional_tools = document.optional_tools, switching = document.switching }
-  tell_types(others, keys.AGENT_YML, "", at, found) -- of `skills` and `bind` their readers say it
-  if type(document.workflow) == "table" then
-    tell_types(document.workflow, keys.WORKFLOW, "workflow.", at, found)
-  end
-  tell_unread(document, at, found)
-  local secret = type(document.llm) == "table" and document.llm["api-key"]
+function M.tell_secret(document, at, found)
+  local secret = document.llm and document.llm["api-key"]
   if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
     local fix = "write ${env:NAME} and set NAME in the environment"
     found:warn("secret", at "llm.api-key", "an API key stands in the file", "whoever reads the file has it", fix)

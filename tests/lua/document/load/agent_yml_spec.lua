@@ -70,7 +70,7 @@ describe("an agent.yml", function()
   end)
 
   it("with something else in place of its sets or of their order is refused", function()
-    for text, sign in pairs { ["skills: 5\n"] = "has no skills", [FLOW .. "switching:\n  order: true\n"] = "must be a list" } do
+    for text, sign in pairs { ["skills: 5\n"] = "skills: must be a list", [FLOW .. "switching:\n  order: true\n"] = "must be a list" } do
       local skill, _, message, code = of(text)
       assert.is_nil(skill)
       assert.equal("invalid", code)
@@ -81,7 +81,7 @@ describe("an agent.yml", function()
   it("tells a secret in the file, and unknown keys", function()
     local _, found = of("extra: 1\n" .. FLOW:gsub("%${env:KEY}", "sk-123"))
     assert.equal(1, #places(found, "load.secret"))
-    assert.equal(1, #places(found, "load.unknown-key"))
+    assert.equal(1, #places(found, "config.unknown-key"))
     for _, one in ipairs(found) do
       assert.is_nil(findings.text(one):find("sk-123", 1, true))
     end
@@ -89,12 +89,12 @@ describe("an agent.yml", function()
 
   it("that is wrong is an error with its line", function()
     for text, wanted in pairs {
-      ["workflow: {}\n"] = "has no skills",
-      ["skills:\n  - tools: [A]\n"] = "agent.yml:2: error: its name",
-      ["skills:\n  - name: a\n    tools: A\n"] = "agent.yml:3: error: tool set a: tools must be a list",
-      ["skills:\n  - name: a\n    tools: [1]\n"] = "must hold names of tools",
+      ["workflow: {}\n"] = "skills: is missing: give a list", ["skills: []\n"] = "has no skills",
+      ["skills:\n  - tools: [A]\n"] = "agent.yml:2: error: skills[1].name: is missing",
+      ["skills:\n  - name: a\n    tools: 7\n"] = "agent.yml:3: error: skills[1].tools: must be a list",
+      ["skills:\n  - name: a\n    tools: [1]\n"] = "skills[1].tools[1]: must be a text, not 1",
       ["skills:\n  - {name: a, tools: [A]}\n  - {name: a, tools: [B]}\n"] = "agent.yml:3: error: tool set a stands here a second",
-      ["skills:\n  - {name: a, tools: [A]}\nworkflow:\n  max-retries: many\n"] = "agent.yml:4: error: max-retries must be a whole",
+      ["skills:\n  - {name: a, tools: [A]}\nworkflow:\n  max-retries: many\n"] = "agent.yml:4: error: workflow.max-retries: must be a",
       ["- a\n"] = "holds no keys",
       ["a: b: c\n"] = "is no YAML",
     } do
@@ -140,9 +140,8 @@ describe("a file that lies alone", function()
       for _, path in ipairs { "", "/alone/workflow.json" } do
         local document = assert(load.read(folder.dir .. path))
         local where = path == "" and "workflow.json:2" or folder.dir .. path .. ":2"
-        assert.same(good and {} or { where }, places(document.findings, "load.skill-name"), name)
+        assert.same(good and {} or { where }, places(document.findings, "config.name"), name)
         assert.is_true(not good or document.name == name and document.definition.name == name)
-        assert.same({}, places(document.findings, "config.name"))
       end
     end
   end)

@@ -17,7 +17,7 @@ end
 describe("an unknown name", function()
   for name, case in pairs {
     ["in a front matter"] = { { ["SKILL.md"] = SKILL:gsub("\n%-%-%-\n", "\nalowed-tools: Read\n---\n", 1) },
-      "alowed%-tools.*did you mean allowed%-tools" },
+      'alowed%-tools.*did you mean "allowed%-tools"' },
     ["of a section"] = { { ["SKILL.md"] = SKILL, ["phases/actions/action-a.md"] = "# A\n\nDo.\n\n## Precondtions\n\n- [ ] `x`\n" },
       'no document lists its preconditions %(is "Precondtions" meant%?%)' },
     ["of a key of the state"] = { { ["SKILL.md"] = SKILL,
@@ -35,7 +35,7 @@ describe("an unknown name", function()
       ["workflow.json"] = '{"phases": [{"id": "01-a", "ouput": "x"}], "terminaton": {}}' },
       'terminaton.*did you mean "termination".*ouput.*did you mean "output"' },
     ["in an agent.yml"] = { { ["agent.yml"] = "skills:\n  - name: a\n    tools: [Read]\nworkfow:\n  max-retries: 2\n" },
-      'warning: key "workfow" is not known %(did you mean "workflow"%?%)', "agent.yml" },
+      'warning: workfow: no such key %(did you mean "workflow"%?%)', "agent.yml" },
     ["of an agent"] = { { ["skill.lua"] = 'return require("skillrt").skill { name = "s", agents = { clerk = { kind = "command", '
       .. 'argv = { "true" } } }, actions = { { id = "a", agent = "clark" } } }' }, 'did you mean "clerk"', "skill.lua" },
     ["of a key of a script"] = { { ["skill.lua"] = 'return require("skillrt").skill { name = "s", agentz = {}, '

@@ -1,7 +1,7 @@
 -- obeyed_spec.lua: every key that the reader of configs accepts changes what is run or written, or is refused: no key
 -- is taken and ignored.
 local config_of = require "skillrt.document.generate.config"
-local form = require "skillrt.document.generate.form"
+local form = require "skillrt.document.form"
 local generate = require "skillrt.document.generate"
 local json = require "skillrt.base.json"
 local load_config = require "skillrt.document.load.config"
@@ -153,9 +153,9 @@ local FOR_OTHERS = { ["$schema"] = true, created_at = true, note = true, host = 
 -- theirs, is left to specs of agents.
 local KEYS, APART = {}, { agent = true, tool = true, llm = true, document = true, output = true, quality = true, field = true }
 local function add_keys(kind, place)
-  KEYS[place] = form.OBJECTS[kind].rank
-  for _, row in ipairs(form.OBJECTS[kind]) do
-    if form.OBJECTS[row.type] and not APART[row.type] then
+  KEYS[place] = form.KINDS[kind].rank
+  for _, row in ipairs(form.KINDS[kind]) do
+    if form.KINDS[row.type] and not APART[row.type] then
       add_keys(row.type, (place == "" and "" or place .. ".") .. row.key
         .. ({ ["["] = "[]", ["{"] = ".*", [""] = "" })[row.many])
     end

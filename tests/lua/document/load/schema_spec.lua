@@ -65,11 +65,26 @@ describe("the schema of skill-config.json", function()
   it("takes what the loader takes: all modes, and the wild shape (section 3)", function()
     agree(sequential(), true, "sequential")
     agree(autonomous(), true, "autonomous")
-    agree(wild(), true, "wild")
+    local config = wild()
+    config.output.artifacts = nil
+    agree(config, true, "wild")
     for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
       agree(read(("tests/golden/configs/%s.json"):format(name)), true, name)
       agree(read(("tests/golden/%s/en/skill-config.json"):format(name)), true, name .. ", generated")
     end
+  end)
+
+  it("refuses a key that nothing reads, which the loader warns of; but takes an author's own", function()
+    assert.is_string(json_schema.check(wild(), CONFIG))
+    local _, _, _, found = config_of.normalise(wild())
+    local told = {}
+    for _, one in ipairs(found) do
+      told[one.code .. " " .. one.key] = one.level
+    end
+    assert.equal("warning", told["config.unknown-key output.artifacts"])
+    local config = sequential()
+    config.x_mine, config["$schema"] = 1, "urn:skillrt:schema:skill-config"
+    agree(config, true, "its own")
   end)
 
   local WRONG = {
