@@ -6,6 +6,7 @@
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
 local output = require("skillrt.report.output")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.terminal_text")
 local trim = require("skillrt.base.text").trim
 
@@ -228,6 +229,24 @@ local function accepting(dir, options, message)
     text_of.escape(text_of.shell(dir)), flags)
 end
 
+---The options of a command that resumes a run: its own, and those that all of them have.
+---@param own skillrt.Option[]
+---@return skillrt.Option[]
+function M.options(own)
+  local agent = require("skillrt.cli.agent")
+  return tables.append(own, {
+    agent.OPTION,
+    agent.ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
+    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
+    { name = "yes", help = "with --accept-changes or --from-scratch: recorded results may be discarded and the calls "
+      .. "repeated" },
+    { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
+    { name = "quiet", help = "prints errors and the last line only" },
+    { name = "json", help = "prints one JSON object per event and line" },
+  })
+end
+
 ---Goes on with the run of a directory and tells its end.
 ---@param dir string
 ---@param options table  as for again.go_on
@@ -240,6 +259,7 @@ function M.go_on(dir, options, args)
     return M.refused(problem, "invalid")
   end
   options.agent, options.attended = agent, M.can_ask(args)
+  options.accept_changes, options.yes, options.wait = args.accept_changes, args.yes, args.wait
   options.watcher, problem = require("skillrt.report.watch").new(args)
   if not options.watcher then
     return M.refused(problem, "invalid")

@@ -1,5 +1,11 @@
 -- cli/command/answer.lua: `skillrt answer DIR [N] VALUE`: answers an open question of a run, and goes on.
 
+local ending = require("skillrt.cli.ending")
+local names = require("skillrt.base.names")
+local open_questions = require("skillrt.run.books.questions")
+local question_of = require("skillrt.skill.question")
+local questions = require("skillrt.run.questions")
+
 local MAX_FILE <const> = 1 << 20
 
 -- A text that is not among the words: of a file, or written now. False: neither was asked for.
@@ -26,7 +32,7 @@ local function words_of(args, books)
     return nil, "with --file or --edit only the number of the question is given"
   end
   local number = words[1] and math.tointeger(tonumber(words[1])) or nil
-  local one, why = require("skillrt.run.questions").named(books, { question = number })
+  local one, why = questions.named(books, { question = number })
   if not one then
     return nil, why
   end
@@ -36,7 +42,7 @@ end
 
 -- Which question is meant, by its number where there are several, and the answer.
 local function read(args, books)
-  local open = require("skillrt.run.books.questions").list(books)
+  local open = open_questions.list(books)
   if #open == 0 then
     return nil, ("no question is open in this run (it is %s)"):format(books.status)
   end
@@ -50,15 +56,14 @@ local function read(args, books)
   end
   local number = #words == 2 and math.tointeger(tonumber(words[1])) or nil
   if #words == 2 and not number then
-    return nil, ("%s is no number of a question"):format(require("skillrt.base.names").show(words[1]))
+    return nil, ("%s is no number of a question"):format(names.show(words[1]))
   end
   local answer = { question = number, value = words[#words] }
-  local questions = require("skillrt.run.questions")
   local one, why = questions.named(books, { question = number }) -- the only one: it is named by what is read here
   if not one then
     return nil, why
   end
-  local value, problem = require("skillrt.skill.question").value(one.question, answer.value)
+  local value, problem = question_of.value(one.question, answer.value)
   if value == nil then
     return nil, #open > 1 and ("question %d: %s"):format(one.q, problem) or problem
   end
@@ -67,19 +72,19 @@ end
 
 -- One answer for every open question that takes it.
 local function for_all(books, value)
-  local list, refusal = {}, require("skillrt.skill.question").refusal
-  for _, one in ipairs(require("skillrt.run.books.questions").list(books)) do
+  local list, refusal = {}, question_of.refusal
+  for _, one in ipairs(open_questions.list(books)) do
     list[#list + 1] = not refusal(one.question, value) and { question = one.q, value = value, nonce = one.nonce } or nil
   end
   if not list[1] then
-    return nil, ("no open question can be answered by %s"):format(require("skillrt.base.names").show(value))
+    return nil, ("no open question can be answered by %s"):format(names.show(value))
   end
   return list
 end
 
 -- Puts answers into the inbox of a run: the names of the files, with the numbers of their questions.
 local function put(store, answers)
-  local names = {}
+  local placed = {}
   for i, answer in ipairs(answers) do
     local name, problem = store:put({
       answer = answer.value,
@@ -89,9 +94,9 @@ local function put(store, answers)
     if not name then
       return nil, problem
     end
-    names[i] = name
+    placed[i] = name
   end
-  return names
+  return placed
 end
 
 -- "question 2 is answered", "questions 1, 2 and 3 more are answered"
@@ -99,33 +104,33 @@ local function told(numbers)
   if not numbers[2] then
     return ("question %s is answered"):format(numbers[1])
   end
-  return ("questions %s are answered"):format(require("skillrt.base.names").listed(numbers, 10))
+  return ("questions %s are answered"):format(names.listed(numbers, 10))
 end
 
 -- All were met by the run. The exit code; nil: each was taken.
 local function refusal(dir, refused)
   if refused[1] then
     local text = "%s: the answer to question %s was not taken: another one was, or it is over; skillrt log %s says why"
-    return require("skillrt.cli.ending").refused(text:format(dir, table.concat(refused, ", "), dir), "answered")
+    return ending.refused(text:format(dir, table.concat(refused, ", "), dir), "answered")
   end
 end
 
 -- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil: the
 -- process has gone before, and what it did not take is taken by going on: the numbers by the files that lie there.
 local function hand_over(dir, store, answers)
-  local names, problem = put(store, answers)
-  if not names then
-    return require("skillrt.cli.ending").refused(problem, "system")
+  local placed, problem = put(store, answers)
+  if not placed then
+    return ending.refused(problem, "system")
   end
   local taken, refused, waiting, at = {}, {}, {}, 1
-  while names[at] do
-    local held, fate = store:holder(), store:fate(names[at])
+  while placed[at] do
+    local held, fate = store:holder(), store:fate(placed[at])
     if fate ~= "waits" then
       local list = fate == "taken" and taken or refused
       list[#list + 1], at = answers[at].question, at + 1
     elseif not held then
-      for i = at, #names do
-        waiting[names[i]] = answers[i].question
+      for i = at, #placed do
+        waiting[placed[i]] = answers[i].question
       end
       return refusal(dir, refused), waiting
     elseif not require("skillrt.core").terminal.pause(20) then
@@ -140,7 +145,7 @@ end
 
 -- Goes on with the run, which finds the answers in its inbox: its exit code, or that it did not take them.
 local function go_on_with(dir, store, waiting, options, args)
-  local refused, code = {}, require("skillrt.cli.ending").go_on(dir, options, args)
+  local refused, code = {}, ending.go_on(dir, options, args)
   for name, number in pairs(waiting) do
     refused[#refused + 1] = store:fate(name) == "refused" and number or nil
   end
@@ -161,23 +166,14 @@ return {
         .. "(skillrt status lists them)",
     },
   },
-  options = {
-    { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
+  options = ending.options({
     { name = "file", value = "FILE", help = "reads the answer from a file; -: standard input" },
     { name = "edit", help = "opens your editor (VISUAL, EDITOR) with the answer that the question suggests" },
     { name = "all", help = "gives this answer to every open question that offers it" },
-    require("skillrt.cli.agent").OPTION,
-    require("skillrt.cli.agent").ENV_OPTION,
-    require("skillrt.cli.trust").OPTION,
-    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
-    { name = "yes", help = "with --accept-changes: recorded results may be discarded and the calls repeated" },
-    { name = "quiet", help = "prints errors and the last line only" },
-    { name = "json", help = "prints one JSON object per event and line" },
-  },
+  }),
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending = require("skillrt.cli.ending")
     local books, message, code = require("skillrt.run.look").books(args.dir)
     if not books then
       return ending.refused(message, code, nil, args.dir)
@@ -205,9 +201,6 @@ return {
     return go_on_with(args.dir, store, waiting, {
       answers = answer.question and { answer } or nil,
       answer_all = answer.all,
-      accept_changes = args.accept_changes,
-      yes = args.yes,
-      wait = args.wait,
     }, args)
   end,
 }

@@ -1,5 +1,7 @@
 -- cli/command/resume.lua: `skillrt resume DIR`: goes on with a run that paused or was interrupted.
 
+local ending = require("skillrt.cli.ending")
+
 local WAITS <const> = {
   needs_decision = true,
   waiting_for_person = true,
@@ -28,7 +30,7 @@ end
 
 -- From cron a run that still waits is left as it is: nothing is written, its script is not read. The exit code;
 -- nil: it is gone on with.
-local function left_waiting(args, ending)
+local function left_waiting(args)
   for name in pairs(args) do
     if name ~= "dir" and name ~= "quiet" and name ~= "log" and name ~= "rest" then
       return nil
@@ -55,12 +57,7 @@ return {
   summary = "Resumes a run that paused, was interrupted or ended; finished steps are not repeated",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   shows_limits = true,
-  options = {
-    require("skillrt.cli.agent").OPTION,
-    require("skillrt.cli.agent").ENV_OPTION,
-    require("skillrt.cli.trust").OPTION,
-    { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
-    { name = "yes", help = "with --accept-changes: recorded results may be discarded and the calls repeated" },
+  options = ending.options({
     { name = "accept-edits", help = "adopts a state.json that was edited by hand" },
     {
       name = "add",
@@ -75,31 +72,24 @@ return {
       choices = { "retry", "skip", "fail" },
       help = "what to do with calls whose outcome is unknown: retry, skip or fail",
     },
-    { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
     { name = "log", value = "FILE", help = "appends each event to a file, one JSON object per line" },
-    { name = "quiet", help = "prints errors and the last line only" },
-    { name = "json", help = "prints one JSON object per event and line" },
-  },
+  }),
   ---@param args table
   ---@return integer code
   run = function(args)
     local add, problem = require("skillrt.cli.settings").amounts(args.add, "--add")
     if problem then
-      return require("skillrt.cli.ending").refused(problem, "invalid")
+      return ending.refused(problem, "invalid")
     end
-    local ending = require("skillrt.cli.ending")
-    local code = left_waiting(args, ending)
+    local code = left_waiting(args)
     if code then
       return code
     end
     return ending.go_on(args.dir, {
       add = add,
-      accept_changes = args.accept_changes,
-      yes = args.yes,
       accept_edits = args.accept_edits,
       from = args.from,
       decide = args.decide,
-      wait = args.wait,
     }, args)
   end,
 }
