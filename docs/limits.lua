@@ -19,7 +19,7 @@ end
 ---The table of docs/scripting.md.
 ---@return string
 function M.table()
-  local lines = { "| field | default | what it holds | ends the run as, exit code |", "|---|---|---|---|" }
+  local lines = { "| field | default | what it limits | ends the run as, exit code |", "|---|---|---|---|" }
   for _, row in ipairs(limits.TABLE) do
     lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none",
       row.text, ending(row))

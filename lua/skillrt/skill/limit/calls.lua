@@ -4,7 +4,7 @@
 
 ---@type skillrt.Limit
 local M = { name = "calls", type = "positive", unit = "calls", status = "paused", reason = "call_limit", code = 10,
-  action = true, text = "calls that leave (requests, programs), each attempt", is_spent = true,
+  action = true, text = "calls that are sent (requests, programs), counting every attempt", is_spent = true,
   reserved_until = "sent" }
 
 ---What a call that is to be sent takes of it.

@@ -3,4 +3,4 @@
 
 ---@type skillrt.Limit
 return { name = "max_agents", type = "positive", default = 1000, unit = "agents",
-  text = "agents that a workflow may ask for" }
+  text = "agent calls of a workflow in total" }

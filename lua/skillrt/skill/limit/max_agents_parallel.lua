@@ -2,4 +2,4 @@
 
 ---@type skillrt.Limit
 return { name = "max_agents_parallel", type = "positive", default = 16, unit = "agents",
-  text = "agents of a workflow at once" }
+  text = "agents of a workflow that run at once" }

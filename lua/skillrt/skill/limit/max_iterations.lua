@@ -4,7 +4,7 @@
 
 ---@type skillrt.Limit
 local M = { name = "max_iterations", type = "positive", default = 100, unit = "steps", status = "failed",
-  reason = "max_iterations", text = "steps of a run; of a hybrid one, of its loop" }
+  reason = "max_iterations", text = "steps of a run; in hybrid mode, of its loop of actions" }
 
 function M.spent(books)
   return books.state and books.state.root.iteration_count or 0

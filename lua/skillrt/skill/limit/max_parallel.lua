@@ -2,4 +2,4 @@
 -- counts those that the books call open.
 
 ---@type skillrt.Limit
-return { name = "max_parallel", type = "positive", default = 4, unit = "steps", text = "steps at once" }
+return { name = "max_parallel", type = "positive", default = 4, unit = "steps", text = "steps that run at once" }

@@ -2,4 +2,4 @@
 
 ---@type skillrt.Limit
 return { name = "max_prompt_specs", type = "count", default = 65536, unit = "bytes",
-  text = "bytes of `specs` that a prompt holds; of more it names the files" }
+  text = "bytes of `specs` in a prompt; documents beyond that are named, not quoted" }

@@ -2,4 +2,4 @@
 
 ---@type skillrt.Limit
 return { name = "max_prompt_state", type = "positive", default = 65536, unit = "bytes",
-  text = "bytes of a state field that an agent is shown" }
+  text = "bytes of one state field in a prompt" }

@@ -7,7 +7,7 @@ local names = require("skillrt.base.names")
 
 ---@type skillrt.Limit
 local M = { name = "no_progress", type = "count", default = 3, unit = "choices", status = "paused",
-  reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" }
+  reason = "no_progress", code = 13, text = "how often an action may run on an unchanged state; 0: no limit" }
 
 local PLAIN <const> = { number = true, string = true, boolean = true }
 local REMEMBERED <const> = 128 -- distinct states kept per action

@@ -6,7 +6,7 @@
 ---@type skillrt.Limit
 local M = { name = "run_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
   code = 12, action = true, is_timed = true,
-  text = "seconds that a run is open, or the steps of an action together; pauses do not count" }
+  text = "seconds that a run is open, or that the steps of an action take in total; pauses do not count" }
 
 ---How long a run has been open, as far as its records tell: a pause is no work.
 ---@param books skillrt.Books

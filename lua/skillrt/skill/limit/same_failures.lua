@@ -4,7 +4,7 @@
 
 ---@type skillrt.Limit
 local M = { name = "same_failures", type = "positive", unit = "failures", status = "paused", reason = "same_failure",
-  code = 15, text = "how often an action may fail in the same way, one time after the other" }
+  code = 15, text = "how often in a row an action may fail in the same way" }
 
 local SIGNATURE <const> = 200
 

@@ -6,7 +6,8 @@
 ---@type skillrt.Limit
 local M = { name = "step_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "step_timeout",
   code = 14,
-  text = "seconds of an exchange, which then has failed; and of Lua that runs on without a wait: that ends the run" }
+  text = "seconds of one request or program, which then fails; also of Lua code that never yields: the run then "
+    .. "pauses" }
 
 ---What the core stopped, in words; without a bound it was the timeout of its action.
 function M.interrupted(bound, where)
