@@ -56,7 +56,7 @@ end
 
 local LEAVES <const> = {
   any = object(), unread = object(), text = object("type", "string"), label = object("type", "string", "pattern", "[^ ]"),
-  truth = object("type", "boolean"), number = object("type", "number", "minimum", 0),
+  words = object("type", "string"), truth = object("type", "boolean"), number = object("type", "number", "minimum", 0),
   count = object("type", "integer", "minimum", 1), whole = object("type", "integer", "minimum", 0),
   rank = object("type", "number"), object = object("type", "object"),
   tools = object("anyOf", { object("type", "string"), object("type", "array", "items", object("type", "string")) }),

@@ -18,6 +18,7 @@ local MAX_MISSING <const>, MAX_NAMED <const> = 100, 20
 ---@field name string? what messages call the text; default "template"
 ---@field escape "html"|"none"|(fun(text: string): string)|nil what {{x}} does to a value; default none
 ---@field strict boolean? a name or partial that does not exist is an error
+---@field filters table<string, fun(value: any): string?>? what `{{name|filter}}` makes of a value
 ---@field max_depth integer? partials inside each other; default 100
 ---@field max_steps integer? default 50,000,000
 ---@field max_bytes integer? of the result; default 128 MiB
@@ -37,6 +38,7 @@ local MAX_MISSING <const>, MAX_NAMED <const> = 100, 20
 ---@field at integer       its offset in the text
 ---@field path string[]    of a value or section; { "." } for the value around it
 ---@field plain boolean|nil    of a value: it is not escaped
+---@field filter string|nil    of a value: how it is shown
 ---@field block skillrt.template.Block|nil  of a section
 ---@field inverted boolean|nil
 ---@field partial string|nil
@@ -198,7 +200,8 @@ function Parser:tag()
   elseif sigil == "<" or sigil == "$" then -- what no template here uses
     self:fail(first, "%s%s: blocks and parents are not known: write a partial, {{> name}}", sigil, name)
   elseif name then
-    self:put({ at = first, path = self:path_of(name, first), plain = sigil ~= "" })
+    local plain, filter = name:match("^(.+)|([%a_]+)$")
+    self:put({ at = first, path = self:path_of(plain or name, first), plain = sigil ~= "", filter = filter })
   end
   self.pos, self.has_tag = (alone or last) + 1, not alone
   self.line = alone and self.pos or self.line
@@ -380,6 +383,9 @@ function Rendering:block(block)
         self:include(block, node)
       else
         text = self:value(node.path)
+        if node.filter then
+          text = (self.filters[node.filter] or fail(block, node.at, "there is no filter '%s'", node.filter))(text)
+        end
         text = type(text) == "string" and text or self:text(block, node, text)
         text = escape and not node.plain and escape(text) or text
       end
@@ -492,6 +498,7 @@ function M.render(text, data, partials, options)
   end
   local missing = {}
   local self = setmetatable({ find = partial_finder(partials), escape = escape_of(options.escape),
+    filters = options.filters or {},
     missing = options.strict and missing, max_depth = options.max_depth or 100,
     max_steps = options.max_steps or 50000000, max_bytes = options.max_bytes or 128 << 20, out = {}, bytes = 0,
     steps = 0, depth = 0, top = 0, stack = {} }, Rendering)

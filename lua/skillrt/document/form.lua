@@ -14,7 +14,8 @@ local M = {}
 -- may have other keys, which are programs' own. A type is a leaf or a kind; `type[]` is a list of these, `type{}` a map
 -- to these; `~type` may be a text instead, which is what the first key says; `one|other` are words to choose from. "!"
 -- behind a key: it is required, "+": it is made where it is missing. Behind "=" stands what it is then. A label is a
--- text that says something; what is unread is a host's, and its doc says what skillrt goes by instead.
+-- text that says something, words that say nothing are missing; what is unread is a host's, and its doc says what
+-- skillrt goes by instead.
 local TABLE <const> = [[
 config
   $schema text="urn:skillrt:schema:skill-config" The schema of this file.
@@ -88,15 +89,15 @@ state_schema
 field
   name! text A key of the state.
   type label="object" A type of TypeScript: string, number, boolean, T[], T | null, ...
-  description text="" What it holds.
+  description words What it holds.
 phase
   id! id Names phases/<id>.md; the order is that of the list.
   name label For people; default: the id.
-  description text What the phase does.
+  description words What the phase does.
   input text[] Outputs of earlier phases that it reads, or their ids; default: what the phase before it makes.
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
-  condition text A condition on the state, as in `files.length > 0 && !reviewed` (docs/conditions.md).
+  condition words A condition on the state, as in `files.length > 0 && !reviewed` (docs/conditions.md).
   agent ~agent Who performs it: a type that the host knows, or a model (type "llm").
   objectives+ text[] What has to come out.
 agent
@@ -109,8 +110,8 @@ agent
 action
   id! id Names phases/actions/<id>.md.
   name label For people; default: the id.
-  description text What the action does.
-  purpose text Why it is there.
+  description words What the action does.
+  purpose words Why it is there.
   preconditions+ label[] Conditions on the state (docs/conditions.md); all must hold for the action to run.
   effects+ label[] What holds after the action: k=v, k!=null, k.length>0, k++, k--, k or !k.
   priority rank=0 The highest of those that can run is chosen.
@@ -232,12 +233,12 @@ workflow_phase
   id! id Names phases/<id>.md.
   name label For people; default: the id.
   order any Its place, from 1; the list's order is what counts.
-  description text What the phase does.
+  description words What the phase does.
   input text[] The last of its inputs.
   inputs text[] All of its inputs: outputs of earlier phases.
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
-  condition text A condition on the state (docs/conditions.md).
+  condition words A condition on the state (docs/conditions.md).
   agent ~agent Who performs it: a type that the host knows, or a model (type "llm").
   objectives text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.
@@ -472,6 +473,7 @@ local LEAVES = {
   unread = function() end,
   text = leaf("a text", is_text),
   label = leaf("a text", is_text),
+  words = leaf("a text", is_text),
   truth = leaf("true or false", function(value) return type(value) == "boolean" end),
   number = leaf("a number from 0 on", function(value)
     return type(value) == "number" and value >= 0 and value < math.huge
@@ -585,7 +587,7 @@ function Check:object(kind, object, where)
   self:unknown(kind, object, where)
   for _, row in ipairs(M.KINDS[kind]) do
     local value = object[row.key]
-    if value == json.null then
+    if value == json.null or row.type == "words" and type(value) == "string" and not value:find "%S" then
       value = nil
     end
     if value == nil and (row.mark == "+" or row.default ~= "") then

@@ -1,7 +1,6 @@
 -- document/generate/action.lua: phases/actions/<id>.md, one for each action (R39, R46-R52, R78, F14).
 -- Pure. Called by generate.
 local fields = require "skillrt.document.generate.fields"
-local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
@@ -30,16 +29,8 @@ end
 ---@return table
 function M.data(config, shared, action)
   local settings = settings_of(action.source, config)
-  local own = {
-    up = "../../",
-    settings = settings,
-    fence = settings and markdown.fence(settings),
-    name_quoted = json.encode(action.name_line):sub(2, -2),
-  }
-  for key, value in pairs(action) do
-    own[key] = value
-  end
-  return view.with(shared, own)
+  return view.with(shared, { up = "../../", settings = settings, fence = settings and markdown.fence(settings) },
+    action)
 end
 
 return M

@@ -36,7 +36,7 @@ function M.entries(shared, with_description)
       effects = source.effects,
       priority = action.priority,
       repeatable = action.repeatable or nil,
-      max_runs = action.max_runs,
+      max_runs = action.max_runs or nil,
       max_retries = action.max_retries,
       terminal = action.terminal,
       idempotent = action.idempotent,

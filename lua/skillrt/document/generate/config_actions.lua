@@ -60,21 +60,4 @@ function M.normalise(config, found)
   check_termination(autonomous, check_schema(autonomous, found), found)
 end
 
----A copy sorted by (priority, highest first; then declared order) (F8).
----@param actions table[]
----@return table[]
-function M.by_priority(actions)
-  local place, sorted = {}, {}
-  for i, action in ipairs(actions) do
-    place[action], sorted[i] = i, action
-  end
-  table.sort(sorted, function(a, b)
-    if a.priority ~= b.priority then
-      return a.priority > b.priority
-    end
-    return place[a] < place[b]
-  end)
-  return sorted
-end
-
 return M

@@ -29,7 +29,7 @@ local M = {}
 ---@field lang "en"|"zh"|nil default "en"
 ---@field templates string|(fun(name: string, lang: string): string?)|nil templates that come before ours
 
-local STRICT <const> = { strict = true }
+local SHOWN <const> = { strict = true, filters = view.FILTERS }
 
 -- Collects files; the first template that fails stops the rest.
 local function new_writer(find)
@@ -55,7 +55,7 @@ local function new_writer(find)
   end
 
   function writer.render(path, name, data, once)
-    local result, message = (compiled[name] or template_of(name)):render(data, find, STRICT)
+    local result, message = (compiled[name] or template_of(name)):render(data, find, SHOWN)
     if not result then
       error({ message = message }, 0)
     end
@@ -67,11 +67,7 @@ end
 
 local function write_phases(writer, config, shared)
   for _, one in ipairs(shared.phases) do
-    local own = { up = "../" }
-    for key, value in pairs(one) do
-      own[key] = value
-    end
-    writer.render(("phases/%s.md"):format(one.id), "phase", view.with(shared, own))
+    writer.render(("phases/%s.md"):format(one.id), "phase", view.with(shared, { up = "../" }, one))
   end
   if #shared.phases > 0 or config.execution_mode == "hybrid" then
     writer.text("workflow.json", ordered.encode(workflow.document(config, shared), "workflow") .. "\n")

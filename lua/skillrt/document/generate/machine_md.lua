@@ -1,7 +1,6 @@
 -- document/generate/machine_md.lua: phases/_orchestrator.md of a skill with a state machine (R117, R127, R142-R153):
 -- all of it from the one transition table. Pure. Called by generate.
 local config_machine = require "skillrt.document.generate.config_machine"
-local helpers = require "skillrt.document.generate.helpers"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.skill.machine"
@@ -12,14 +11,6 @@ local view = require "skillrt.document.generate.view"
 
 local M = {}
 
-local CLASS_CELLS = {
-  class_cell = "class",
-  severity_text = "severity",
-  recovery_cell = "recovery",
-  to_cell = "to",
-  limit_cell = "limit",
-}
-
 -- The standard texts in the language of the document; an author's own stay as they are.
 local function translated(shared)
   local texts = shared.lang == "zh" and config_machine.standard().zh or {}
@@ -29,54 +20,27 @@ local function translated(shared)
 end
 
 local function state_views(machine, said)
-  local out = {}
-  for i, state in ipairs(machine.states) do
-    local cases = {}
-    for k, row in ipairs(machine_of.leaving(machine, state.name)) do
-      cases[k] = {
-        test = row.when or false,
-        test_quoted = row.when and helpers.quote(row.when),
-        action_quoted = helpers.quote(row.action),
-      }
-    end
-    out[i] = {
-      name_cell = markdown.code_cell(state.name),
-      name_quoted = helpers.quote(state.name),
-      description_cell = markdown.cell(said(state.description or state.name)),
-      entry_cell = state.entry and markdown.cell(said(state.entry)) or "-",
-      exits_cell = markdown.code_list_cell(of_config.exits(machine, state)),
+  return view.rows("state", machine.states, function(state)
+    local cases = machine_of.leaving(machine, state.name)
+    return {
+      description = said(state.description or state.name),
+      entry = state.entry and said(state.entry) or "-",
+      exits = of_config.exits(machine, state),
       cases = cases,
-      falls = #cases == 0 or cases[#cases].test ~= false,
+      falls = #cases == 0 or cases[#cases].when ~= nil,
     }
-  end
-  return out
+  end)
 end
 
 local function registry_views(machine, shared, said)
-  local by_id, out = {}, {}
+  local by_id, list = {}, of_config.registry(machine)
   for _, action in ipairs(shared.actions) do
     by_id[action.id] = action
   end
-  for i, row in ipairs(of_config.registry(machine)) do
-    out[i] = {
-      id = row.action,
-      from_cell = row.any and "Any" or markdown.code_list_cell(row.from),
-      to_cell = markdown.code_list_cell(row.to),
-      text_cell = markdown.cell(said(by_id[row.action].source.description or by_id[row.action].source.name)),
-    }
+  for _, row in ipairs(list) do
+    row.any, row.text = row.any or false, said(by_id[row.action].description or by_id[row.action].name)
   end
-  return out
-end
-
-local function row_views(list, columns)
-  local out = {}
-  for i, row in ipairs(list) do
-    out[i] = {}
-    for name, key in pairs(columns) do
-      out[i][name] = row[key] ~= nil and markdown.code_cell(tostring(row[key])) or "-"
-    end
-  end
-  return out
+  return list
 end
 
 local function data_rows(list, keys)
@@ -116,8 +80,8 @@ function M.data(config, shared)
     fence = markdown.fence(transitions .. errors),
     states = state_views(machine, said),
     registry = registry_views(machine, shared, said),
-    conditions = row_views(given.conditions, { name_cell = "name", test_cell = "test" }),
-    error_classes = row_views(given.errors, CLASS_CELLS),
+    conditions = given.conditions,
+    error_classes = view.rows("error_class", given.errors),
     diagram = table.concat(of_config.diagram(machine, function(name)
       return names[name]
     end), "\n"),

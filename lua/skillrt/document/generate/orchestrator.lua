@@ -36,7 +36,7 @@ local function selection_line(action)
   local id = helpers.quote(action.id)
   local tests = {}
   if #action.preconditions > 0 then
-    tests[1] = action.check_line
+    tests[1] = markdown.line(helpers.get_precondition_check(action))
   end
   if action.max_runs == 1 or #tests == 0 then
     tests[#tests + 1] = ("!state.completed_actions.includes(%s)"):format(id)
@@ -57,7 +57,8 @@ function M.placeholders(config, shared)
   for i, action in ipairs(shared.actions) do
     logic[i] = selection_line(action)
     local link = ("[%s](actions/%s.md)"):format(action.id, action.id)
-    rows[i] = ("| %s | %s | %s |"):format(link, action.purpose_cell, action.preconditions_cell)
+    rows[i] = ("| %s | %s | %s |"):format(link, markdown.cell(action.about),
+      markdown.code_list_cell(action.preconditions))
   end
   return {
     termination_checks = table.concat(checks, "\n  "),

@@ -62,7 +62,7 @@ end
 function M.data(config, shared, files)
   local names = {}
   for _, phase in ipairs(shared.phases) do
-    names[#names + 1] = phase.name_line
+    names[#names + 1] = markdown.line(phase.name)
   end
   local dimensions = {}
   for i, name in ipairs(config.quality.dimensions) do
@@ -74,10 +74,8 @@ function M.data(config, shared, files)
     front_description = json.encode(front_description(config, shared.words)),
     allowed_tools = json.encode(tools_of(config)),
     fence = markdown.fence(table.concat(names, "\n")),
-    location = markdown.line(config.output.location),
     result_file = markdown.line(result),
     has_quality = #dimensions > 0,
-    pass_threshold = config.quality.pass_threshold,
     dimensions = table.concat(dimensions, shared.words.join),
     references = references(files),
   })

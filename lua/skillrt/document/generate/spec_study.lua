@@ -27,7 +27,6 @@ function M.outline(shared, entry)
     title = name:sub(1, 1):upper() .. name:sub(2),
     path = markdown.line(entry.path):gsub("%-%-+", "-"),
     purpose = entry.purpose,
-    purpose_line = markdown.line(entry.purpose),
   })
 end
 

@@ -10,20 +10,13 @@ local view = require "skillrt.document.generate.view"
 local M = {}
 
 local function field_views(config, first)
-  local out = {}
+  local own = json.array {}
   for _, field in ipairs(config.autonomous_config.state_schema.fields) do
-    if not initial_state.is_runtime_field(field.name) then
-      out[#out + 1] = {
-        name = field.name,
-        type = markdown.line(field.type),
-        type_cell = markdown.code_cell(field.type),
-        default_cell = markdown.code_cell(json.encode(first[field.name])),
-        description_line = field.description ~= "" and markdown.line(field.description) or false,
-        description_cell = field.description ~= "" and markdown.cell(field.description) or "-",
-      }
-    end
+    own[#own + 1] = not initial_state.is_runtime_field(field.name) and field or nil
   end
-  return out
+  return view.rows("field", own, function(field)
+    return { default = json.encode(first[field.name]) }
+  end)
 end
 
 ---@param config skillrt.generate.Config

@@ -1,13 +1,14 @@
--- document/generate/view.lua: what every document's template may use: names, strategy, specs, phases, actions,
--- already made safe for the place where they stand.
+-- document/generate/view.lua: what every document's template may use: the normal form of the config itself, what
+-- follows from it, and the filters that make a value safe for the place where it stands (`{{name|cell}}`).
 --
 -- Pure: config in, table out. Called by generate; the output kinds add what is theirs.
-local config_actions = require "skillrt.document.generate.config_actions"
 local config_phases = require "skillrt.document.generate.config_phases"
 local ends = require "skillrt.skill.ends"
 local fields = require "skillrt.document.generate.fields"
+local form = require "skillrt.document.form"
 local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
+local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
 
 local M = {}
@@ -50,35 +51,62 @@ local WORDS <const> = {
   },
 }
 
-local function documents(list)
+local function joined(list)
+  return #list > 0 and markdown.cell(table.concat(list, ", ")) or "-"
+end
+
+-- A path as the target of a link, and as its label.
+local function link(path)
+  return (path:gsub("[ ()]", { [" "] = "%20", ["("] = "%28", [")"] = "%29" }))
+end
+
+local function label(path)
+  return (markdown.line(path):gsub("[%[%]]", "\\%0"))
+end
+
+-- A path inside a template literal of JavaScript.
+local function literal(path)
+  return (path:gsub("[`\\$]", "\\%0"))
+end
+
+---How values are shown, by the name behind "|" in a template.
+---@type table<string, fun(value: any): string>
+M.FILTERS = {
+  line = markdown.line, cell = markdown.cell, code = markdown.code, code_list = markdown.code_list_cell, list = joined,
+  code_cell = function(value)
+    return value and markdown.code_cell(tostring(value)) or "-"
+  end,
+  quoted = helpers.quote, identifier = helpers.to_identifier, link = link, label = label, literal = literal,
+  json = function(text)
+    return json.encode(markdown.line(text)):sub(2, -2)
+  end,
+}
+
+---An object of the config with what follows from it. A key of its kind that it has not is false: else a template would
+---find that of the object around it.
+---@param kind string
+---@param object table
+---@param own table?
+---@return table
+function M.row(kind, object, own)
+  local rank = form.KINDS[kind].rank
+  return setmetatable(own or {}, { __index = function(_, key)
+    if object[key] == nil and rank[key] then
+      return false
+    end
+    return object[key]
+  end })
+end
+
+local function rows(kind, list, own_of)
   local out = {}
-  for i, entry in ipairs(list) do
-    out[i] = {
-      path = entry.path:gsub("[ ()]", { [" "] = "%20", ["("] = "%28", [")"] = "%29" }),
-      path_text = markdown.line(entry.path):gsub("[%[%]]", "\\%0"),
-      purpose = markdown.cell(entry.purpose),
-      context = entry.context and markdown.cell(entry.context) or false,
-    }
+  for i, object in ipairs(list) do
+    out[i] = M.row(kind, object, own_of and own_of(object, i))
   end
   return out
 end
 
-local function purpose_of(item)
-  return item.description and item.description:find "%S" and item.description or item.name
-end
-
-local function agent_text(agent)
-  if agent.type == "llm" and agent.tool then
-    return ("llm (%s)"):format(agent.tool)
-  end
-  return agent.type
-end
-
--- A path inside a template literal of JavaScript.
-local function in_template(path)
-  local text = path:gsub("[`\\$]", "\\%0")
-  return text
-end
+M.rows = rows
 
 local function input_view(path, makers, taken)
   local base = "input_" .. helpers.to_identifier(path:gsub("%.[^./]*$", ""))
@@ -88,65 +116,21 @@ local function input_view(path, makers, taken)
     variable = base .. "_" .. count
   end
   taken[variable] = true
-  return {
-    path = path,
-    path_code = in_template(path),
-    json = path:sub(-5) == ".json",
-    key_quoted = helpers.quote((makers[path] or path) .. "_output"),
-    variable = variable,
-  }
+  return { path = path, json = path:sub(-5) == ".json", key = (makers[path] or path) .. "_output", variable = variable }
 end
 
 local function phase_views(config, words)
-  local out, makers = {}, {}
-  local list = config.sequential_config and config.sequential_config.phases or {}
-  for i, phase in ipairs(list) do
-    local inputs, taken = {}, {}
+  local makers = {}
+  return rows("phase", config.sequential_config and config.sequential_config.phases or {}, function(phase, i)
+    local inputs, taken, agent = {}, {}, phase.agent
     for k, path in ipairs(phase.input) do
       inputs[k] = input_view(path, makers, taken)
     end
     makers[phase.output] = phase.id
-    local text = phase.description and phase.description:find "%S" and phase.description or nil
-    out[i] = {
-      number = i,
-      order = i,
-      id = phase.id,
-      name_line = markdown.line(phase.name),
-      description = text or false,
-      description_line = text and markdown.line(text),
-      objectives = phase.objectives,
-      inputs = inputs,
-      inputs_cell = #inputs > 0 and markdown.cell(table.concat(phase.input, ", ")) or "-",
-      output = phase.output,
-      output_cell = markdown.cell(phase.output),
-      output_code = in_template(phase.output),
-      output_quoted = helpers.quote(phase.output),
-      json = phase.output:sub(-5) == ".json",
-      key_quoted = helpers.quote(phase.id .. "_output"),
-      summary_quoted = helpers.quote(words.phase_done:format(i)),
-      agent_cell = markdown.cell(agent_text(phase.agent)),
-      condition = phase.condition or false,
-      condition_code = phase.condition and markdown.code(phase.condition),
-      has_inputs = #phase.input > 0,
-      is_first = i == 1,
-    }
-  end
-  return out
-end
-
--- Each item as inline code and as a line; and all of them in a table cell, "-" for none (R45).
-local function code_items(list)
-  local out, cells = {}, {}
-  for i, item in ipairs(list) do
-    local line, code, cell = markdown.code_forms(item)
-    out[i], cells[i] = { code = code, line = line }, cell
-  end
-  return out, #cells > 0 and table.concat(cells, ", ") or "-"
-end
-
--- Priorities are written as whole numbers where they are whole.
-local function number_text(value)
-  return math.tointeger(value) or value
+    return { number = i, inputs = inputs, has_inputs = #inputs > 0, is_first = i == 1,
+      json = phase.output:sub(-5) == ".json", summary = words.phase_done:format(i),
+      performer = agent.type == "llm" and agent.tool and ("llm (%s)"):format(agent.tool) or agent.type }
+  end)
 end
 
 -- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
@@ -158,6 +142,8 @@ local function rules_of(action, config, retries)
   end
   local repeatable = (own.repeatable or action.repeatable) == true
   return {
+    source = action,
+    about = action.description or action.name,
     repeatable = repeatable,
     max_runs = own.max_runs or action.max_runs or (not repeatable and 1 or nil),
     max_retries = own.max_retries or retries,
@@ -166,36 +152,21 @@ local function rules_of(action, config, retries)
   }
 end
 
-local function action_view(action, rules)
-  local preconditions, preconditions_cell = code_items(action.preconditions)
-  local effects, effects_cell = code_items(action.effects)
-  return setmetatable({
-    id = action.id,
-    name_line = markdown.line(action.name),
-    description = action.description and action.description:find "%S" and action.description or false,
-    purpose = action.purpose and action.purpose:find "%S" and action.purpose or false,
-    purpose_cell = markdown.cell(purpose_of(action)),
-    priority = number_text(action.priority),
-    preconditions = preconditions,
-    preconditions_cell = preconditions_cell,
-    effects = effects,
-    effects_cell = effects_cell,
-    check_line = markdown.line(helpers.get_precondition_check(action)),
-    result_key = helpers.to_identifier(action.id) .. "_result",
-    source = action,
-  }, { __index = rules })
-end
-
 local function action_views(config, retries)
   local list = config.autonomous_config and config.autonomous_config.actions or {}
-  local out, sorted, by_source = {}, {}, {}
-  for i, action in ipairs(list) do
-    out[i] = action_view(action, rules_of(action, config, retries))
-    by_source[action] = out[i]
+  local out = rows("action", list, function(action)
+    return rules_of(action, config, retries)
+  end)
+  local sorted = table.move(out, 1, #out, 1, {})
+  for i, view in ipairs(out) do
+    view.index = i
   end
-  for i, action in ipairs(config_actions.by_priority(list)) do
-    sorted[i] = by_source[action]
-  end
+  table.sort(sorted, function(a, b)
+    if a.priority ~= b.priority then
+      return a.priority > b.priority
+    end
+    return a.index < b.index
+  end)
   return out, sorted
 end
 
@@ -231,7 +202,7 @@ local function flow_of(config, phases)
 end
 
 -- What each step is followed by: the next phase, or the loop, which is not passed by (F7).
-local function link(flow, words)
+local function set_next(flow, words)
   for i, step in ipairs(flow) do
     local following = flow[i + 1]
     if step.phase then
@@ -261,25 +232,19 @@ function M.of(config, lang)
   local termination, host = config.x_skillrt.termination or {}, config.x_skillrt.host or {}
   local actions, by_priority = action_views(config, retries)
   local flow, leading, trailing = flow_of(config, phases)
-  link(flow, words)
-  local machine = config.autonomous_config ~= nil and config.autonomous_config.machine ~= nil
-  return {
-    skill_name = config.skill_name,
-    display_name = config.display_name,
-    display_line = markdown.line(config.display_name),
-    description = config.description,
-    version = config.version,
-    strategy = config.context_strategy,
+  set_next(flow, words)
+  local machine, mode = config.autonomous_config and config.autonomous_config.machine ~= nil, config.execution_mode
+  return M.row("config", config, {
     file = config.context_strategy == "file",
     memory = config.context_strategy == "memory",
-    sequential = config.execution_mode == "sequential",
-    autonomous = config.execution_mode == "autonomous",
-    hybrid = config.execution_mode == "hybrid",
-    loop = config.execution_mode ~= "sequential",
+    sequential = mode == "sequential",
+    autonomous = mode == "autonomous",
+    hybrid = mode == "hybrid",
+    loop = mode ~= "sequential",
     lang = lang,
-    specs = documents(config.specs),
+    specs = rows("document", config.specs),
     has_specs = #config.specs > 0,
-    templates = documents(config.templates),
+    templates = rows("document", config.templates),
     has_templates = #config.templates > 0,
     phases = phases,
     actions = actions,
@@ -287,7 +252,7 @@ function M.of(config, lang)
     flow = flow,
     leading = leading,
     trailing = trailing,
-    run_finalize = config.execution_mode == "hybrid" and config.x_skillrt.hybrid.on_loop_failed == "run_finalize",
+    run_finalize = mode == "hybrid" and config.x_skillrt.hybrid.on_loop_failed == "run_finalize",
     max_iterations = iterations,
     max_errors = errors,
     max_retries = retries,
@@ -299,15 +264,22 @@ function M.of(config, lang)
     words = words,
     task_tool = type(host.task_tool) == "string" and host.task_tool:match "^[%a_][%w_]*$" or "Task",
     up = "",
-  }
+  })
 end
 
 ---Data of one document: its own keys before the shared ones.
 ---@param shared table
 ---@param own table
+---@param row table?  what it is about, between the two
 ---@return table
-function M.with(shared, own)
-  return setmetatable(own, { __index = shared })
+function M.with(shared, own, row)
+  return setmetatable(own, { __index = row and function(_, key)
+    local value = row[key]
+    if value == nil then
+      value = shared[key]
+    end
+    return value
+  end or shared })
 end
 
 return M

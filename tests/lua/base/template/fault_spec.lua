@@ -153,3 +153,16 @@ describe("template compile", function()
     assert.equal("1", template.render("{{#v}}{{a}}{{/v}}", { v = view }))
   end)
 end)
+
+describe("a template's filters", function()
+  it("make of a value what the caller says, a list too", function()
+    local filters = { upper = string.upper, count = function(list) return #list end }
+    local text = assert(template.render("{{a.b|upper}} {{#l}}{{.|upper}}{{/l}} {{l|count}}", { a = { b = "x" }, l = { "y", "z" } },
+      nil, { filters = filters }))
+    assert.equal("X YZ 2", text)
+  end)
+
+  it("that nobody gave are named with their place", function()
+    assert.matches("template:1:3: there is no filter 'upper'", (fault("a {{x|upper}}", { x = 1 })))
+  end)
+end)
