@@ -5,7 +5,6 @@
 -- the tree.
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
-local limits = require "skillrt.skill.limits"
 
 local M = {}
 
@@ -76,21 +75,22 @@ local function copy(value)
   return out
 end
 
+-- By the type of a limit: what a number must be.
+local OF_LIMIT <const> = { positive = { "integer", "minimum", 1 }, count = { "integer", "minimum", 0 },
+  seconds = { "number", "exclusiveMinimum", 0 }, amount = { "number", "minimum", 0 } }
+
 -- Whether a text may not be empty: a key that is required says something.
 local function one_of(row, used)
   local kind = form.KINDS[row.type]
   if row.limit then
-    local out = object()
-    for _, pair in ipairs(limits.json_schema(row.limit)) do
-      local value = pair[2]
-      if type(value) == "table" then
-        local inner = object()
-        for _, one in ipairs(value) do
-          put(inner, one[1], one[2])
-        end
-        value = inner
-      end
-      put(out, pair[1], value)
+    local limit = row.limit
+    local out = object("type", table.unpack(OF_LIMIT[limit.type]))
+    if limit.map then
+      out = object("type", "object", "additionalProperties", out)
+    end
+    put(out, "description", limit.text:gsub("`", "") .. ".")
+    if limit.default ~= nil then
+      put(out, "default", limit.default)
     end
     return out
   elseif row.choices then

@@ -108,8 +108,6 @@ local function trimmed(text)
   return first == 1 and last == #text and text or text:sub(first or 1, last)
 end
 
-M.trimmed = trimmed
-
 -- The body of a fence, where the text is nothing else.
 local function unfenced(text)
   local first = text:match("^```[%w_-]*[ \t]*\r?\n()")

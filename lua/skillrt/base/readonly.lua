@@ -14,12 +14,6 @@ local views = setmetatable({}, WEAK) -- by tree: those that show what is there n
 local trees = setmetatable({}, WEAK) -- by view
 local snapshots = setmetatable({}, WEAK) -- by view
 
----@param value any
----@return boolean
-function M.is_view(value)
-  return trees[value] ~= nil
-end
-
 ---The snapshots whose trees views show, by view, to be read; of one that shows what is there now there is none.
 ---@type table<table, skillrt.Snapshot>
 M.snapshots = snapshots

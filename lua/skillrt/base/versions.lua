@@ -321,25 +321,6 @@ function M.undo(snapshot, tree)
   return out
 end
 
----The table that `undo` leads to. Shares what did not change.
----@param tree table
----@param undo table<string, table>
----@return table
-function M.undone(tree, undo)
-  local out = setmetatable({}, getmetatable(tree))
-  tables.fill(out, tree)
-  for key, step in pairs(undo) do
-    if step.below then
-      out[key] = M.undone(tree[key], step.below)
-    elseif step.length then
-      out[key] = table.move(tree[key], 1, step.length, 1, setmetatable({}, getmetatable(tree[key])))
-    else
-      out[key] = step.was
-    end
-  end
-  return out
-end
-
 local function keep_undone(self, tree, undo)
   for key, step in pairs(undo) do
     local inner = tree[key]

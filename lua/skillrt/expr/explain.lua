@@ -73,7 +73,6 @@ function show(v, room)
   if json.is_array(v) then return room < MAX_SHOWN and "[...]" or show_list(v, room - 10) end
   return show_object(v, room)
 end
-M.show = show
 
 local function reads_parameter(node)
   local reads = node.type == "parameter"

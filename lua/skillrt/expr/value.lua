@@ -145,7 +145,6 @@ local function to_number(v)
   if is_null(v) then return 0.0 end
   return to_number(to_primitive(v))
 end
-M.to_number = to_number
 
 ---`a === b`
 ---@param a any

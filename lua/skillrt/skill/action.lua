@@ -364,12 +364,4 @@ function M.phase(definition, index, ctx)
   return not message and phase or nil, message
 end
 
----Reads the effects of an action.
----@param list string[]
----@return skillrt.Effect[]?
----@return string? message
-function M.effects(list)
-  return require("skillrt.skill.effect").list(list)
-end
-
 return M

@@ -438,7 +438,6 @@ end
 ---@field on_loop_failed "stop"|"run_finalize"
 ---@field on_indoubt string|function  "ask", "retry", "skip", "fail" or a function
 ---@field interaction "autonomous"|"interactive"|"supervised"
----@field reserved table<string, boolean>  state fields that only the runtime writes
 ---@field dir string
 ---@field source string?             the script
 ---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
@@ -508,11 +507,6 @@ local MEANT = {
 for _, name in ipairs(limits.names()) do
   MEANT[name] = ("limits = { %s = ... }"):format(name)
 end
-
----Whether only the runtime writes a state field (F34, F35).
----@param name string
----@return boolean
-M.reserved = state.is_reserved
 
 local function initial_state(skill)
   if json.is_array(skill.state) then
@@ -682,7 +676,6 @@ function M.check(definition)
     return nil, ("%s: %s"):format(where, message)
   end
   skill.retry.max_retries = skill.limits.max_retries
-  skill.reserved = state.RESERVED
   skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
   return setmetatable(skill, Skill)
 end

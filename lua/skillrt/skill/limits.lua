@@ -267,27 +267,4 @@ function M.by_code()
   return list
 end
 
--- How a type is told in JSON Schema.
-local TYPES <const> = {
-  positive = { { "type", "integer" }, { "minimum", 1 } },
-  count = { { "type", "integer" }, { "minimum", 0 } },
-  seconds = { { "type", "number" }, { "exclusiveMinimum", 0 } },
-  amount = { { "type", "number" }, { "minimum", 0 } },
-}
-
----A limit's JSON Schema: its keys and values in their order.
----@param row skillrt.Limit
----@return table[] pairs  { key, value }
-function M.json_schema(row)
-  local out = tables.append({}, TYPES[row.type])
-  if row.map then
-    out = { { "type", "object" }, { "additionalProperties", out } }
-  end
-  out[#out + 1] = { "description", row.text:gsub("`", "") .. "." }
-  if row.default ~= nil then
-    out[#out + 1] = { "default", row.default }
-  end
-  return out
-end
-
 return M

@@ -44,11 +44,6 @@ M.copy, M.equal, M.merge, M.diff = patch_of.copy, equal, patch_of.merge, patch_o
 ---A view of a tree that cannot be written to, also deep inside.
 M.view = view.of
 
----Whether a value is such a view.
----@param value any
----@return boolean
-M.is_view = view.is_view
-
 local function touch(self, key)
   local revision, revisions = self.revision + 1, self.revisions
   if (revisions[key] or 0) <= self.taken_at then
@@ -262,7 +257,7 @@ function State:over(held, field, id, newest)
 end
 
 ---What leads from the present tree back to a held one, as JSON; O(what changed since). It is made for
----`hold_undone` and `from_patch` and more exact than a merge patch: it restores nulls and cuts lists.
+---`hold_undone` and more exact than a merge patch: it restores nulls and cuts lists.
 ---@param held table
 ---@return table<string, table>
 function State:undo_patch(held)
@@ -276,12 +271,6 @@ end
 function State:hold_undone(undo)
   return view.of(self.root, self.past:hold_undone(self.root, undo))
 end
-
----The tree that `undo_patch` told of, from one like the present; shares what did not change.
----@param root table
----@param undo table<string, table>
----@return table
-M.from_patch = versions.undone
 
 -- Of these keys the sum of hashes holds an old value.
 local function note_unsummed(self, list)

@@ -6,7 +6,6 @@
 local M = {}
 
 local Fault = {}
-M.Fault = Fault
 
 local function fault(fields)
   return setmetatable(fields, Fault)

@@ -5,8 +5,6 @@
 
 local M = {}
 
-M.NAME = "ask_user"
-
 M.FIELDS = {}
 
 local INPUT <const> = {

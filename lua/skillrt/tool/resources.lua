@@ -6,8 +6,6 @@ local roots_of = require("skillrt.tool.roots")
 
 local M = {}
 
-M.NAME = "read"
-
 M.FIELDS = {}
 
 local INPUT <const> = {

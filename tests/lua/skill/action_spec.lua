@@ -1,6 +1,7 @@
 -- action_spec.lua: actions and phases in their normal form, effects, and whether one may run.
 require "tests.support.json_shim"
 local action = require "skillrt.skill.action"
+local effect_of = require "skillrt.skill.effect"
 local when = require "skillrt.skill.when"
 local json = require "skillrt.base.json"
 local phase = require "skillrt.skill.phase"
@@ -169,7 +170,7 @@ describe("an effect", function()
     { "name.length>2", { name = "abc" }, { name = "ab" } },
   }) do
     it(case[1] .. " is checked after the action (F46)", function()
-      local effect = action.effects({ case[1] })[1]
+      local effect = effect_of.list({ case[1] })[1]
       assert.is_true(effect.check({}, case[2]))
       local ok, why = effect.check({}, case[3])
       assert.is_false(ok)
@@ -185,7 +186,7 @@ describe("an effect", function()
     { "done++", { done = { 1 } }, { done = { 1, 2 } }, { done = {} } },
   }) do
     it(("%s compares before (%s) and after (F46)"):format(case[1], next(case[2]) or "nothing"), function()
-      local effect = action.effects({ case[1] })[1]
+      local effect = effect_of.list({ case[1] })[1]
       assert.is_true(effect.check(case[2], case[3]))
       local ok, why = effect.check(case[2], case[4])
       assert.is_false(ok)
@@ -194,14 +195,14 @@ describe("an effect", function()
   end
 
   it("about a field the runtime writes is not the action's to keep (F35)", function()
-    local effect = action.effects({ "status=completed" })[1]
+    local effect = effect_of.list({ "status=completed" })[1]
     assert.is_true(effect.reserved)
     assert.is_true(effect.check({}, { status = "executing" }))
   end)
 
   for _, bad in ipairs({ "", "=", "k=", "k = = 3", "k+=1", "k && b", "a..b=1", "a b", "k=>3", "eval('x')", "k=a\"b", "+++" }) do
     it(("%q is refused"):format(bad), function()
-      local effects, message = action.effects({ bad })
+      local effects, message = effect_of.list({ bad })
       assert.is_nil(effects)
       assert.has_match("cannot be read; write k=v", message, 1, true)
     end)

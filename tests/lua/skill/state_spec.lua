@@ -1,5 +1,6 @@
 -- state_spec.lua: the state's tree: merge patches, snapshots, revisions, views, differences.
 local json = require "skillrt.base.json"
+local readonly = require "skillrt.base.readonly"
 local state = require "skillrt.skill.state"
 
 local null = json.null
@@ -170,8 +171,8 @@ describe("a view of the state", function()
     assert.equal(view, state.view(tree))
     assert.equal(view.box, view.box)
     assert.equal(view, state.view(view))
-    assert.is_true(state.is_view(view))
-    assert.is_false(state.is_view(tree))
+    assert.is_not_nil(readonly.target(view))
+    assert.is_nil(readonly.target(tree))
     assert.equal(2, #view.box)
     assert.is_true(json.is_array(view.box))
     assert.equal('{"box":[1,2],"n":1}', json.encode(view))
@@ -183,7 +184,7 @@ describe("a view of the state", function()
   it("is copied whole, so that a returned part is a plain value again", function()
     local copy = state.copy(state.view { box = { { x = json.array {} } } })
     assert.same({ box = { { x = {} } } }, copy)
-    assert.is_false(state.is_view(copy.box))
+    assert.is_nil(readonly.target(copy.box))
     assert.is_true(json.is_array(copy.box[1].x))
   end)
 end)
