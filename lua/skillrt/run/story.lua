@@ -20,6 +20,7 @@ M.MOST = 10000
 ---@field kind string         http command session host sleep ask wait once run
 ---@field to string?          where it went
 ---@field label string?
+---@field title string?       the heading that it stands under
 ---@field at integer          UTC ms: when it left first
 ---@field ended integer?
 ---@field ok boolean?         nil: not over

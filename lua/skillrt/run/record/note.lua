@@ -26,6 +26,7 @@ return {
   end,
 
   story = function(_, record, step)
+    step.title = record.title or step.title
     step.notes[#step.notes + 1] = { at = record.at, text = record.text, title = record.title }
   end,
 
