@@ -60,6 +60,7 @@ local LEAVES <const> = {
   rank = object("type", "number"), object = object("type", "object"),
   tools = object("anyOf", { object("type", "string"), object("type", "array", "items", object("type", "string")) }),
   id = object("type", "string", "maxLength", 64, "pattern", "^[A-Za-z0-9][A-Za-z0-9._-]*$", "not", NO_DOTS),
+  key = object("type", "string", "minLength", 1),
   path = object("type", "string", "minLength", 1, "maxLength", 255, "pattern", "^[^/]", "not", NO_DOTS),
   name = name_of("^[a-z][a-z0-9-]*$", 3, 30), skill_name = name_of("^[a-z0-9][a-z0-9-]*$", 1, 64),
   about = object("type", "string", "minLength", 1, "maxLength", 1024),

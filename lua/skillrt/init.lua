@@ -169,7 +169,7 @@ return setmetatable(M, {
     elseif key == "chosen_agent" then
       return require("skillrt.document.load.config_agents").chosen
     elseif key == "tool_sets" then
-      return require("skillrt.document.load.tool_sets").from_path
+      return require("skillrt.document.load.agent_yml").from_path
     elseif key == "secret" then
       return require("skillrt.base.secrets").get
     elseif key == "generate" then

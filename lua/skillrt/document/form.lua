@@ -87,7 +87,7 @@ error_class
 state_schema
   fields+ field[] The keys of the state.
 field
-  name! text A key of the state.
+  name! key A key of the state.
   type label="object" A type of TypeScript: string, number, boolean, T[], T | null, ...
   description words What it holds.
 phase
@@ -485,6 +485,10 @@ local LEAVES = {
   tools = leaf("a text or a list", function(value) return type(value) == "string" or json.is_array(value) end),
   id = function(value) return select(2, names.id(value)) end,
   path = path_problem,
+  key = function(value)
+    return not tostring(value):find "^[A-Za-z_\128-\255][%w_\128-\255]*$"
+      and "must be a name such as files_done, not " .. M.show(value) or nil
+  end,
   name = name_problem("^[a-z][a-z0-9-]*$", 3, 30),
   skill_name = name_problem("^[a-z0-9-]+$", 1, 64),
   about = text_of(MAX_ABOUT, string.len),
@@ -493,8 +497,9 @@ local LEAVES = {
 }
 
 -- The codes of types whose values have a form; that of all others is "type".
-local CODES <const> = { id = "id", path = "path", name = "name", skill_name = "name", about = "description",
-  description = "description", compatibility = "description" }
+local CODES <const> = { id = "id", path = "path", key = "field", name = "name", skill_name = "name",
+  about = "description", description = "description",
+  compatibility = "description" }
 
 -- What a key is asked for where it is missing.
 local GIVE <const> = { id = "an id", path = "a path", name = 'a name such as "code-reviewer"',
@@ -502,6 +507,9 @@ local GIVE <const> = { id = "an id", path = "a path", name = 'a name such as "co
 
 -- Types whose texts say something.
 local FILLED <const> = { label = true, description = true, compatibility = true }
+
+-- What a kind has first that tells one of a list from the others.
+local NAMES <const> = { id = true, name = true, path = true }
 
 local Check = {}
 Check.__index = Check
@@ -540,9 +548,17 @@ function Check:list(row, list, at)
   if not json.is_array(list) then
     return self.found:error("type", at, "must be a list, not %s", M.show(list))
   end
+  local first, seen = (M.KINDS[row.type] or {})[1], {}
   for i, item in ipairs(list) do
-    list[i] = whole(row, item)
-    self:value(row, list[i], ("%s[%d]"):format(at, i), "")
+    item = whole(row, item)
+    list[i] = item
+    self:value(row, item, ("%s[%d]"):format(at, i), "")
+    local name = first and NAMES[first.key] and type(item) == "table" and item[first.key]
+    if name and seen[name] then
+      local place = ("%s[%d].%s"):format(at, i, first.key)
+      self.found:error("duplicate", place, "%s is item %d too: rename one, or remove it", M.show(name), seen[name])
+    end
+    seen[name or i] = i
   end
 end
 

@@ -1,6 +1,6 @@
 -- document/generate/action.lua: phases/actions/<id>.md, one for each action (R39, R46-R52, R78, F14).
 -- Pure. Called by generate.
-local fields = require "skillrt.document.generate.fields"
+local config_of = require "skillrt.document.generate.config"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
@@ -17,7 +17,7 @@ local function settings_of(action, config)
       settings[key], any = value, true
     end
   end
-  for key, value in pairs(fields.own(config, "actions", action.id)) do
+  for key, value in pairs(config_of.own(config, "actions", action.id)) do
     settings[key], any = value, true
   end
   return any and ordered.encode(settings, "entry") or false

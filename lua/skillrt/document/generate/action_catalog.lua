@@ -1,7 +1,7 @@
 -- document/generate/action_catalog.lua: specs/action-catalog.md: definitions, graph, priorities (R38, R53-R55).
 -- Pure. Called by generate and orchestrator.
 local config_machine = require "skillrt.document.generate.config_machine"
-local fields = require "skillrt.document.generate.fields"
+local config_of = require "skillrt.document.generate.config"
 local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
 local load_config = require "skillrt.document.load.config"
@@ -14,7 +14,7 @@ local M = {}
 
 -- Who performs an action, where that is not the host's own agent (F47).
 local function agent_of(action)
-  local agent = fields.agent(action)
+  local agent = config_of.agent(action)
   local chain = type(agent.fallback_chain) == "table" and #agent.fallback_chain > 0
   agent.fallback_chain = chain and agent.fallback_chain or nil
   return agent.type ~= "universal-executor" and agent or nil

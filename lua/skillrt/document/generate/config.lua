@@ -2,15 +2,18 @@
 -- generators (F3), every fault named by its key.
 --
 -- Works on a copy; reads no files. Called by generate and by load/config.
+
+local ends = require "skillrt.skill.ends"
 local findings_of = require "skillrt.document.findings"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.config_machine"
 local names = require "skillrt.base.names"
-local actions_of = require "skillrt.document.generate.config_actions"
-local phases_of = require "skillrt.document.generate.config_phases"
 
 local M = {}
+
+---What stands for the loop of actions in the order of a hybrid skill.
+M.LOOP = "@autonomous"
 
 ---@class skillrt.generate.Config skill-config.json with every default applied
 ---@field skill_name string
@@ -30,16 +33,44 @@ local M = {}
 ---@field version string
 ---@field x_skillrt table
 
--- specs and templates: each path once (F13).
-local function check_documents(config, key, found)
-  local seen = {}
-  for i, entry in ipairs(config[key]) do
-    entry.purpose = entry.purpose or entry.path
-    if seen[entry.path] then
-      local place = ("%s[%d].path"):format(key, i)
-      found:error("duplicate-path", place, "names %s a second time: remove one", form.show(entry.path))
+---What x_skillrt says of one action or phase of a normalised config.
+---@param config skillrt.generate.Config
+---@param kind "actions"|"phases"
+---@param id string
+---@return table
+function M.own(config, kind, id)
+  return (config.x_skillrt[kind] or {})[id] or {}
+end
+
+---How often a failed attempt is made again, where a normalised config says it.
+---@param config skillrt.generate.Config
+---@return integer?
+function M.retries(config)
+  local limits = config.x_skillrt.limits or {}
+  local attempts = math.tointeger(limits.attempts_per_action)
+  return (config.x_skillrt.termination or {}).max_retries or limits.max_retries or attempts and attempts - 1
+end
+
+---Who performs an action of a normalised config, in the words in which phases say it.
+---@param action table
+---@return { type: string, tool: string?, fallback_chain: any }
+function M.agent(action)
+  local tool = action.type == "llm" and action.tool
+  if tool and tool.primary then
+    return { type = "llm", tool = tool.primary, fallback_chain = tool.fallback_chain }
+  end
+  return { type = action.agent and action.agent.type or "universal-executor" }
+end
+
+-- Ids that differ only in "-", "." and "_" would become one name in documents and the context.
+local function check_mapped(ids, key, found)
+  local mapped = {}
+  for _, id in ipairs(names.sorted(ids)) do
+    local name = id:gsub("[^%w_]", "_")
+    if mapped[name] then
+      found:error("duplicate-id", key, "%s and %s both become %s in names: rename one", mapped[name], id, name)
     end
-    seen[entry.path] = true
+    mapped[name] = id
   end
 end
 
@@ -91,9 +122,186 @@ local function check_mode(config, found)
   end
 end
 
+-- Files of phases/ that skillrt writes itself.
+local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] = true }
+
+-- The group that x_skillrt names for a phase: its phases run at once.
+local function group_of(phase, config)
+  return M.own(config, "phases", phase.id).group
+end
+
+-- Neighbours that run at once are one group, whatever they are called.
+local function tell_groups(before, group, id, found)
+  if before ~= nil and group ~= nil and before ~= group then
+    local message = "runs at once with the phase before it, of group %s: let another phase stand between them"
+    found:warn("order", ("x_skillrt.phases.%s.group"):format(id), message, form.show(before))
+  end
+end
+
+-- The agent of a phase that names none (R14); with llm_integration the model it names.
+local function default_agent(config)
+  local llm = config.llm_integration
+  if not llm or not llm.enabled then
+    return { type = "universal-executor", run_in_background = false }
+  end
+  local first, chain = llm.default_tool or "gemini", json.array {}
+  for _, tool in ipairs(llm.fallback_chain or {}) do
+    chain[#chain + 1] = tool ~= first and tool or nil
+  end
+  return { type = "llm", tool = first, mode = llm.mode or "analysis", fallback_chain = chain,
+    run_in_background = false }
+end
+
+local function apply_agent(phase, config)
+  local agent = phase.agent or default_agent(config)
+  phase.agent, agent.type = agent, agent.type or "universal-executor"
+  agent.run_in_background = agent.run_in_background or false
+end
+
+local function check_output(phase, where, made, found)
+  phase.output = phase.output or phase.id .. ".json" -- F2
+  if phase.output == "skill-config.json" or names.is_taken(phase.output) then
+    local message = "%s belongs to the runtime: choose another name"
+    found:error("output", where .. "output", message, form.show(phase.output))
+  elseif made[phase.output] then
+    local message = "phase %s writes %s already: choose another name"
+    found:error("output", where .. "output", message, made[phase.output], form.show(phase.output))
+  end
+end
+
+-- Without a list, a phase reads what the phase before it made (R10); F6 checks a list. An input may be named by the
+-- phase that makes it.
+local function check_input(phase, where, before, state, found)
+  if phase.input == nil then
+    phase.input = json.array(before and { before.output } or {})
+    return
+  end
+  for i, name in ipairs(phase.input) do
+    name = state.outputs[name] or name
+    phase.input[i] = name
+    if (state.made_at[name] or state.group) >= state.group then
+      local message = "no earlier phase makes %s: name an output of a phase above"
+      found:error("input", ("%sinput[%d]"):format(where, i), message, form.show(name))
+    end
+  end
+end
+
+local function check_phase(phase, i, list, state, config, found)
+  local where = ("sequential_config.phases[%d]."):format(i)
+  if OURS[phase.id] then
+    found:error("id", where .. "id", "%s is a file skillrt writes: choose another id", form.show(phase.id))
+  end
+  state.ids[phase.id] = i
+  phase.name = phase.name or phase.id
+  phase.parallel = phase.parallel or group_of(phase, config) ~= nil
+  apply_agent(phase, config)
+  check_output(phase, where, state.made, found)
+  -- Neighbours that run at once cannot read each other.
+  local before = list[i - 1]
+  if phase.parallel and before and before.parallel then
+    tell_groups(group_of(before, config), group_of(phase, config), phase.id, found)
+    before = state.before_group
+  else
+    state.before_group, state.group = before, i
+  end
+  check_input(phase, where, before, state, found)
+  state.made[phase.output], state.made_at[phase.output], state.outputs[phase.id] = phase.id, i, phase.output
+end
+
+-- Applies the defaults of `sequential_config.phases` and checks them.
+local function set_phases(config, found)
+  config.sequential_config = config.sequential_config or { phases = json.array {} }
+  local list = config.sequential_config.phases
+  if #list == 0 and config.execution_mode ~= "hybrid" then
+    found:error("empty", "sequential_config.phases", "is empty: give at least one phase")
+  end
+  local state = { ids = {}, made = {}, made_at = {}, outputs = {}, group = 1 }
+  for i, phase in ipairs(list) do
+    check_phase(phase, i, list, state, config, found)
+  end
+  check_mapped(state.ids, "sequential_config.phases", found)
+end
+
+-- Where the loop stands when the config does not say: before the last of several phases.
+local function default_order(phases)
+  local order = {}
+  for i, phase in ipairs(phases) do
+    if i == #phases and i > 1 then
+      order[#order + 1] = M.LOOP
+    end
+    order[#order + 1] = phase.id
+  end
+  if #phases < 2 then
+    order[#order + 1] = M.LOOP
+  end
+  return order
+end
+
+-- Hybrid: the order of leading phases, loop and trailing phases, and what a failed loop does (F7).
+local function check_order(config, found)
+  local hybrid, phases, wanted = config.x_skillrt.hybrid or {}, config.sequential_config.phases, {}
+  config.x_skillrt.hybrid = hybrid
+  hybrid.order = hybrid.order or json.array(default_order(phases))
+  for i, id in ipairs(hybrid.order) do
+    if id ~= M.LOOP then
+      wanted[#wanted + 1] = id
+    end
+    if id == M.LOOP and hybrid.loop_at then
+      found:error("order", ("x_skillrt.hybrid.order[%d]"):format(i), "%s stands here a second time", M.LOOP)
+    end
+    hybrid.loop_at = hybrid.loop_at or id == M.LOOP and i or nil
+  end
+  local declared = {}
+  for i, phase in ipairs(phases) do
+    declared[i] = phase.id
+  end
+  if not hybrid.loop_at then
+    found:error("order", "x_skillrt.hybrid.order", "does not say where the loop runs: put %s into it", M.LOOP)
+  elseif table.concat(wanted, "\n") ~= table.concat(declared, "\n") then
+    found:error("order", "x_skillrt.hybrid.order", "must name every phase once, in the order they are declared")
+  end
+  hybrid.loop_at = nil
+  hybrid.on_loop_failed = hybrid.on_loop_failed or "stop"
+end
+
+local function check_termination(autonomous, found)
+  local fields = {}
+  for _, field in ipairs(autonomous.state_schema.fields) do
+    fields[field.name] = true
+  end
+  for i, condition in ipairs(autonomous.termination_conditions) do
+    local bare = condition:find "^[%a_][%w_]*$"
+    if bare and not ends.is_builtin[condition] and not fields[condition] then
+      local key = ("autonomous_config.termination_conditions[%d]"):format(i)
+      local message = "%s is neither a known reason nor a field of the state"
+      found:warn("unknown-termination", key, message, form.show(condition))
+    end
+  end
+end
+
+-- Applies the defaults of `autonomous_config` and checks it.
+local function set_actions(config, found)
+  local autonomous, ids = config.autonomous_config, {}
+  machine_of.normalise(config, found)
+  if #autonomous.actions == 0 then
+    found:error("empty", "autonomous_config.actions", "is empty: give at least one action")
+  end
+  for i, action in ipairs(autonomous.actions) do
+    ids[action.id] = i
+    action.name = action.name or action.id
+  end
+  check_mapped(ids, "autonomous_config.actions", found)
+  check_termination(autonomous, found)
+end
+
 -- What else a config says where it does not say it.
 local function derive(config)
   local output, extension = config.output, { html = "html", json = "json" }
+  for _, list in ipairs { config.specs, config.templates } do
+    for _, entry in ipairs(list) do
+      entry.purpose = entry.purpose or entry.path
+    end
+  end
   config.display_name = config.display_name or config.skill_name
   output.location = output.location or (".workflow/.scratchpad/%s-{timestamp}"):format(config.skill_name)
   output.filename_pattern = output.filename_pattern or "{name}-output." .. (extension[output.format] or "md")
@@ -101,8 +309,6 @@ end
 
 -- Each part by what it means, once the types of all are right.
 local function check_meaning(config, found)
-  check_documents(config, "specs", found)
-  check_documents(config, "templates", found)
   derive(config)
   local mode, agent = config.execution_mode, config.x_skillrt.agent
   if agent ~= nil and (agent == "" or type(agent) ~= "string" and type(agent) ~= "table") then
@@ -110,15 +316,15 @@ local function check_meaning(config, found)
       form.show(agent))
   end
   if mode ~= "autonomous" then
-    phases_of.normalise(config, found)
+    set_phases(config, found)
     check_count(config, "phase_count", config.sequential_config.phases, found)
   end
   if mode ~= "sequential" then
-    actions_of.normalise(config, found)
+    set_actions(config, found)
     check_count(config, "action_count", config.autonomous_config.actions, found)
   end
   if mode == "hybrid" and not found:errors() then
-    phases_of.check_order(config, found)
+    check_order(config, found)
   end
 end
 

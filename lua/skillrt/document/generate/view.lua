@@ -2,9 +2,8 @@
 -- follows from it, and the filters that make a value safe for the place where it stands (`{{name|cell}}`).
 --
 -- Pure: config in, table out. Called by generate; the output kinds add what is theirs.
-local config_phases = require "skillrt.document.generate.config_phases"
 local ends = require "skillrt.skill.ends"
-local fields = require "skillrt.document.generate.fields"
+local config_of = require "skillrt.document.generate.config"
 local form = require "skillrt.document.form"
 local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
@@ -135,7 +134,7 @@ end
 
 -- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
 local function rules_of(action, config, retries)
-  local own = fields.own(config, "actions", action.id)
+  local own = config_of.own(config, "actions", action.id)
   local terminal = own.terminal
   if terminal == nil then
     terminal = ends.TERMINAL[action.id]
@@ -175,7 +174,7 @@ local function flow_of(config, phases)
   local flow, leading, trailing, behind = {}, {}, {}, false
   local order = config.execution_mode == "hybrid" and config.x_skillrt.hybrid.order
   if config.execution_mode == "autonomous" then
-    order = { config_phases.LOOP }
+    order = { config_of.LOOP }
   end
   local by_id = {}
   for _, phase in ipairs(phases) do
@@ -183,8 +182,8 @@ local function flow_of(config, phases)
   end
   if order then
     for i, id in ipairs(order) do
-      flow[i] = { phase = by_id[id] or false, is_loop = id == config_phases.LOOP }
-      behind = behind or id == config_phases.LOOP
+      flow[i] = { phase = by_id[id] or false, is_loop = id == config_of.LOOP }
+      behind = behind or id == config_of.LOOP
       if by_id[id] then
         local side = behind and trailing or leading
         side[#side + 1] = id
@@ -218,7 +217,7 @@ local function limits_of(config)
   local function limit(name)
     return limits[name] or limits_table.default(name)
   end
-  return limit("max_iterations"), limit("max_errors"), fields.retries(config) or limits_table.default("max_retries")
+  return limit("max_iterations"), limit("max_errors"), config_of.retries(config) or limits_table.default("max_retries")
 end
 
 ---The data that all templates share.

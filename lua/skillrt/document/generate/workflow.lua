@@ -1,6 +1,6 @@
 -- document/generate/workflow.lua: workflow.json: the phases as data (R8, R11-R15); for hybrid also where the loop
 -- stands (F7). Pure. Called by generate.
-local fields = require "skillrt.document.generate.fields"
+local config_of = require "skillrt.document.generate.config"
 local json = require "skillrt.base.json"
 
 local M = {}
@@ -28,7 +28,7 @@ end
 function M.document(config, shared)
   local ids, phases = json.array {}, json.array {}
   for i, phase in ipairs(config.sequential_config.phases) do
-    ids[i], phases[i] = phase.id, phase_entry(phase, i, fields.own(config, "phases", phase.id))
+    ids[i], phases[i] = phase.id, phase_entry(phase, i, config_of.own(config, "phases", phase.id))
   end
   local own = shared.termination
   local document = {

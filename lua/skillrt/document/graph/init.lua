@@ -26,6 +26,28 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 ---@field edges skillrt.graph.Edge[]
 ---@field legend string[]  what the kinds of lines and frames mean, of those that are there
 
+-- The way that a run of a machine took, from its journal.
+local function path_of(dir)
+  local path, subs = { taken = {} }, {}
+  local books, message, code = require("skillrt.run.runner").read(dir, function(record)
+    local move = record.move
+    if record.t == "start" then
+      subs[record.step] = record.sub -- a machine of its own
+    end
+    if move and move.from and move.to and not (record.step and subs[record.step]) then
+      local key = require("skillrt.document.graph.machine").key(move.from, move.to, tostring(move.action))
+      path.taken[key] = (path.taken[key] or 0) + 1
+    end
+  end)
+  if not books then
+    return nil, message, code
+  elseif books.mode ~= "machine" then
+    return nil, dir .. ": is no run of machine mode; only of these a path is drawn", "invalid"
+  end
+  path.at = books.state.root.state
+  return path
+end
+
 ---The graph of whatever lies at a path, or of a definition.
 ---@param given string|table
 ---@param run string?  a run of a machine, whose way is drawn
@@ -47,7 +69,7 @@ function M.of(given, run)
   if run and not subject.definition.machine then
     return nil, (subject.path or "skill") .. ": has no machine; the way of a run is drawn for these only", "invalid"
   elseif run then
-    path, message, code = require("skillrt.document.graph.path").of(run)
+    path, message, code = path_of(run)
     if not path then
       return nil, message, code
     end

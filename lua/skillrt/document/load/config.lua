@@ -4,8 +4,6 @@
 -- Prompts are named, not read; only from_path reads a file, the config itself.
 local agents_of = require "skillrt.document.load.config_agents"
 local config_of = require "skillrt.document.generate.config"
-local config_phases = require "skillrt.document.generate.config_phases"
-local fields = require "skillrt.document.generate.fields"
 local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local initial_state = require "skillrt.document.generate.initial_state"
@@ -54,7 +52,7 @@ local function prompt_of(options, path)
 end
 
 local function action_of(action, config, options, agents)
-  local own = fields.own(config, "actions", action.id)
+  local own = config_of.own(config, "actions", action.id)
   local step = {
     id = action.id,
     name = action.name,
@@ -88,14 +86,14 @@ local function phase_of(phase, trailing, config, options, agents)
     trailing = trailing or nil,
     agent = agents:of_phase(phase),
     prompt = prompt_of(options, ("phases/%s.md"):format(phase.id)),
-  }, fields.own(config, "phases", phase.id))
+  }, config_of.own(config, "phases", phase.id))
 end
 
 local function phases_of(config, options, agents)
   local list, behind, trailing = {}, false, {}
   if config.execution_mode == "hybrid" then
     for _, id in ipairs(config.x_skillrt.hybrid.order) do
-      behind = behind or id == config_phases.LOOP
+      behind = behind or id == config_of.LOOP
       trailing[id] = behind
     end
   end
@@ -118,7 +116,7 @@ local function limits_of(config)
   for _, name in ipairs(limits_table.names()) do
     limits[name] = own[name]
   end
-  limits.max_retries = fields.retries(config)
+  limits.max_retries = config_of.retries(config)
   return limits
 end
 

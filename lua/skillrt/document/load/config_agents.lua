@@ -4,7 +4,7 @@
 -- Starts nothing. Called by load.config only.
 local choice = require "skillrt.agent.choice"
 local drawn = require "skillrt.base.drawn"
-local fields = require "skillrt.document.generate.fields"
+local config_of = require "skillrt.document.generate.config"
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -89,7 +89,7 @@ function Agents:of_phase(phase)
 end
 
 function Agents:of_action(action)
-  return self:of_phase { agent = fields.agent(action) }
+  return self:of_phase { agent = config_of.agent(action) }
 end
 
 ---All agents the steps asked for.

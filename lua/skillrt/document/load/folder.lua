@@ -2,6 +2,7 @@
 -- found on the way.
 --
 -- Runs nothing: a skill.lua is the door's business. Called by document/load/init.lua.
+local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"
 local json_lines = require "skillrt.document.load.json_lines"
 local foreign = require "skillrt.document.load.foreign"
@@ -217,7 +218,7 @@ local function definition_of(self, raw, options)
     return nil
   end
   definition.name, definition.description = self.name, self.description or definition.description
-  if not require("skillrt.base.files").stat(self.tree.dir .. "/skill-config.json") then
+  if not files.stat(self.tree.dir .. "/skill-config.json") then
     definition.protocol = nil -- a page by hand is not held to half an hour; its steps are warned of
   end
   if self.untyped then
@@ -240,6 +241,51 @@ local function definition_of(self, raw, options)
     require("skillrt.document.load.rounds").apply(definition, self.rounds)
   end
   return definition
+end
+
+local MAX_RESOURCES <const> = 200
+
+---@class skillrt.Guide
+---@field body string?
+---@field tools string[]?
+---@field resources { path: string, size: integer }[]?  of a plain skill: its other files
+---@field more integer?       files that are not listed
+---@field is_plain boolean?   nothing but a page of instructions: it is given a task
+---@field is_command boolean? a slash command: its arguments may be left out
+
+-- Other skills in the folder and what nobody reads are no resources.
+local function is_resource(path)
+  return path ~= "SKILL.md" and not path:find "^%.[^/]" and not path:find "/%.[^/]" and not path:find "%.pyc$"
+end
+
+local function resources_of(tree)
+  local list, more = {}, 0
+  for _, path in ipairs(tree.paths) do
+    if is_resource(path) and #list < MAX_RESOURCES then
+      local info = files.stat(files.join(tree.dir, path))
+      list[#list + 1] = { path = path, size = info and info.size or 0 }
+    elseif is_resource(path) then
+      more = more + 1
+    end
+  end
+  return #list > 0 and list or nil, more > 0 and more or nil
+end
+
+-- What SKILL.md gives to every prompt: its body, the tools it allows, and of a plain skill the files it may be read on
+-- with (three levels of disclosure).
+local function guide_of(self)
+  local md = self.skill_md
+  if not md then
+    return nil
+  end
+  local guide = { body = md.body, is_plain = self.plain }
+  if #(md.allowed_tools or {}) > 0 then
+    guide.tools = md.allowed_tools
+  end
+  if self.plain then
+    guide.resources, guide.more = resources_of(self.tree)
+  end
+  return guide
 end
 
 -- The documents that somebody is sent or reads: those that decide, and those of phases.
@@ -279,7 +325,7 @@ end
 
 -- The servers that a folder lists for others, and what of them has no meaning here.
 local function add_servers(self, definition, path)
-  if definition.mcp == nil and require("skillrt.base.files").stat(path) then
+  if definition.mcp == nil and files.stat(path) then
     definition.mcp = ".mcp.json"
     local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
     for _, one in ipairs(servers and notes or {}) do
@@ -312,7 +358,7 @@ function M.read(dir, options)
     definition.specs = #there > 0 and there or nil
     add_servers(self, definition, dir .. "/.mcp.json")
     definition.documents = documents_of(self, definition)
-    definition.guide = require("skillrt.document.load.guide").of_folder(self)
+    definition.guide = guide_of(self)
     tell_code(self)
   end
   references.check(self.tree, read_documents(self), found, told_of(specs))

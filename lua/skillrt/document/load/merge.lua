@@ -205,14 +205,10 @@ function M.terminate(prose, found)
   local out, seen = json.array {}, {}
   for _, told in ipairs(prose.terminate) do
     local place = { file = told.file, line = told.line }
-    local status = told.condition and told.condition:match "status ===? ['\"](.-)['\"]$"
     if not told.condition then
       local what = ("a termination condition cannot be read: %s (%s)"):format(told.text, told.problem)
       found:warn("termination-unread", place, what, "it ends nothing", "write a condition between backticks")
-    elseif status then
-      local what = ("termination condition %s: only the runtime sets the status"):format(told.condition)
-      found:note("termination-status", place, what, "it ends the run by itself")
-    elseif not seen[told.condition] then
+    elseif not seen[told.condition] and not told.condition:find "status ===? ['\"].-['\"]$" then -- the runtime sets it
       seen[told.condition] = true
       out[#out + 1] = told.condition
     end

@@ -13,8 +13,6 @@ local skill_md = require "skillrt.document.load.skill_md"
 
 local M = {}
 
-local WORDS = { agent = "an agent's file", command = "a slash command" }
-
 ---Reads the document into `document`.
 ---@param document skillrt.load.Document
 ---@param text string
@@ -43,7 +41,6 @@ function M.read(document, text, agents)
   local description = front.fields.description
   local tools = skill_md.tools(front.fields["allowed-tools"] or front.fields.tools)
   local file = files.current and path:match "[^/]+$"
-  found:note("one-step", place, ("%s is run as one step"):format(WORDS[kind]))
   document.definition = {
     name = name,
     description = type(description) == "string" and description or nil,

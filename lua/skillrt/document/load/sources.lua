@@ -290,8 +290,6 @@ local function one_step(self, raw)
   self.free_outputs, self.free_inputs = { true }, { true }
   add_routes(self, raw.sequential_config.phases)
   self.prompts.run, self.plain = "SKILL.md", true
-  local what = "no phases and no actions: SKILL.md is run as one step"
-  self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)
 end
 
 local function name_of(self, raw)

@@ -15,13 +15,7 @@ end
 local function chosen(document, at, found)
   local by_id, out, order = {}, json.array {}, document.phases_to_run
   for i, phase in ipairs(document.phases) do
-    if by_id[phase.id] then
-      local what = ("phase %s stands here a second time"):format(names.show(phase.id))
-      found:error("workflow", at(("phases[%d]"):format(i)), what, "the first is used", "rename one")
-    else
-      by_id[phase.id] = phase
-      out[#out + 1] = phase
-    end
+    by_id[phase.id], out[i] = phase, phase
   end
   if not order then
     return out

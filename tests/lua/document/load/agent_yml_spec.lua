@@ -93,7 +93,7 @@ describe("an agent.yml", function()
       ["skills:\n  - tools: [A]\n"] = "agent.yml:2: error: skills[1].name: is missing",
       ["skills:\n  - name: a\n    tools: 7\n"] = "agent.yml:3: error: skills[1].tools: must be a list",
       ["skills:\n  - name: a\n    tools: [1]\n"] = "skills[1].tools[1]: must be a text, not 1",
-      ["skills:\n  - {name: a, tools: [A]}\n  - {name: a, tools: [B]}\n"] = "agent.yml:3: error: tool set a stands here a second",
+      ["skills:\n  - {name: a, tools: [A]}\n  - {name: a, tools: [B]}\n"] = 'agent.yml:3: error: skills[2].name: "a" is item 1 too',
       ["skills:\n  - {name: a, tools: [A]}\nworkflow:\n  max-retries: many\n"] = "agent.yml:4: error: workflow.max-retries: must be a",
       ["- a\n"] = "holds no keys",
       ["a: b: c\n"] = "is no YAML",

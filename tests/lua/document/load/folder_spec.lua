@@ -68,7 +68,7 @@ describe("a folder of phases", function()
     local skill, found = loaded(folder)
     assert.same({ "demo-skill", "Reads and sorts." }, { skill.name, skill.description })
     assert.same({ "run", "SKILL.md", "run.md" }, { skill.phases[1].id, skill.phases[1].prompt, skill.phases[1].output })
-    assert.equal(1, #places(found, "load.one-step"))
+    assert.same({}, found)
   end)
 
   it("tells that an agent.yml in it is not read, and nothing where there is none or it is all there is", function()
@@ -102,7 +102,7 @@ describe("a folder's name and description", function()
     }, "x")
     local skill, found = loaded(folder)
     assert.same({ "x", 3000 }, { skill.name, #skill.description })
-    assert.equal(1, #found) -- that it is one step
+    assert.equal(0, #found) -- that it is one step
   end)
 end)
 
@@ -225,7 +225,6 @@ describe("a folder of actions", function()
     assert.same({ "task_completed", "error_limit", "max_iterations", "quality > 80" }, ends)
     assert.same({ 20, 5 }, { skill.limits.max_iterations, skill.limits.max_errors })
     assert.same({ "phases/orchestrator.md:16" }, places(found, "load.termination-unread"))
-    assert.same({ "phases/orchestrator.md:15" }, places(found, "load.termination-status"))
     assert.same({ "phases/orchestrator.md:4" }, places(found, "load.decision-code"))
   end)
 

@@ -28,11 +28,12 @@ local function words_of(text, set)
 end
 
 -- Whether a line is no more than the name of a phase: its number, title and document, or `Ref: its document`.
-local function is_name(text, index, mentions, heading)
-  local one, known = mentions.phases[index], mentions.known[index]
+local function is_name(self, text, index, heading)
+  local mentions, known = self.mentions, self.known[index]
   if not known then
+    local one = mentions.phases[index]
     known = words_of(mentions.titles[index] .. " phases steps md " .. one.path .. " " .. one.id, {})
-    mentions.known[index] = known
+    self.known[index] = known
   end
   if heading and text:gsub("[*_`#]", ""):find "^%a+%s*%d[%d.]*%s*[:.]?[%w%s&,/'-]*$" and not text:find "%s%-" then
     return true
@@ -58,8 +59,7 @@ Quotes.__index = Quotes
 ---@param found skillrt.Findings
 ---@return skillrt.load.Quotes
 function M.new(mentions, found)
-  mentions.known = {}
-  return setmetatable({ mentions = mentions, found = found, count = 0, of_file = {} }, Quotes)
+  return setmetatable({ mentions = mentions, found = found, count = 0, of_file = {}, known = {} }, Quotes)
 end
 
 local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a tree that is drawn
@@ -99,7 +99,7 @@ function Quotes:line(text, place, own, heading)
   local named, at = self.mentions:of(text, own ~= nil)
   local first, last = named[1], named[#named]
   local next_one = own and first and first >= own and last <= own + 1
-  if not first or #named == 1 and (own == first and heading or is_name(text, first, self.mentions, heading)
+  if not first or #named == 1 and (own == first and heading or is_name(self, text, first, heading)
     and (not own or next_one)) then
     return
   end
