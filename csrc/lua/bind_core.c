@@ -74,6 +74,12 @@ static int core_wall_ms(lua_State *L) {
   return 1;
 }
 
+static int core_mono_ms(lua_State *L) {
+  const struct sys *sys = bind_sys(L);
+  lua_pushinteger(L, sys->mono_ns(sys) / 1000000);
+  return 1;
+}
+
 static int core_mono_ns(lua_State *L) {
   const struct sys *sys = bind_sys(L);
   lua_pushinteger(L, sys->mono_ns(sys));
@@ -295,6 +301,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   static const luaL_Reg functions[] = {{"sha256", core_sha256},
                                        {"hash", core_hash},
                                        {"wall_ms", core_wall_ms},
+                                       {"mono_ms", core_mono_ms},
                                        {"mono_ns", core_mono_ns},
                                        {"random", core_random},
                                        {"allow", core_allow},

@@ -84,6 +84,17 @@ describe("a run with a plan", function()
     assert.same({ "paused", "no_plan" }, { result.status, result.reason })
   end)
 
+  it("records it in the loop of a hybrid run, too, and makes it once", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run(tea(function(given)
+      given.state.tries, given.mode = 1, "hybrid"
+      given.phases = { { id = "lay", run = function() return { table = "laid" } end } }
+    end), { work_dir = dir }))
+    assert.equal("completed", result.status, result.message)
+    assert.equal(1, #plans(dir))
+    assert.equal(6, result.steps)
+  end)
+
   it("goes on by the same plan from every record", function()
     for _, books_bytes in ipairs { false, 1 } do
       local dir = R.folder() .. "/run"

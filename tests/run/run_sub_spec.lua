@@ -51,6 +51,17 @@ end
 describe("a skill run by a step of another", function()
   after_each(R.clean)
 
+  it("is told of functions of the host as any other is", function()
+    local asks = R.skill { actions = { { id = "ask", run = function(_, ctx)
+      return { said = { pcall(ctx.await, { kind = "host", name = "weather" }) } }
+    end } } }
+    local result = assert(R.run { actions = { { id = "inside", run = function(_, ctx)
+      return assert(ctx.run(asks)).state
+    end } } })
+    assert.matches("function weather: it is a function of the program that embeds skillrt, and this one has none",
+      result.state.said[2])
+  end)
+
   it("has a state of its own, in the same journal, and gives what it came to", function()
     local folder = R.folder()
     local result = assert(R.run(outer(folder), { work_dir = folder .. "/run" }))

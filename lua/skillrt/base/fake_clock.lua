@@ -19,6 +19,10 @@ function core.mono_ns()
   return M.mono * 1000000
 end
 
+function core.mono_ms()
+  return M.mono
+end
+
 ---Time goes by.
 ---@param seconds number
 function M.pass(seconds)

@@ -219,6 +219,14 @@ function Autonomous:began(one)
   self.available:hold_back(one.id)
 end
 
+---The plan that begins with what is chosen, once.
+---@return table|nil
+function Autonomous:take_plan()
+  local plan = self.made
+  self.made = nil
+  return plan
+end
+
 ---Whether there is something that a strategy could choose.
 ---@return boolean
 function Autonomous:could_choose()

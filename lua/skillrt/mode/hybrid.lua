@@ -105,6 +105,10 @@ end
 ---How many iterations a step is, by its kind: phases do not use up those of the loop.
 Hybrid.iterations = { action = 1, phase = 0 }
 
+function Hybrid:take_plan()
+  return self.loop:take_plan()
+end
+
 function Hybrid:could_choose()
   return self.loop:could_choose()
 end

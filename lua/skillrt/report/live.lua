@@ -31,7 +31,7 @@ local Live = {}
 Live.__index = Live
 
 local function now_ms()
-  return core.mono_ns() // 1000000
+  return core.mono_ms()
 end
 
 ---Complete lines of what a task says; carriage returns draw over the line, as progress bars do.

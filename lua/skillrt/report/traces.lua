@@ -256,7 +256,7 @@ end
 ---@return table watcher
 function M.new(settings, in_host)
   local story, queue, out, over, lost, why = story_of.new(), {}, {}, {}, 0, nil
-  local last, stop, self = core.mono_ns() // 1000000, nil, {}
+  local last, stop, self = core.mono_ms(), nil, {}
 
   local function settle(wait)
     out = under_way(out, wait, function(sent)
@@ -265,7 +265,7 @@ function M.new(settings, in_host)
   end
 
   local function send()
-    last = core.mono_ns() // 1000000
+    last = core.mono_ms()
     if #queue == 0 then
       return
     end
@@ -326,7 +326,7 @@ function M.new(settings, in_host)
     over = {}
     if stop then
       finish()
-    elseif #queue >= BATCH or core.mono_ns() // 1000000 - last >= EVERY_MS then
+    elseif #queue >= BATCH or core.mono_ms() - last >= EVERY_MS then
       settle(false)
       send()
     end

@@ -5,16 +5,19 @@
 -- what it saw before; lines it said are not said again. Waiting is a yield (run/branch/execution.lua).
 -- Knows files and steps, no journal. Called by steps.lua.
 
-local awaited = require("skillrt.run.ctx.awaited")
 local combine = require("skillrt.run.branch.combine")
+local core = require("skillrt.core")
 local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
+local functions_of = require("skillrt.run.runner.functions")
 local inside_of = require("skillrt.base.privileges")
 local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
+local request_of = require("skillrt.agent.request")
 local shared = require("skillrt.run.ctx.shared")
 local state = require("skillrt.skill.state")
+local task_of = require("skillrt.run.task")
 local usage = require("skillrt.agent.usage")
 
 local M = {}
@@ -64,11 +67,12 @@ function values.attempt(self)
 end
 
 local function definition_of(self)
-  return self.steps:definition_of(self.step)
+  return self.step.live.definition or self.steps:definition_of(self.step)
 end
 
+-- How people take part in the step.
 function values.interaction(self)
-  return people.of(self.run.skill, definition_of(self))
+  return definition_of(self).interaction or self.run.skill.interaction
 end
 
 function values.context(self)
@@ -82,12 +86,12 @@ end
 
 ---Milliseconds since the epoch (UTC), recorded.
 function functions.now(self)
-  return recorded(self.step, "", self.run.core.wall_ms)
+  return recorded(self.step, "", core.wall_ms)
 end
 
 ---Like math.random, recorded.
 function functions.random(self, low, high)
-  local unit = recorded(self.step, "", self.run.core.random)
+  local unit = recorded(self.step, "", core.random)
   if not low then
     return unit
   elseif not high then
@@ -101,7 +105,7 @@ end
 
 ---A random UUID (version 4), recorded.
 function functions.uuid(self)
-  return recorded(self.step, "", self.run.core.uuid)
+  return recorded(self.step, "", core.uuid)
 end
 
 local function say(self, entry)
@@ -154,10 +158,44 @@ local function here(self, what)
   local branch = execution:current()
   if not branch then
     error(("ctx.%s: call it from the function itself, not inside a coroutine of your own"):format(what), 3)
-  elseif branch.in_once then
-    error(("ctx.%s: the function of ctx.once %q must not wait"):format(what, branch.in_once), 3)
+  elseif branch.state == "once" then
+    error(("ctx.%s: the function of ctx.once %q must not wait"):format(what, branch.once), 3)
   end
   return execution, branch
+end
+
+-- Calls that have an end of their own: a person, a time and another skill have none.
+local TIMED <const> = { http = true, command = true, session = true, host = true }
+
+-- A request, checked. One that says no time has that of its action, or step_timeout.
+local function checked(run, definition, request)
+  local whole, problem = request_of.check(request, run.functions)
+  if whole and whole.kind == "host" and run.functions[whole.name] == nil then
+    problem = ("function %s: %s"):format(whole.name, functions_of.problem(whole.name, run.functions))
+  end
+  if problem then
+    error("ctx.await: " .. problem, 3)
+  elseif not whole.timeout and TIMED[whole.kind] then
+    whole.timeout = run.limits:seconds_of(definition)
+  end
+  return whole
+end
+
+-- Gives the work to an agent, in the branch that asks.
+local function by_agent(self, definition, request)
+  local run, problem = self.run, nil
+  local agent = run.skill.agents[request.agent]
+  if type(request.agent) == "table" then
+    agent, problem = require("skillrt.agent").check(request.agent, "agent")
+  end
+  if not agent then
+    error("ctx.await: " .. (problem or ("agent %q is not declared"):format(tostring(request.agent))), 3)
+  end
+  local outcome, message, class = agent:perform(self.ctx, task_of.new(run, self.step, definition, request))
+  if outcome then
+    outcome.ours = nil -- a function of the script has it now
+  end
+  return outcome, message, class
 end
 
 ---Waits for a call, or for an agent's work: gives its reply; or nil, message, class, reply.
@@ -166,18 +204,18 @@ function functions.await(self, request)
     error("ctx.await: needs a request (a table), not " .. type(request), 2)
   end
   local execution, branch = here(self, "await")
-  local run, step, definition = self.run, self.step, definition_of(self)
+  local definition = definition_of(self)
   if request.agent then
-    return awaited.by_agent(run, step, definition, self.ctx, request)
+    return by_agent(self, definition, request)
   end
-  local checked = awaited.checked(run, definition, request)
-  if not branch.has_leave and people.of(run.skill, definition) == "interactive" and people.needs_leave(checked) then
-    local ok, message, class = people.leave(self.ctx, step, checked)
+  local call = checked(self.run, definition, request)
+  if branch.state ~= "approved" and values.interaction(self) == "interactive" and people.needs_leave(call) then
+    local ok, message, class = people.leave(self.ctx, self.step, call)
     if not ok then
       return nil, message, class, { status = class }
     end
   end
-  self.steps.calls:declare(execution, branch, checked)
+  self.steps.calls:declare(execution, branch, call)
   return coroutine.yield(execution_of.WAIT)
 end
 
@@ -219,7 +257,9 @@ end
 function functions.approve(self, given)
   local _, branch = here(self, "approve")
   local approved, message, class = require("skillrt.run.approval").ask(self.ctx, given)
-  branch.has_leave = approved and branch.in_use or nil -- the calls of this use of a tool are what was shown
+  if approved then
+    branch:approve()
+  end
   return approved, message, class
 end
 

@@ -13,7 +13,7 @@ local steps_of = require("skillrt.run.step.step")
 local books_of = require("skillrt.run.books")
 
 local apply, encode = books_of.apply, record.encode
-local mono_ns, wall_ms = core.mono_ns, core.wall_ms
+local mono_ms, wall_ms = core.mono_ms, core.wall_ms
 
 ---@class skillrt.Journal
 ---@field books skillrt.Books
@@ -22,6 +22,8 @@ local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 ---@field count integer    records since the last `durable`
 ---@field has_news boolean|nil  the watcher has heard of records since its last `flush`
 ---@field newest skillrt.Snapshot
+---@field since integer    bytes of records since the newest one of all the books
+---@field due number|nil   from how many on the next one is due
 ---@field begun table|nil  the start of the newest step, as its first record will carry it; nil: it has one
 ---@field begun_step integer|nil  the number of that step
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
@@ -29,6 +31,10 @@ local Journal = {}
 Journal.__index = Journal
 
 local LARGE <const> = 64 * 1024 -- bytes of a record
+
+-- How many bytes of records make a new one of all the books worth its own, at least; and how many times its own size: a
+-- large state is not written for every few small changes.
+local INTERVAL <const>, TIMES <const> = 256 * 1024, 8
 
 -- The kinds of records that the books hold until they know where in the journal they lie.
 local HELD <const> = { result = true, round = true }
@@ -60,12 +66,28 @@ function Journal.new(run)
     blobs = run.blobs,
     count = 0,
     unplaced = {},
-    ahead_ms = wall_ms() - mono_ns() // 1000000, -- of the clock that nobody sets
+    ahead_ms = wall_ms() - mono_ms(), -- of the clock that nobody sets
     source = run.source, -- read_blob and read_record are put there by the core
-    newest = snapshot.new(run.books, run.books_bytes),
+    newest = snapshot.new(run.books),
+    since = 0,
+    interval = run.books_bytes or INTERVAL,
+    times = run.books_bytes and 0 or TIMES,
     watcher = run.watcher,
     dull = dull_to(run.watcher),
   }, Journal)
+end
+
+-- A record was read or written. The first of a run holds its state, as large as it is then.
+local function passed(self, size, is_books, blobs)
+  local since = self.since + size
+  if is_books or not self.due then
+    for _, blob in ipairs(blobs or {}) do
+      size = size + #blob[2]
+    end
+    self.due = math.max(self.interval, self.times * size)
+    since = is_books and 0 or since
+  end
+  self.since = since
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
@@ -90,7 +112,7 @@ local function put(self, entry, ours)
   self.out[#self.out + 1] = payload
   self.source.news = true
   entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then nobody holds it longer than he must
-  self.newest:passed(#payload, entry.t == "books", blobs)
+  passed(self, #payload, entry.t == "books", blobs)
   self.count = self.count + 1
   return true
 end
@@ -136,7 +158,7 @@ end
 -- The time of a record. Where somebody has set the clock since the one before, a record says by how much.
 local function time_of(self)
   local at = wall_ms()
-  local moved = at - mono_ns() // 1000000 - self.ahead_ms
+  local moved = at - mono_ms() - self.ahead_ms
   if moved > SET_MS or moved < -SET_MS then
     self.ahead_ms = self.ahead_ms + moved
     if self.books.opened_at then
@@ -175,6 +197,15 @@ function Journal:emit(entry, ours)
     show(self, entry)
   end
   return true
+end
+
+---A text is kept beside the next record, which names its digest.
+---@param text string
+---@return string digest
+function Journal:keep(text)
+  local digest = core.sha256(text)
+  self.blobs[#self.blobs + 1] = { digest, text }
+  return digest
 end
 
 ---A line for people.
@@ -217,8 +248,7 @@ function Journal:durable(seq)
     self.has_news = false
     self.watcher.flush()
   end
-  local newest = self.newest
-  if newest.due and newest.since >= newest.due and not self.keeps_nothing and self.books.status == "executing" then
+  if self.due and self.since >= self.due and not self.keeps_nothing and self.books.status == "executing" then
     self:keep_books() -- not behind the last record: no batch would take it, and no view is written before one does
   end
 end
@@ -253,16 +283,20 @@ end
 ---One record read back from the journal.
 ---@param payload string
 ---@param seq integer
-function Journal:take_back(payload, seq)
-  self.newest:add(payload, seq, self.source.read_blob)
+---@param is_applied boolean|nil  the books know it already
+function Journal:take_back(payload, seq, is_applied)
+  passed(self, #payload, snapshot.is_books(payload))
+  if not is_applied then
+    self.newest:add(payload, seq, self.source.read_blob)
+  end
 end
 
 ---Now and then all that the books say becomes a record, so that reading begins there.
 function Journal:keep_books()
   if self.books.run_id and not snapshot.is_worth_it(self.books) then
-    self.newest:put_off()
+    self.due = self.since + self.interval -- others come first
   elseif self.books.run_id and not self:emit(snapshot.whole(self.books)) then
-    self.newest.due = math.huge -- they hold what cannot be kept: the records alone must do
+    self.due = math.huge -- they hold what cannot be kept: the records alone must do
   end
 end
 

@@ -23,7 +23,7 @@ local steady = require("skillrt.run.steady")
 ---@field ends integer|nil    of a run's or sub-run's time: when it is over, of steady.lua
 ---@field open skillrt.Heap|nil  of an action's time: its open steps
 ---@field alarm integer|nil   of a limit of time: when it is looked at
----@field seen table|nil      no_progress.lua: in which states its actions were chosen
+---@field seen table          no_progress.lua: in which states its actions were chosen
 
 ---@class skillrt.Limits
 ---@field run skillrt.Run
@@ -67,7 +67,7 @@ local function bound(self, row, most, what, id)
   local full = self.prefix .. (id and id .. "." .. key or key)
   local all = self.root.books.added
   return { limit = row, key = key, what = what, id = id, full = full, books = self.books,
-    most = most + (all and all[full] or 0), reserved = 0 }
+    most = most + (all and all[full] or 0), reserved = 0, seen = {} }
 end
 
 -- Adds what bounds calls, of the run or of one action, behind what bounds them anyhow.
@@ -140,7 +140,7 @@ end
 -- The first limit that is over.
 local function first_over(root)
   local due = root.alarms
-  local now = due[1] and steady.now()
+  local now = due[1] and core.mono_ms()
   while due[1] and due[1].at <= now do
     local at = due[1].at
     local one = due:take()
@@ -158,7 +158,7 @@ end
 local function begin_times(self)
   local root = self.root
   for _, one in ipairs(self.times) do
-    one.ends = steady.now() + one.limit.left_ms(one)
+    one.ends = core.mono_ms() + one.limit.left_ms(one)
     watch(root, one)
   end
   for _, step in pairs(next(self.timed) and self.books.newest or NONE) do
@@ -340,7 +340,7 @@ end
 -- What holds from now on for Lua that runs on.
 local function ends_with(root, seconds, by, at)
   root.allowed, root.ends_first = seconds, by
-  core.allow(math.ceil((seconds or 0) * 1000), at and math.max(0, at - steady.now()) or nil)
+  core.allow(math.ceil((seconds or 0) * 1000), at and math.max(0, at - core.mono_ms()) or nil)
 end
 
 ---A step of an action or phase is over: less time is left to the others.
@@ -359,7 +359,7 @@ end
 ---Nobody but people is waited for from now on, or any more: that time does not count for the run (R179).
 ---@param rests boolean
 function Limits:rest(rests)
-  local first, now = self.times[1], steady.now()
+  local first, now = self.times[1], core.mono_ms()
   if first and self.rests_from then
     local idle = now - self.rests_from
     self.idle_ms = idle > 0 and (self.idle_ms or 0) + idle or self.idle_ms
@@ -383,7 +383,7 @@ end
 ---@return integer|nil ms
 function Limits:stretch()
   local step, first = self.by_name.step_timeout, self.times[1]
-  return step and math.ceil(step.most * 1000), first and math.max(0, first.ends - steady.now())
+  return step and math.ceil(step.most * 1000), first and math.max(0, first.ends - core.mono_ms())
 end
 
 ---How long one exchange of a step may take, and its Lua between two waits.

@@ -203,13 +203,15 @@ local function damages(run, kept, entry)
       context[key] = value ~= json.null and value or nil
     end
   end
-  run.judged = run.judged or {}
   return require("skillrt.skill.invariant").broken(run.skill.invariants, now,
     M.preview(now.root, kept, entry.move, context), changes, run.judged)
 end
 
 local function add_output(run, step, definition, words, entry)
-  local output, file, message, code = output_files.keep(run, step, definition, words)
+  local output, file, message, code = words.output, nil, nil, nil
+  if definition.output then
+    output, file, message, code = output_files.keep(run, step, definition, words)
+  end
   if message then
     return message, code
   end

@@ -79,7 +79,7 @@ end
 ---@return string? code  of the world's, not the value's
 function M.keep(run, step, definition, outcome)
   local name, memory = definition.output, run.books.context_strategy == "memory"
-  if not name or memory then
+  if memory then
     return outcome.output, name
   end
   local durable = files.lasts(run.skill)

@@ -10,14 +10,6 @@ local repeats = require("skillrt.mode.repeats")
 
 local M = {}
 
----How people take part in an action.
----@param skill skillrt.Skill
----@param one skillrt.Action
----@return "autonomous"|"interactive"|"supervised"
-function M.of(skill, one)
-  return one.interaction or skill.interaction
-end
-
 -- ---- interactive ----
 
 local TEXTS <const> = { "method", "body", "stdin", "message", "cwd", "name" }

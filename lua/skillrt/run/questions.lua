@@ -4,6 +4,7 @@
 -- One mechanism for all questions: each is in the books until it is answered (books/questions.lua); which values
 -- answer it says question.lua, how it is shown report/question.lua. Called by turn.lua and resume.lua.
 
+local core = require("skillrt.core")
 local questions = require("skillrt.run.books.questions")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
@@ -52,22 +53,10 @@ local function choices(turn, list)
   return said
 end
 
--- Takes a call out of a list; false: it is not in it.
-local function remove(list, call)
-  for i, one in ipairs(list) do
-    if one == call then
-      table.remove(list, i)
-      return true
-    end
-  end
-  return false
-end
-
 -- Asks the skill about calls it was not asked about yet.
 local function ask_skill(turn)
   local calls = turn.calls
-  local new = calls.undecided
-  calls.undecided = {}
+  local new = calls:take_undecided()
   if #new == 0 then
     return
   end
@@ -80,7 +69,6 @@ local function ask_skill(turn)
       choice = "ask"
     end
     if choice ~= "ask" then
-      remove(calls.doubts, call)
       reply_of.decide(calls, call, choice)
       call.execution:go_on()
     end
@@ -119,8 +107,8 @@ local function of_doubts(calls)
 end
 
 -- A few characters that no other question of this run has, for those who answer late.
-local function nonce(turn)
-  return turn.run.core.uuid():sub(1, 8)
+local function nonce()
+  return core.uuid():sub(1, 8)
 end
 
 ---Asks the skill about calls whose outcome is unknown, then a person: about each, and once about all that the same
@@ -148,7 +136,7 @@ function M.about_doubts(turn)
       also[i - 1] = { step = group[i].step.number, c = group[i].place }
     end
     assert(turn:emit({ t = "ask", q = (turn.books.asked or 0) + 1, step = first.step.number, c = first.place,
-      also = also, question = of_doubts(group), nonce = nonce(turn) }))
+      also = also, question = of_doubts(group), nonce = nonce() }))
   end
 end
 
@@ -159,7 +147,7 @@ local function decided(turn, one, at, value)
   if step then
     soft_deadline.answered(calls, step, one.at)
   end
-  if call and remove(calls.doubts, call) then
+  if call and call.state == "unknown" then
     reply_of.decide(calls, call, value)
     call.execution:go_on()
   end
@@ -178,7 +166,7 @@ function M.ask_for_mode(turn, question, sub)
   end
   if not open or told(open.question) ~= told(question) then
     local q = (books.asked or 0) + 1
-    assert(turn:emit({ t = "ask", q = q, sub = sub and sub.id, question = question, nonce = nonce(turn) }))
+    assert(turn:emit({ t = "ask", q = q, sub = sub and sub.id, question = question, nonce = nonce() }))
   end
 end
 

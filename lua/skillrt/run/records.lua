@@ -225,18 +225,21 @@ end
 
 ---A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result. One that was
 ---resumed has none: those of its end before are wrong by now.
----@param turn skillrt.Turn
-function M.leave(turn)
-  local run, books = turn.run, turn.books
-  if run.keeps_nothing or turn.has_left then
-    return
+---@param run skillrt.Run
+---@param has_left boolean|nil  whether it has; nil: nobody has looked yet
+---@return boolean|nil has_left
+---@return string? trouble
+function M.leave(run, has_left)
+  local books = run.books
+  if run.keeps_nothing or has_left then
+    return has_left
   elseif leaves(books.status, books.reason) then
-    local ok, message = M.write(run.store, turn.skill.records)
-    turn.has_left, turn.trouble = ok ~= false, message
-  elseif turn.has_left == nil then
+    local ok, message = M.write(run.store, run.skill.records)
+    return ok ~= false, message
+  elseif has_left == nil then
     put(run.store, books.outputs, { [M.RECORD] = false, [M.REPORT] = false })
-    turn.has_left = false
   end
+  return false
 end
 
 return M

@@ -15,21 +15,10 @@ local questions = require("skillrt.run.questions")
 local programs = require("skillrt.run.call.programs")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
-local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
 
 local M = {}
-
----@class skillrt.Session  how the run was opened this time
----@field accept_changes boolean?
----@field edited table?
----@field answer any
----@field retry boolean?
----@field from string?
----@field decide string?
----@field by string
----@field pins table<string, string>
 
 local function refuse(code, ...)
   error({ message = string.format(...), code = code }, 0)
@@ -181,7 +170,7 @@ local function has_changed(turn)
   return false
 end
 
-local function check_status(turn)
+local function check_status(turn, retry)
   local books, from = turn.books, turn.session.from
   if from then
     if not is_declared(turn.run.skill, { kind = "phase", id = from }) then
@@ -191,9 +180,7 @@ local function check_status(turn)
       end
       refuse("missing", "Phase not found: %s%s", from, names.suggest(from, ids))
     end
-  elseif turn.session.retry and books.reason == "script_error" and not turn.session.from_scratch then
-    turn.session.retry = nil -- its step is open, and is resumed
-  elseif turn.session.retry then
+  elseif retry then
     local failed = to_retry(turn)
     if failed and turn.session.from_scratch then
       check_scratch(turn, failed.id)
@@ -384,17 +371,17 @@ end
 ---@param turn skillrt.Turn
 ---@param payload string
 ---@param seq integer
+---@return table|nil state  what it showed: this is the first record behind it
 function M.record(turn, payload, seq)
   local journal, edited = turn.journal, turn.session.edited
-  journal.newest:passed(#payload, snapshot.is_books(payload))
+  journal:take_back(payload, seq, true)
   local entry, message, code = record.decode(payload, journal.source.read_blob)
   if not entry then
     error({ message = ("record %d: %s"):format(seq, message), code = code }, 0)
   end
-  if not turn.edit_base and seq > edited.seq then
-    turn.edit_base = state.copy(views.state(turn.books))
-  end
+  local shown = not turn.edit_base and seq > edited.seq and state.copy(views.state(turn.books)) or nil
   books_of.apply(turn.books, entry, seq)
+  return shown
 end
 
 ---Changes that make a step forget what it has got are accepted by a word of their own.
@@ -451,12 +438,16 @@ function M.begin(turn, torn)
   if books.skill ~= turn.run.skill.name then
     refuse("changed", "%s: is a run of %s, not of %s", turn.run.store.place, books.skill, turn.run.skill.name)
   end
+  local retry = turn.session.retry
+  if retry and books.reason == "script_error" and not (turn.session.from_scratch or turn.session.from) then
+    retry = nil -- its step is open, and is resumed
+  end
   check_add(turn)
-  check_status(turn)
+  check_status(turn, retry)
   local raised = books.status == "failed" and raises_its_limit(turn)
-  local ended = not raised and (books.status == "failed" or books.status == "completed") and not turn.session.retry
+  local ended = not raised and (books.status == "failed" or books.status == "completed") and not retry
     and not turn.session.from
-  turn.arrivals.handed = answers_of(turn) or turn.arrivals.handed
+  turn.arrivals:reopen(answers_of(turn))
   local base = turn.session.edited and (turn.edit_base or state.copy(views.state(books)))
   M.check_pins(turn, books, turn.session.pins, turn.run.skill)
   local told, message = programs.end_left(books)
@@ -489,7 +480,7 @@ function M.begin(turn, torn)
     assert(turn:emit({ t = "abort", reason = "user_abort" }))
   elseif turn.session.from then
     take_rewind(turn)
-  elseif turn.session.retry then
+  elseif retry then
     perform_again(turn, to_retry(turn), { scratch = turn.session.from_scratch })
   end
 end

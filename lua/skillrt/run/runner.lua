@@ -18,22 +18,22 @@ local turn = require("skillrt.run.turn")
 local prepare = require("skillrt.run.runner.prepare")
 local seal = require("skillrt.base.seal")
 local skill_of = require("skillrt.skill")
+local run_of = require("skillrt.run.run")
 local store = require("skillrt.run.store")
 local tables = require("skillrt.base.tables")
 local watchers = require("skillrt.run.watchers")
 
 local M = {}
 
----@class skillrt.Run  what never changes while a run is open
----@field skill table
----@field books skillrt.Books
----@field store skillrt.Store
----@field input_dir string
----@field args string[]
----@field core table
----@field prompts table<string, string>
----@field keeps_nothing boolean
----@field elsewhere boolean   resumed in another folder than it was begun in
+---@class skillrt.Session  how the run was opened this time
+---@field by string           the program
+---@field pins table<string, string>
+---@field agent any
+---@field wait boolean?
+---@field attended boolean?
+---@field park_ms integer?
+---@field edited table?       { state, seq } of a state.json that a person edited
+---@field [string] any        what a resume says, see OF_SESSION
 
 ---@class skillrt.RunOptions
 ---@field work_dir string?     default: runs/<name>-<run id>
@@ -127,21 +127,18 @@ end
 -- Opens the run in the core.
 local function open(parts, options, mode)
   local skill, session = parts.run.skill, parts.session
-  session.by = "skillrt " .. core.version
   local module, missing, code = http.module(skill, options.http_module)
   if missing then
     return nil, missing, code
   end
-  local known = core.functions()
-  local unknown = functions.missing(skill, known)
+  local unknown = functions.missing(skill, parts.run.functions)
   if unknown then
     return nil, ("%s: %s"):format(skill.name, unknown), "missing"
   end
   local self = turn.new(parts.run, session, {
     first = parts.first,
-    functions = known,
     make_mode = prepare.mode,
-    watcher = watchers.of(options.watcher),
+    watcher = parts.watcher,
     books_bytes = options.books_bytes,
   })
   local run, report, cause = parts.run.store:open(self, {
@@ -160,10 +157,6 @@ local function open(parts, options, mode)
     skill.loaded.told[self] = true
   end
   return run, report, run and self or cause
-end
-
-local function store_for(parts, place)
-  return store.at(absolute(place), parts.run.skill.context == "memory")
 end
 
 -- Waits for a run; a script or a step that does so goes on drawing for itself when it is over.
@@ -217,19 +210,24 @@ local function first_record(parts, given)
   return first
 end
 
--- What a turn is made of, whether its run begins or goes on; nil, message, code.
-local function parts_of(skill, options, settings)
+-- What a turn is made of, whether its run begins, with this id, or goes on; nil, message, code.
+local function parts_of(skill, options, settings, run_id)
   local prepared, pins, prompts = prepare.skill(skill, settings)
   if not prepared then
     return nil, pins, prompts
   elseif options.world then
     options.world:dress(prepared)
   end
+  local watcher = watchers.of(options.watcher)
+  local place = options.work_dir or ("runs/%s-%s"):format(skill.name, run_id)
   return {
-    run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
-      shift = options.shift, world = options.world },
+    run = run_of.new({ skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
+      store = store.at(absolute(place), prepared.context == "memory"), shift = options.shift, world = options.world,
+      functions = core.functions(), unwatched = not (watcher and watcher.progress) or nil,
+      accept_changes = options.accept_changes }),
     session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait,
-      park_ms = options.park_ms },
+      park_ms = options.park_ms, by = "skillrt " .. core.version },
+    watcher = watcher,
     input = options.input or {},
   }
 end
@@ -244,7 +242,9 @@ function M.begin(skill, options)
   if options.at_most then
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
   end
-  local parts, message, cause = parts_of(skill, options, options)
+  local run_id = options.run_id
+    or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  local parts, message, cause = parts_of(skill, options, options, run_id)
   if not parts then
     return nil, message, cause
   end
@@ -254,9 +254,7 @@ function M.begin(skill, options)
       return nil, message, "invalid"
     end
   end
-  parts.run_id = options.run_id
-    or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  parts.run.store = store_for(parts, options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
+  parts.run_id = run_id
   parts.first = first_record(parts, options)
   return open(parts, options, "create")
 end
@@ -362,7 +360,6 @@ function M.take_up(skill, options)
   if not parts then
     return nil, message, code
   end
-  parts.run.store = store_for(parts, options.work_dir)
   for _, name in ipairs(OF_SESSION) do
     parts.session[name] = options[name]
   end

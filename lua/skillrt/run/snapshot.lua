@@ -1,7 +1,7 @@
 -- run/snapshot.lua: all that the books say as one record, and a journal read back from the newest of these.
 --
--- Such a record is written now and then, with the steps and calls that are under way, so that going on
--- with a run costs the same however many steps it had. Knows the books and record payloads, no files.
+-- journal.lua writes such a record now and then, with the steps and calls that are under way, so that going on with a
+-- run costs the same however many steps it had. Knows the books and record payloads, no files.
 
 local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
@@ -12,11 +12,6 @@ local state = require("skillrt.skill.state")
 local steps_of = require("skillrt.run.step.step")
 
 local M = {}
-
----How many bytes of records make a new `books` record worth its own, at least.
-M.INTERVAL = 256 * 1024
--- ... and how many times its own size: a large state is not written for every few small changes.
-local TIMES <const> = 8
 
 -- A `books` record ends like this and no other does: its type is its last key, and in any other a
 -- value of such an end is followed by one more bracket.
@@ -135,30 +130,24 @@ local function restore(books, entry)
   end
   for _, step in ipairs(entry.steps or {}) do
     local scope = step.sub and books.subs[step.sub] or books
-    step.root, step.undo = scope.state:hold_undone(step.undo), nil
     steps_of.restore(scope, step)
   end
   asked.restore(books, entry.questions)
 end
 
----@class skillrt.Snapshot
----@field since integer  bytes of records since the newest `books` record
----@field due number|nil  from how many on the next one is due
+---@class skillrt.Snapshot  records on their way into the books: none before the newest of these
+---@field books skillrt.Books
+---@field kept string[]    those that were kept back
+---@field seqs integer[]
+---@field count integer
+---@field anew boolean|nil  the first of them is of all the books
 local Snapshot = {}
 Snapshot.__index = Snapshot
 
 ---@param books skillrt.Books
----@param interval integer?  instead of INTERVAL, and whatever the size
 ---@return skillrt.Snapshot
-function M.new(books, interval)
-  local self = { books = books, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
-  self.kept, self.seqs, self.count = {}, {}, 0
-  return setmetatable(self, Snapshot)
-end
-
----The next `books` record is put off: others come first.
-function Snapshot:put_off()
-  self.due = self.since + self.interval
+function M.new(books)
+  return setmetatable({ books = books, kept = {}, seqs = {}, count = 0 }, Snapshot)
 end
 
 ---Whether a record is one of all the books, which tells nothing that happened.
@@ -168,22 +157,6 @@ function M.is_books(payload)
   return payload:sub(-#M.ENDING) == M.ENDING
 end
 
----A record was read or written. The first of a run holds its state, as large as it is then.
----@param size integer  of its payload, in bytes
----@param is_books boolean
----@param blobs table[]|nil  { digest, text } that it refers to, where it was written now
-function Snapshot:passed(size, is_books, blobs)
-  local since = self.since + size
-  if is_books or not self.due then
-    for _, blob in ipairs(blobs or {}) do
-      size = size + #blob[2]
-    end
-    self.due = math.max(self.interval, self.times * size)
-    since = is_books and 0 or since
-  end
-  self.since = since
-end
-
 ---One record of the journal, in order.
 ---@param payload string
 ---@param seq integer
@@ -191,7 +164,6 @@ end
 function Snapshot:add(payload, seq, read_blob)
   self.read_blob = read_blob
   local starts_anew = M.is_books(payload)
-  self:passed(#payload, starts_anew)
   if starts_anew then
     self.count = 0
   elseif self.count >= KEPT_MOST then

@@ -1,11 +1,11 @@
--- run/steady.lua: the clock that waits count on inside a process: nobody puts it forward or back.
+-- run/steady.lua: times of the clock that waits count on inside a process (core.mono_ms): nobody sets it.
 --
 -- What is recorded are times of the wall clock, as another process goes on with them; each is turned into one of
 -- this clock when it is put among what is due. Knows no waits and no limits.
 
 local core = require("skillrt.core")
 
-local mono_ns, wall_ms = core.mono_ns, core.wall_ms
+local mono_ns, mono_ms, wall_ms = core.mono_ns, core.mono_ms, core.wall_ms
 
 local M = {}
 
@@ -17,11 +17,6 @@ local LOOK_MS <const> = 60 * 1000
 -- rounded up, so that no wait is a millisecond short by the clock that people look at.
 local SET_MS <const> = 100
 local difference
-
----@return integer ms  of this clock
-function M.now()
-  return mono_ns() // 1000000
-end
 
 local function of_wall(utc)
   local fresh = -((wall_ms() * 1000000 - mono_ns()) // 1000000)
@@ -38,21 +33,21 @@ end
 ---@return integer at  of this clock
 function M.at(run, utc, most)
   local at = of_wall(utc) - (run.shift or 0)
-  return most and math.min(at, M.now() + most) or at
+  return most and math.min(at, mono_ms() + most) or at
 end
 
 ---When an instant is to be looked at: it is of the wall clock, whatever becomes of that.
 ---@param utc integer  UTC ms
 ---@return integer at  of this clock
 function M.look(utc)
-  return math.min(of_wall(utc), M.now() + LOOK_MS)
+  return math.min(of_wall(utc), mono_ms() + LOOK_MS)
 end
 
 ---The time of the wall clock that this one of ours is, as the wall clock goes now.
 ---@param at integer
 ---@return integer utc  ms
 function M.utc(at)
-  return wall_ms() + at - M.now()
+  return wall_ms() + at - mono_ms()
 end
 
 return M

@@ -3,26 +3,11 @@
 -- The costly parts (the state as text, the prompt's file) are worked out when they are first
 -- asked for. Knows the books and the skill through the run; no journal, no transport.
 
-local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local state = require("skillrt.skill.state")
 
 local M = {}
-
--- The text of a prompt: a file of the skill (pinned), or the text itself.
-local function prompt_text(run, prompt)
-  local kept = run.prompts[prompt]
-  if kept or prompt:find("[\n ]") then
-    return kept or prompt
-  end
-  local text, message = files.kept(run.skill.dir, prompt)
-  if not text then
-    error({ message = ("prompt %s"):format(message), code = "missing" }, 0)
-  end
-  run.prompts[prompt] = text
-  return text
-end
 
 -- A value as its JSON, or a word about why it is left out (F43).
 local function bounded(value, limit)
@@ -133,7 +118,7 @@ end
 
 function LATER.prompt(task)
   local prompt = task._prompt
-  return prompt and prompt_text(task._run, prompt)
+  return prompt and task._run:prompt(prompt)
 end
 
 -- The documents that bind every step: their texts while they fit, else where they lie (F15).
@@ -141,7 +126,7 @@ function LATER.specs(task)
   local skill, list = task._run.skill, {}
   local room = skill.limits.max_prompt_specs
   for i, name in ipairs(skill.specs or {}) do
-    local text = prompt_text(task._run, name)
+    local text = task._run:prompt(name)
     local path = files.join(files.join(files.current(), skill.dir), name)
     list[i] = { name = name, path = path, size = #text, text = #text <= room and text or nil }
     room = list[i].text and room - #text or room
@@ -158,7 +143,7 @@ end
 function LATER.phased(task)
   local run = task._run
   return (run.skill.tool_sets or run.skill.kept) and require("skillrt.run.phased").of_task(run, task._step,
-    task._definition, function(prompt) return prompt_text(run, prompt) end) or false
+    task._definition, function(prompt) return run:prompt(prompt) end) or false
 end
 
 function LATER.tools(task)
@@ -177,11 +162,7 @@ end
 
 -- What this process knows of a run's servers, and who we are.
 function LATER.mcp(task)
-  local run = task._run
-  if run.skill.mcp and not run.mcp then
-    run.mcp = { servers = run.skill.mcp, live = {}, version = core.version, cwd = run.books.cwd or files.current() }
-  end
-  return run.mcp
+  return task._run:servers()
 end
 
 function LATER.work_dir(task)
@@ -218,7 +199,7 @@ local Task = {}
 
 function Task:__index(key)
   if key == "key" then -- of the next call: each has its own
-    return self._run.next_key(self._step)
+    return self._step.live.home:next_key(self._step)
   end
   local make = LATER[key]
   if not make then
@@ -247,7 +228,7 @@ local function first_of(one, other)
   return one
 end
 
----@param run table            { skill, books, store, prompts, next_key(run, step) }
+---@param run skillrt.Run
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param request table|nil    what a script awaits: { prompt, timeout, idempotent, retry }

@@ -6,9 +6,7 @@
 local arrivals = require("skillrt.run.turn.arrivals")
 local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
-local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
-local limits_of = require("skillrt.run.limits")
 local message_of = require("skillrt.run.message")
 local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
@@ -18,33 +16,12 @@ local pause_of = require("skillrt.run.turn.pause")
 local scheduler = require("skillrt.run.turn.scheduler")
 local snapshot = require("skillrt.run.snapshot")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
-local steady = require("skillrt.run.steady")
 local steps_of = require("skillrt.run.step.steps")
 local subs_of = require("skillrt.run.turn.subs")
 local views = require("skillrt.run.views")
 local waits = require("skillrt.run.call.kind.wait")
 
 local M = {}
-
--- The phase of a run, which `become` alone changes. What it comes to is its verdict.
---
---   from                          when                                                to
---   opening                       its journal is read, and what was open taken up     going
---   going                         a decider ends it                                   draining
---   going, draining               ... and what is under way is not waited for         canceling
---   any but stopped               its process is to stop, or has to                   stopping
---   any but opening               its last record is written                          stopped
----@alias skillrt.Phase "opening"|"going"|"draining"|"canceling"|"stopping"|"stopped"
-
----@type table<skillrt.Phase, table<skillrt.Phase, true>>
-local NEXT <const> = {
-  opening = { going = true, stopping = true },
-  going = { draining = true, canceling = true, stopping = true, stopped = true },
-  draining = { canceling = true, stopping = true, stopped = true },
-  canceling = { stopping = true, stopped = true },
-  stopping = { stopping = true, stopped = true },
-  stopped = {},
-}
 
 ---@class skillrt.Turn
 ---@field run skillrt.Run
@@ -59,6 +36,9 @@ local NEXT <const> = {
 ---@field accepting integer|false  the number whose `accept` has begun and not ended
 ---@field written integer     ... how much was written then
 ---@field begun table<integer, integer>  the same of those that were interrupted, by number
+---@field edit_base table|nil  the state that an edited state.json showed
+---@field has_left boolean|nil  its records for people are written (records.lua); nil: nobody has looked
+---@field trouble string|nil  ... or why they are not
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Turn = {}
 Turn.__index = Turn
@@ -70,11 +50,9 @@ Turn.__index = Turn
 function M.new(run, session, options)
   local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {},
     accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false }, Turn)
-  run.phase, run.core, run.functions = "opening", core, options.functions
-  run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.arrivals, self.rest = arrivals.new(self), pause_of.new(self)
-  self.skill, run.unwatched = run.skill, not (options.watcher or {}).progress or nil
+  self.skill = run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({
     books = run.books,
@@ -91,16 +69,6 @@ function M.new(run, session, options)
     function self.tick() self.watcher.tick() end
   end
   return self
-end
-
----@param self skillrt.Turn
----@param phase skillrt.Phase
-local function become(self, phase)
-  local run = self.run
-  if not NEXT[run.phase][phase] then
-    error(("the run is %s, and cannot become %s"):format(run.phase, phase))
-  end
-  run.phase = phase
 end
 
 ---Writes one record: into the books and, with the next batch, into the journal.
@@ -128,17 +96,10 @@ end
 ---@param seq integer
 function Turn:record(payload, seq)
   if self.session.edited then
-    resume.record(self, payload, seq)
+    self.edit_base = resume.record(self, payload, seq) or self.edit_base
   else
     self.journal:take_back(payload, seq)
   end
-end
-
--- What is known of the run once its journal is read.
-local function learn_folders(self)
-  local run, books, here = self.run, self.books, files.current()
-  run.args, run.elsewhere = books.args or run.args or {}, books.cwd ~= nil and books.cwd ~= here
-  run.input_dir = files.join(books.cwd or here, books.input.dir or ".")
 end
 
 ---All records were read; `fresh`: there were none; `torn`: the file of a tail that a kill tore, or "".
@@ -150,20 +111,18 @@ function Turn:load(fresh, torn)
     self.journal.newest:apply()
     resume.begin(self, torn)
   end
-  learn_folders(self)
+  self.run:begin()
   if fresh and self.run.skill.contexts then
     require("skillrt.run.contexts").load(self, self.run.skill)
   end
   local run, session = self.run, self.session
-  self.mode, run.limits = self.make_mode(run), limits_of.new(run)
+  self.mode = self.make_mode(run)
   self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that runs on
   self.calls = calls_of.new(run, self.journal, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
   if not fresh then
-    self.arrivals.has_come = true -- while the run was closed
-    run.accept_changes = session.accept_changes
     self.steps:take_up()
     self.scheduler:reopen()
     if self.calls.opening[1] then
@@ -172,7 +131,7 @@ function Turn:load(fresh, torn)
     resume.check_dropped(self, self.steps.dropped)
     resume.restore_outputs(self)
   end
-  become(self, "going")
+  self.run:become("going")
 end
 
 -- ---- the end ----
@@ -203,7 +162,7 @@ local function write_end(self, status, reason, message, due)
 end
 
 local function stop(self, ...)
-  become(self, "stopped")
+  self.run:become("stopped")
   write_end(self, ...)
   return "stop", table.unpack(self.verdict, 1, 3)
 end
@@ -214,35 +173,18 @@ local function interrupted(self)
   return "paused", reason, self.run.limits:interrupted(reason, line)
 end
 
--- Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
-local function keep_back(self)
-  local steps, queue = self.steps, self.calls.queue
-  for _, list in ipairs({ steps.performing, queue.starting, queue.acting }) do
-    for i = #list, 1, -1 do
-      queue.under_way[list[i]] = nil
-      list[i] = nil
-    end
-  end
-end
-
-local function cancel_all(self)
-  local queue = self.calls.queue
-  for number, what in pairs(queue.under_way) do
-    queue.cancels[#queue.cancels + 1] = what.place and number or nil
-  end
-end
-
 -- Nothing new is sent; when nothing is under way any more the run stops. Calls that are canceled stay open in the
 -- books, and count as no attempt.
 local function drain(self)
-  keep_back(self)
-  if next(self.calls.queue.under_way) == nil then
+  local queue = self.calls.queue
+  queue:keep_back(self.steps.performing)
+  if next(queue.under_way) == nil then
     return stop(self, table.unpack(self.verdict, 1, 3))
   end
   self:ring()
   if self.run.phase == "draining" and self.run.limits:out_of_time() then
-    become(self, "canceling")
-    cancel_all(self)
+    self.run:become("canceling")
+    queue:cancel_all()
   end
   return self:go()
 end
@@ -271,7 +213,7 @@ end
 ---What is due until then: waits that are over, attempts whose wait is over. Of a run that is to end only programs are
 ---noted: the rest is open in the books, and a resume waits for it.
 function Turn:ring()
-  local due, now = self.calls.due, steady.now()
+  local due, now = self.calls.due, core.mono_ms()
   while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
@@ -289,8 +231,9 @@ function Turn:listens()
 end
 
 ---What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.
+---@param stays_until integer|nil  of steady.lua: how long a host lets the run stay
 ---@return "go" kind
-function Turn:go()
+function Turn:go(stays_until)
   local calls, performing, phase = self.calls, self.steps.performing, self.run.phase
   local queue, first = calls.queue, calls.due[1]
   local at = first and first.at
@@ -299,7 +242,7 @@ function Turn:go()
     at = over and not (at and at < over) and over or at
   end
   if phase == "going" then
-    local stays = self.arrivals.again_at or self.rest.stays_until
+    local stays = self.arrivals.again_at or stays_until
     at = stays and not (at and at < stays) and stays or at
     at = next(calls.unmatched) and 0 or at -- a function has begun to wait for what may be there
   end
@@ -310,14 +253,14 @@ function Turn:go()
     queue:sift()
   end
   local listens = self:listens()
-  return "go", performing, queue.starting, queue.cancels, at and math.max(0, at - steady.now()), listens
+  return "go", performing, queue.starting, queue.cancels, at and math.max(0, at - core.mono_ms()), listens
 end
 
 -- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
--- what is under way is canceled); or it pauses ("pause", reason, message, and when it resumes by itself).
+-- what is under way is canceled); or it pauses ("pause", reason, message, and when it resumes by itself). The second
+-- value where it goes on: how long it may.
 local function decide(self)
   local calls, limits, steps = self.calls, self.run.limits, self.steps
-  self.rest.stays_until = nil
 
   -- the inbox: answers and events that came
   if self.arrivals.has_come then
@@ -394,13 +337,13 @@ function Turn:choose()
     if decision == "pause" then
       return stop(self, "paused", status, reason, message)
     elseif not decision then
-      return self:go()
+      return self:go(status)
     end
-    become(self, at_once and "canceling" or "draining")
+    self.run:become(at_once and "canceling" or "draining")
     self.verdict = { status, reason, message }
-    keep_back(self)
+    self.calls.queue:keep_back(self.steps.performing)
     if at_once then
-      cancel_all(self)
+      self.calls.queue:cancel_all()
     end
   elseif phase == "stopped" then
     return "stop", table.unpack(self.verdict, 1, 3)
@@ -426,19 +369,18 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Turn:accept(number, reply)
-  local under_way, count = self.calls.queue.under_way, #self.out
+  local queue, count = self.calls.queue, #self.out
   if self.accepting then
     self.begun[self.accepting] = self.written
   end
-  local what, before = under_way[number], self.begun[number]
+  local what, before = queue.under_way[number], self.begun[number]
   if not what or before and before ~= count then -- what is open in the books is taken up on resume
-    under_way[number] = nil
+    queue:forget(number)
     return "over"
   end
   self.accepting, self.written = number, count
   if what.place then
-    self.calls:replied(what, reply)
-    under_way[number] = nil
+    self.calls:replied(what, reply, number)
     if self.run.phase ~= "stopping" then
       what.execution:go_on()
     end
@@ -446,7 +388,7 @@ function Turn:accept(number, reply)
     if not reply then -- else it was canceled before it began
       what.live.home:perform(what)
     end
-    under_way[number] = nil
+    queue:forget(number)
   end
   self.accepting = false
   return "over"
@@ -487,7 +429,7 @@ function Turn:durable(seq)
     self.arrivals:durable()
   end
   if self.skill.records then
-    require("skillrt.run.records").leave(self)
+    self.has_left, self.trouble = require("skillrt.run.records").leave(self.run, self.has_left)
   end
 end
 
@@ -514,7 +456,7 @@ local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 function Turn:stop(why, where)
   local is_over = self.run.phase == "stopped"
   if not is_over then
-    become(self, "stopping")
+    self.run:become("stopping")
   end
   self.interruption = { why, where }
   if FAILED[why] then

@@ -6,6 +6,7 @@
 
 local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")
+local core = require("skillrt.core")
 local faults = require("skillrt.test.faults")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -13,7 +14,6 @@ local names = require("skillrt.base.names")
 local pause = require("skillrt.run.turn.pause")
 local questions = require("skillrt.run.questions")
 local state = require("skillrt.skill.patch")
-local steady = require("skillrt.run.steady")
 local stub = require("skillrt.test.stub")
 local tables = require("skillrt.base.tables")
 
@@ -297,7 +297,7 @@ end
 
 -- It comes when its time has come.
 local function later(self, call, reply, seconds)
-  table.insert(self.delayed, { at = steady.now() + math.ceil(seconds * 1000), call = call, reply = reply })
+  table.insert(self.delayed, { at = core.mono_ms() + math.ceil(seconds * 1000), call = call, reply = reply })
   return nil
 end
 
@@ -439,7 +439,7 @@ local function passes(self, turn)
   if not at then
     return false
   end
-  local now = steady.now()
+  local now = core.mono_ms()
   at = math.max(now, math.min(at, turn.run.limits:due() or at))
   clock.pass((at - now) / 1000)
   table.sort(self.delayed, function(a, b)

@@ -1,6 +1,7 @@
 -- call_queue_spec.lua: calls that wait for room within a limit.
 local Call = require "skillrt.run.call.call"
 local calls_of = require "skillrt.run.call.calls"
+local execution_of = require "skillrt.run.branch.execution"
 
 -- Calls over limits that let leave so many, each bounded by what `bounds` says of it.
 local function make(room, bounds)
@@ -15,11 +16,12 @@ local function make(room, bounds)
     end,
   }
   local calls = calls_of.new({ limits = limits, books = {} }, {}, {})
-  local execution = { calls = {}, taken = {}, state = "live", settle = function() end }
+  local execution = execution_of.new({ live = { thread = coroutine.running() }, order = {} }, calls, {})
+  execution:replay()
   function self.leave(i)
     local call = Call.new { place = tostring(i), kind = "http", ways = require "skillrt.run.call.kind.http",
       step = { calls = {}, known = {} }, execution = execution, request = {}, branch = { prefix = "" }, at = i }
-    calls.queue:enter(call)
+    execution:enter(call)
   end
   function self.gone()
     local list = {}
@@ -40,7 +42,7 @@ describe("calls for which a limit has no room", function()
       it.leave(i)
     end
     assert.same({ 1 }, it.gone())
-    it.calls.queue:leave(it.execution.calls["5"])
+    it.execution:leave(it.execution.calls["5"])
     it.room[odd] = 2
     it.calls.queue:admit_held()
     assert.same({ 1, 3, 7 }, it.gone())

@@ -49,13 +49,12 @@ end
 local function run_of(skill, input)
   local files = require("skillrt.base.files")
   local here = files.current()
-  return {
+  return require("skillrt.run.run").new {
     skill = setmetatable({ dir = files.join(here, skill.dir) }, { __index = skill }),
     books = { run_id = "RUN", input = input, cwd = here, outputs = {}, context_strategy = skill.context },
     store = require("skillrt.run.store").at(files.join(here, "runs/" .. skill.name .. "-RUN")),
     prompts = {},
     limits = { seconds_of = function() end },
-    next_key = function() return "KEY" end,
   }
 end
 
@@ -63,7 +62,8 @@ local function text_of(skill, one, input)
   local run = run_of(skill, input)
   local root = setmetatable({ input = input, outputs = {}, status = "running" }, { __index = skill.state })
   tables.fill(root, skill.state)
-  local step = { number = 1, kind = one.kind, id = one.definition.id, attempt = 1, root = root }
+  local step = { number = 1, kind = one.kind, id = one.definition.id, attempt = 1, root = root,
+    live = { home = { next_key = function() return "KEY" end } } }
   local definition = setmetatable({ output_free = true }, { __index = one.definition }) -- no folder is made
   local task = require("skillrt.run.task").new(run, step, definition)
   task.output = one.definition.output and not one.definition.output_free

@@ -59,7 +59,7 @@ end
 ---@param at integer
 function M.reopen(books, closed, at)
   for _, step in pairs(books.steps) do
-    step.ms = time.step_ms(books, step, closed)
+    step:was_open(time.step_ms(books, step, closed))
   end
   for _, scope in pairs(books.subs or {}) do
     if scope.status ~= "failed" then

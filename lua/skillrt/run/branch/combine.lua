@@ -44,18 +44,9 @@ local function fail(branch, failure)
   return nil, failure.message, failure.class
 end
 
--- Waits until the scope's work is `over`; a scope that is over and under which no call is open wakes its
--- branch.
-local function wait_for(execution, scope)
-  local branch = scope.branch
-  local function look()
-    if scope.over and scope.open == 0 and not scope.woken then
-      scope.woken = true
-      execution:wake(branch)
-    end
-  end
-  scope.quiet, scope.look = look, look
-  look()
+-- Waits until a scope is over and no call under it is open.
+local function wait_for(scope, branch)
+  scope:await(branch)
   coroutine.yield(WAIT)
 end
 
@@ -136,17 +127,13 @@ function M.map(execution, branch, list, perform, options, what)
       failures, first = failures or {}, first or failure
       failures[index] = failure
     end
-    if failure and options.on_error == "stop" and not scope.over then
-      scope.over = true
+    if failure and options.on_error == "stop" and not scope.is_over then
       execution:stop_under(scope)
     end
-    scope.over = scope.over or ended == count
-    if scope.look then
-      scope.look()
-    end
+    scope:settle(ended == count)
   end
   local function begin_next()
-    if begun >= count or scope.over then
+    if begun >= count or scope.is_over then
       return false
     end
     begun = begun + 1
@@ -164,7 +151,7 @@ function M.map(execution, branch, list, perform, options, what)
   else
     while begin_next() do end
   end
-  wait_for(execution, scope)
+  wait_for(scope, branch)
   if first and options.on_error == "settle" then
     return results, failures
   elseif first then
@@ -223,14 +210,11 @@ function M.gather(execution, branch, fn, options)
   local begun, open, first = {}, 1, nil -- fn itself may begin more
   local function settle(failure)
     open, first = open - 1, first or failure
-    scope.over = open == 0
-    if scope.look then
-      scope.look()
-    end
+    scope:settle(open == 0)
   end
   fn(function(key, perform, ...)
     local part = parts_of({ key }, function() return key end, "gather")[1]
-    if scope.over or drawn.step ~= execution.step then
+    if scope.is_over or drawn.step ~= execution.step then
       error("ctx.gather: it is over: no branch begins in it", 2)
     elseif begun[part] then
       error(("ctx.gather: a branch %s was begun before"):format(names.show(key)), 2)
@@ -242,7 +226,7 @@ function M.gather(execution, branch, fn, options)
     end, perform, ...)
   end)
   settle(nil)
-  wait_for(execution, scope)
+  wait_for(scope, branch)
   if first then
     return fail(branch, first)
   end
@@ -258,19 +242,15 @@ local function race(execution, branch, fns, decides, deadline)
     ended, last = ended + 1, failure or last
     if not decision and decides(one.index, failure) then
       decision = { value = value, index = one.index, failure = failure }
-      scope.over = true
       execution:stop_under(scope)
     end
-    scope.over = scope.over or ended == #fns
-    if scope.look then
-      scope.look()
-    end
+    scope:settle(ended == #fns)
   end
   for i = 1, #fns do
     local one = execution:begin(("%s.%d."):format(scope.place, i), scope, over, fns[i], i)
     one.index, one.is_deadline = i, fns[i] == deadline
   end
-  wait_for(execution, scope)
+  wait_for(scope, branch)
   return decision, last
 end
 
@@ -310,10 +290,7 @@ function M.spawn(execution, branch, fn, ...)
   local function over(one, ok, a, b, c)
     local value, failure = outcome_of(one, ok, a, b, c)
     result = { value = value, failure = failure }
-    scope.over = true
-    if scope.look then
-      scope.look()
-    end
+    scope:settle(true)
   end
   local args = table.pack(...)
   execution:begin(scope.place .. ".1.", scope, over, function()
@@ -327,9 +304,9 @@ function M.spawn(execution, branch, fn, ...)
     elseif waiting then
       error("ctx.spawn: the handle is awaited already", 2)
     end
-    waiting, scope.branch = true, me
-    wait_for(execution, scope)
-    waiting, scope.woken = nil, nil
+    waiting = true
+    wait_for(scope, me)
+    waiting = nil
     if not result then
       return nil, "canceled", "canceled"
     elseif result.failure then
@@ -341,21 +318,12 @@ function M.spawn(execution, branch, fn, ...)
   function handle.cancel()
     if drawn.step ~= execution.step then
       error("ctx.spawn: its handle belongs to another step", 2)
-    elseif not scope.over then
-      scope.over = true
+    elseif not scope.is_over then
       execution:stop_under(scope)
+      scope:settle()
     end
   end
   return handle
-end
-
--- What a round began and did not wait for is ended, as its places are forgotten with it.
-local function end_round(execution, scope)
-  scope.over = true
-  execution:stop_under(scope)
-  if scope.open > 0 then
-    wait_for(execution, scope)
-  end
 end
 
 ---Rounds: each value is kept, what was awaited for it is forgotten; a replay begins at the newest.
@@ -366,7 +334,7 @@ end
 ---@return string? class
 function M.loop(execution, branch, value, fn)
   local place, number = execution:place(branch), 0
-  local prefix, position, above = branch.prefix, branch.position, branch.scope
+  local above = branch.scope
   local newest = round.newest(execution, branch, place)
   if newest then
     number, value = newest.n, newest.value
@@ -374,18 +342,17 @@ function M.loop(execution, branch, value, fn)
       return value
     end
   end
-  local _ <close> = setmetatable({}, {
-    __close = function()
-      branch.prefix, branch.position, branch.scope = prefix, position, above
-    end,
-  })
+  local _ <close> = branch:loops()
   while true do
     number = number + 1
     local scope = execution:scope(branch, place)
-    branch.prefix, branch.position, branch.scope = ("%s.%d."):format(place, number), 0, scope
+    branch:begin_round(scope, number)
     local following, last, class = fn(value, number)
     branch.scope = above
-    end_round(execution, scope)
+    execution:stop_under(scope) -- what it began and did not wait for: its places are forgotten with it
+    if scope.open > 0 then
+      wait_for(scope, branch)
+    end
     if following == nil and type(last) == "string" then
       return nil, last, class
     end

@@ -2,7 +2,6 @@
 --
 -- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, run/call/ and run/step/steps.lua.
 
-local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local record = require("skillrt.base.record")
 
@@ -53,7 +52,7 @@ end
 ---@return any
 function M.drawn(step, kind, make)
   local place, branch = place_of(step)
-  if branch and branch.in_once then
+  if branch and branch.state == "once" then
     return make()
   end
   local value, at = next_known(step, kind, place)
@@ -69,7 +68,7 @@ drawn.recorded = M.drawn
 function drawn.chances(step)
   local _, branch = place_of(step)
   local prefix = branch and branch.prefix or ""
-  if branch and branch.in_once then
+  if branch and branch.state == "once" then
     prefix = prefix .. branch.position .. "once"
   end
   local live = step.live
@@ -101,9 +100,7 @@ local function stored(journal, held)
   if not text or (#text <= INLINE and utf8.len(text)) then
     return held
   end
-  local digest = core.sha256(text)
-  journal.blobs[#journal.blobs + 1] = { digest, text }
-  return { sha256 = digest, bytes = #text }
+  return { sha256 = journal:keep(text), bytes = #text }
 end
 
 ---A text of the world, recorded as `drawn` does; a long one beside the record. What is read is recorded when
@@ -116,7 +113,7 @@ end
 ---@return string? code
 function M.read(journal, step, make)
   local place, branch = place_of(step)
-  if branch and branch.in_once then
+  if branch and branch.state == "once" then
     return make()
   end
   local known, at = next_known(step, "r", place)

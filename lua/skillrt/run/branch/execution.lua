@@ -40,7 +40,20 @@ function M.worker(idle)
   return coroutine.create(work)
 end
 
+-- The state of a branch:
+--
+--   from           when                                                     to
+--   free           a function is performed that does not run again          once
+--   free           a tool is used                                           using
+--   using          a person approved just this use                          approved
+--   once, using,   that is over                                             as before
+--     approved
+--   any            it is ended from outside                                 ended
+---@alias skillrt.BranchState "free"|"once"|"using"|"approved"|"ended"
+
 ---@class skillrt.Branch
+---@field state skillrt.BranchState
+---@field once string|nil    once: the name of the function
 ---@field execution skillrt.Execution
 ---@field thread thread
 ---@field prefix string      of the places in it
@@ -50,9 +63,72 @@ end
 ---@field failed table|nil   the failure that it was given last: { message, class, blame = a place, is_slip }
 ---@field retry_after_ms integer|nil  how long who answered wants to be left alone, said with that failure
 ---@field last string|nil    the place that a failure of it is put down to
----@field dead boolean|nil   it was ended from outside
+local Branch = {}
+Branch.__index = Branch
+
+-- What is true of a branch until the value that this gives is closed.
+local function until_closed(branch, changes)
+  local before = {}
+  for field, value in pairs(changes) do
+    before[field], branch[field] = branch[field] or false, value
+  end
+  return setmetatable({}, { __close = function()
+    for field, value in pairs(before) do
+      if field ~= "state" or branch.state ~= "ended" then
+        branch[field] = value or nil
+      end
+    end
+  end })
+end
+
+---It performs a function that does not run again, until the value is closed: what that draws is not recorded, and it
+---must not wait.
+---@param name string
+---@return table closable
+function Branch:performs_once(name)
+  return until_closed(self, { state = "once", once = name })
+end
+
+---It uses a tool, until the value is closed: its places lie below the tool's.
+---@param place string
+---@return table closable
+function Branch:uses(place)
+  return until_closed(self, { state = self.state == "approved" and "approved" or "using", prefix = place .. ".1.",
+    position = 0 })
+end
+
+---A person approved what is used now: its calls are what was shown.
+function Branch:approve()
+  self.state = self.state == "using" and "approved" or self.state
+end
+
+---It performs rounds of a loop, until the value is closed.
+---@return table closable
+function Branch:loops()
+  return until_closed(self, { prefix = self.prefix, position = self.position, scope = self.scope or false })
+end
+
+---A round of its loop begins, in a scope of its own.
+---@param scope skillrt.Scope
+---@param number integer
+function Branch:begin_round(scope, number)
+  self.prefix, self.position, self.scope = ("%s.%d."):format(scope.place, number), 0, scope
+end
+
+---A failure of what lies below a place is that of the place.
+---@param place string
+function Branch:put_down_to(place)
+  local failed = self.failed
+  if failed and failed.blame and places.is_below(failed.blame, place) then
+    failed.blame = place
+  end
+  if self.last and places.is_below(self.last, place) then
+    self.last = place
+  end
+end
 
 ---@class skillrt.Scope  a combinator that is under way
+---@field execution skillrt.Execution
 ---@field branch skillrt.Branch  who waits for it
 ---@field place string
 ---@field above skillrt.Scope|nil
@@ -60,9 +136,69 @@ end
 ---@field out integer         calls under it that have a place in it
 ---@field open integer        calls that are not over
 ---@field free integer        ... of these, those that take no place
----@field waiting skillrt.Call[]  for room
+---@field waiting skillrt.Call[]  for room: from `first` on
 ---@field feed fun(): boolean  begins its next branch; false: there is none
----@field quiet fun()|nil     no call under it is open any more
+---@field is_over boolean     what it gives is decided
+---@field is_awaited boolean  its branch waits until it is over and no call under it is open
+local Scope = {}
+Scope.__index = Scope
+
+---Counts calls in this scope and all above it.
+---@param scope skillrt.Scope|nil
+---@param open integer  so many more are open
+---@param free integer  ... that take no place
+---@param out integer   ... that have one
+function Scope.count(scope, open, free, out)
+  while scope do
+    scope.open, scope.free, scope.out = scope.open + open, scope.free + free, scope.out + out
+    scope = scope.above
+  end
+end
+
+---The first of this scope and those above it that has no room; nil: there is room.
+---@param scope skillrt.Scope|nil
+---@return skillrt.Scope|nil
+function Scope.full(scope)
+  while scope and not (scope.limit and scope.out >= scope.limit) do
+    scope = scope.above
+  end
+  return scope
+end
+
+---A call waits for room.
+---@param call skillrt.Call
+function Scope:put(call)
+  self.waiting[#self.waiting + 1] = call
+end
+
+---The call that waits longest, where there is room for it.
+---@return skillrt.Call|nil
+function Scope:take()
+  local call = not (self.limit and self.out >= self.limit) and self.waiting[self.first]
+  if call then
+    self.waiting[self.first], self.first = false, self.first + 1
+  elseif self.first > #self.waiting then
+    self.waiting, self.first = {}, 1
+  end
+  return call or nil
+end
+
+---Something in it ended: its branch goes on when all is over.
+---@param is_over boolean|nil  what it gives is decided now
+function Scope:settle(is_over)
+  self.is_over = self.is_over or is_over or false
+  if self.is_awaited and self.is_over and self.open == 0 then
+    self.is_awaited = false
+    self.execution:wake(self.branch)
+  end
+end
+
+---A branch waits until it is over: whoever calls this yields then.
+---@param branch skillrt.Branch
+function Scope:await(branch)
+  self.branch, self.is_awaited = branch, true
+  self:settle()
+end
 
 -- The state of an execution, which `become` alone changes. No branch of it runs in the last two.
 --
@@ -86,7 +222,10 @@ local NEXT <const> = {
 ---@field run_calls skillrt.Calls  all of the run
 ---@field idle thread[]    coroutines that perform nothing now
 ---@field calls table<string, skillrt.Call>  by place: declared and not over
+---@field rooms table<string, "place"|"free">  ... what they take in the combinators above them; free: counted in none
+---@field main skillrt.Branch  of the step's function itself
 ---@field now skillrt.Branch  the branch that runs, or ran last
+---@field taken table<string, true>  places of what was given back, or came without a wait (ctx.once)
 ---@field divergence table|nil  { place, before, now }
 ---@field ending fun()|nil  what follows when no call of it is open any more
 local Execution = {}
@@ -95,13 +234,15 @@ Execution.__index = Execution
 ---@param step skillrt.Step
 ---@param run_calls skillrt.Calls
 ---@param idle thread[]
+---@param over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  the step's function has ended
 ---@return skillrt.Execution
-function M.new(step, run_calls, idle)
-  return setmetatable({
+function M.new(step, run_calls, idle, over)
+  local self = setmetatable({
     step = step,
     run_calls = run_calls,
     idle = idle,
     calls = {},
+    rooms = {},
     by_thread = setmetatable({}, { __mode = "k" }),
     runnable = {},
     first = 1,
@@ -109,10 +250,13 @@ function M.new(step, run_calls, idle)
     limited = {}, -- scopes with a limit, by their places
     feeding = {}, -- scopes that may begin a branch when no other can run
     fed = 1,
-    taken = {}, -- places of what was given back, or without a wait (ctx.once)
+    taken = {},
     state = "replaying",
     running = false,
   }, Execution)
+  self.main = self:branch(step.live.thread, "", nil, over)
+  self.now = self.main
+  return self
 end
 
 ---@param self skillrt.Execution
@@ -136,7 +280,8 @@ end
 ---@param over function
 ---@return skillrt.Branch
 function Execution:branch(thread, prefix, scope, over)
-  local branch = { execution = self, thread = thread, prefix = prefix, position = 0, scope = scope, over = over }
+  local branch = setmetatable({ state = "free", execution = self, thread = thread, prefix = prefix, position = 0,
+    scope = scope, over = over }, Branch)
   self.by_thread[thread] = branch
   return branch
 end
@@ -190,6 +335,85 @@ local function after(self, branch, ok, first, a, b, c)
   self.by_thread[branch.thread] = nil
   coroutine.close(branch.thread) -- its to-be-closed variables are closed now, before anybody goes on
   return branch:over(false, first)
+end
+
+-- ---- room in combinators ----
+
+-- `max_parallel` counts calls, never branches, so that nesting cannot block itself. A call whose result follows from
+-- others (`pure`) and the deadline of `within` take no place.
+local function is_free(call)
+  return call.request.pure or call.branch.is_deadline
+end
+
+local function admit(self, call)
+  local free, scope = is_free(call), call.branch.scope
+  local full = scope and not free and scope:full()
+  if full then
+    call:become("waiting")
+    full:put(call)
+    return
+  elseif call.state == "waiting" then
+    call:become("declared")
+  end
+  self.rooms[call.place] = free and "free" or "place"
+  if scope and not free then
+    scope:count(0, 0, 1)
+  end
+  if self.state == "live" then
+    self.run_calls:begin(call)
+  end
+end
+
+---A call of a branch: counted in each combinator above it; it begins when there is room.
+---@param call skillrt.Call
+function Execution:enter(call)
+  self.calls[call.place] = call
+  if call.branch.scope then
+    call.branch.scope:count(1, is_free(call) and 1 or 0, 0)
+  end
+  admit(self, call)
+end
+
+-- A place is free: who waited first for it gets it.
+local function fill(scope)
+  local call = scope:take()
+  while call do
+    if call.state == "waiting" then
+      admit(call.execution, call)
+    end
+    call = scope:take()
+  end
+end
+
+---A call is over or dropped: its places are free.
+---@param call skillrt.Call
+function Execution:leave(call)
+  local scope, room = call.branch.scope, self.rooms[call.place]
+  self.calls[call.place], self.rooms[call.place] = nil, nil
+  call:become("finished")
+  if scope then
+    scope:count(-1, room == "free" and -1 or 0, room == "place" and -1 or 0)
+  end
+  while scope do
+    fill(scope)
+    if scope.feed then
+      self:feed(scope)
+    end
+    scope:settle()
+    scope = scope.above
+  end
+  self:settle()
+end
+
+-- Nobody waits for a call any more, and its end comes later: no branch begins in its place before that, as none did
+-- when it was recorded.
+local function keep_place(self, call)
+  if self.rooms[call.place] == "free" then
+    if call.branch.scope then
+      call.branch.scope:count(0, -1, 0)
+    end
+    self.rooms[call.place] = nil
+  end
 end
 
 -- ---- branches of scopes with a limit ----
@@ -249,7 +473,7 @@ function Execution:advance()
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
     self.first = self.first + 1
-    if not branch.dead then
+    if branch.state ~= "ended" then
       self.now = branch
       local start = branch.start
       if start then
@@ -274,11 +498,11 @@ end
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
   local branch = call.branch
-  if not branch.dead then
+  if branch.state ~= "ended" then
     branch.last = call.place
     self:wake(branch, a, b, c, d)
   end
-  self.run_calls.queue:leave(call)
+  self:leave(call)
 end
 
 ---The same for a failure, which a failure of the branch may pass on.
@@ -295,24 +519,16 @@ end
 ---@param branch skillrt.Branch
 ---@param limit integer|nil
 ---@return skillrt.Scope
-function Execution.scope(_, branch, place, limit)
-  return {
-    branch = branch,
-    place = place,
-    above = branch.scope,
-    limit = limit,
-    out = 0,
-    open = 0,
-    free = 0,
-    waiting = {},
-    first = 1,
-  }
+function Execution:scope(branch, place, limit)
+  return setmetatable({ execution = self, branch = branch, place = place, above = branch.scope or nil, limit = limit,
+    out = 0, open = 0, free = 0, waiting = {}, first = 1, is_over = false, is_awaited = false }, Scope)
 end
 
 ---Ends what runs under a combinator: calls that have not left are dropped, those that may be given up
 ---are canceled, the others end by themselves.
 ---@param scope skillrt.Scope
 function Execution:stop_under(scope)
+  scope.is_over = true
   self:stop_branches(function(branch)
     local at = branch.scope
     while at and at ~= scope do
@@ -323,7 +539,7 @@ function Execution:stop_under(scope)
 end
 
 local function finish(branch)
-  branch.dead = true
+  branch.state = "ended"
   if coroutine.status(branch.thread) == "suspended" then
     coroutine.close(branch.thread)
   end
@@ -333,7 +549,7 @@ end
 function Execution:stop_branches(is_meant)
   local ending = {}
   for _, branch in pairs(self.by_thread) do
-    if not branch.dead and is_meant(branch) then
+    if branch.state ~= "ended" and is_meant(branch) then
       ending[#ending + 1] = branch
     end
   end
@@ -349,7 +565,7 @@ function Execution:stop_branches(is_meant)
   drawn.step = drawing
   local calls = {}
   for _, call in pairs(self.calls) do
-    if call.branch.dead and is_meant(call.branch) then
+    if call.branch.state == "ended" and is_meant(call.branch) then
       calls[#calls + 1] = call
     end
   end
@@ -359,9 +575,9 @@ function Execution:stop_branches(is_meant)
   for _, call in ipairs(calls) do
     if call.state ~= "finished" then
       if self.run_calls:give_up(call, self.state ~= "replaying") then
-        self.run_calls.queue:leave(call)
+        self:leave(call)
       else
-        self.run_calls.queue.keep_place(call)
+        keep_place(self, call)
       end
     end
   end
@@ -467,8 +683,8 @@ function Execution:replay()
     return a.order < b.order
   end)
   for _, call in ipairs(calls) do
-    if call.branch.dead and not self.step.known[call.place] and self.run_calls:give_up(call, true) then
-      self.run_calls.queue:leave(call)
+    if call.branch.state == "ended" and not self.step.known[call.place] and self.run_calls:give_up(call, true) then
+      self:leave(call)
     else
       self.run_calls:begin(call)
     end
@@ -485,6 +701,32 @@ function Execution:drain(is_meant, ending)
   self:settle()
 end
 
+---What is recorded for a place has been given back, or is recorded now.
+---@param place string
+function Execution:take(place)
+  self.taken[place] = true
+end
+
+---The step's function has ended without a wait: its coroutine performs nothing of it any more.
+function Execution:free_main()
+  self.by_thread[self.main.thread] = nil
+end
+
+---Performs a function that does not run again, as this branch: what it draws is not recorded.
+---@param branch skillrt.Branch
+---@param name string
+---@param fn fun(): any
+---@return boolean ok
+---@return any ...
+function Execution:perform_once(branch, name, fn)
+  local now, drawing = self.now, drawn.step
+  local _ <close> = branch:performs_once(name)
+  self.now, drawn.step = branch, self.step
+  local ok, value, message, class = pcall(fn)
+  self.now, drawn.step = now, drawing
+  return ok, value, message, class
+end
+
 ---A call is over: it may have been the last.
 function Execution:settle()
   local ending = self.ending
@@ -492,6 +734,17 @@ function Execution:settle()
     self.ending = nil
     ending()
   end
+end
+
+---What it asked for that is not what was recorded; then it is closed.
+---@return table|nil divergence
+function Execution:diverged()
+  local found = self.divergence
+  if found then
+    self.divergence = nil
+    self:close()
+  end
+  return found
 end
 
 ---Ends all that still runs.

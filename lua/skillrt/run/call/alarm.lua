@@ -3,16 +3,16 @@
 -- The record says that time, so that a resume waits the rest and never longer. Called by run/call/kind/sleep, ask and
 -- wait.lua.
 
+local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")
 
 local M = {}
 
 ---When so many seconds are over.
----@param calls skillrt.Calls
 ---@param seconds number|nil
 ---@return integer|nil utc  ms
-function M.ends_at(calls, seconds)
-  return seconds and calls.run.core.wall_ms() + math.ceil(seconds * 1000)
+function M.ends_at(seconds)
+  return seconds and core.wall_ms() + math.ceil(seconds * 1000)
 end
 
 ---It asks from now on. Gives its record; one that is in the books already has its own.

@@ -58,7 +58,6 @@ local NEXT <const> = {
 ---@field idem boolean     may be repeated when nobody knows whether it was executed
 ---@field order integer    of all declared in this process
 ---@field attempt integer
----@field room "place"|"free"|false  what it takes in the combinators above it; free: it is counted in none
 ---@field number integer|false       the engine's, while it is due or sent
 ---@field reservation skillrt.Reservation|false  what its limits hold for it
 ---@field has_turn boolean    it has taken its turn within the rates of its agent's gate
@@ -80,7 +79,7 @@ Call.__index = Call
 ---@return skillrt.Call
 function Call.new(fields)
   fields.state, fields.attempt = "declared", 1
-  fields.room, fields.number, fields.reservation, fields.has_turn, fields.world = false, false, false, false, false
+  fields.number, fields.reservation, fields.has_turn, fields.world = false, false, false, false
   fields.doubt, fields.interrupted, fields.renewed = false, false, false
   return setmetatable(fields, Call)
 end

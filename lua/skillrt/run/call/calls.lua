@@ -146,7 +146,7 @@ function Calls:declare(execution, branch, request)
   if known and known.digest and known.digest ~= call.digest then
     self:differs(execution, call.place, known, call.to)
   end
-  self.queue:enter(call)
+  execution:enter(call)
   return call
 end
 
@@ -158,7 +158,7 @@ end
 ---@return any ...  what it gives
 function Calls:wait_for_turn(branch, place, kind, ways)
   local execution = branch.execution
-  self.queue:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution,
+  execution:enter(Call.new({ place = place, step = execution.step, branch = branch, execution = execution,
     request = {}, kind = kind, ways = ways, to = "a " .. kind, order = self.order }))
   return coroutine.yield(execution_of.WAIT)
 end
@@ -190,7 +190,7 @@ function Calls:begin(call)
   local execution, step, place = call.execution, call.step, call.place
   local known, open = step.known[place], step.calls[place]
   if known and not execution.taken[place] then -- what a further attempt keeps
-    execution.taken[place] = true
+    execution:take(place)
     self:give(call, known)
   elseif open then
     call.ways.take_up(self, call, open)
@@ -236,13 +236,15 @@ end
 ---Something came for a call that was sent.
 ---@param call skillrt.Call
 ---@param reply table|nil  nil: it is performed in this process, and may begin
-function Calls:replied(call, reply)
+---@param number integer  the engine's
+function Calls:replied(call, reply, number)
   if call.world and not reply then
     call.number = false -- nobody can cancel what is not under way
     self:answered(call, call.world:perform(call))
   else
     call.ways.replied(self, call, reply)
   end
+  self.queue.under_way[number] = nil
 end
 
 ---What the world gives that stands in place of the transports: a reply, what a record says, or nothing yet.
@@ -267,7 +269,7 @@ function Calls:settle(call, entry, ok, value)
   entry.own = call.request.retry and true or nil
   self.queue:over(call)
   self:emit(call, entry)
-  call.execution.taken[call.place] = true
+  call.execution:take(call.place)
   if call.ways.over then
     call.ways.over(self, call)
   end
@@ -299,9 +301,31 @@ function Calls:give_up(call, live)
     local unsent = call.ways.asks or open.failed ~= nil or nil
     local failed = { class = "canceled", message = "not waited for any more" }
     self:emit(call, { t = "result", unsent = unsent, q = open.q, failed = failed })
-    call.execution.taken[call.place] = true
+    call.execution:take(call.place)
   end
   return true
+end
+
+---An event came, or somebody waits for one: who waits may have it.
+---@param name string
+function Calls:event_came(name)
+  self.unmatched[name] = true
+end
+
+---The calls whose sub-runs are to be opened.
+---@return skillrt.Call[]
+function Calls:take_opening()
+  local opening = self.opening
+  self.opening = {}
+  return opening
+end
+
+---The calls whose outcome is unknown, and which `on_indoubt` was not asked about yet.
+---@return skillrt.Call[]
+function Calls:take_undecided()
+  local undecided = self.undecided
+  self.undecided = {}
+  return undecided
 end
 
 ---Something of a step's is due then: its next attempt.

@@ -5,7 +5,6 @@
 -- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, turn.lua, resume.lua.
 
 local core = require("skillrt.core")
-local steady = require("skillrt.run.steady")
 
 local M = {}
 
@@ -23,7 +22,7 @@ function M.started(turn, number, text)
     return
   end
   local talk = call.kind == "session" and call.request.session or nil
-  turn.calls.due:put(steady.now() + SHORT_MS, {
+  turn.calls.due:put(core.mono_ms() + SHORT_MS, {
     program = { t = "program", pid = math.tointeger(tonumber(pid)), since = start, session = talk },
     call = call,
     number = number,

@@ -1,11 +1,10 @@
--- run/call/queue.lua: when a call may be sent: the one place that says so.
+-- run/call/queue.lua: when a call may be sent for which the combinators above it have room (branch/execution.lua).
 --
--- Three things hold a call back, in this order: the combinators above it (`max_parallel`), the limits of its action,
--- its sub-run and the run, and the gate of its agent. Whoever waits first is sent first. `max_parallel` counts calls,
--- never branches, so that nesting cannot block itself; a call whose result follows from others (`pure`) and the
--- deadline of `within` take no place. Knows limits and gates, no kinds of calls. Called by calls.lua.
+-- Two things hold it back: the gate of its agent, and the limits of its action, its sub-run and the run. Whoever waits
+-- first is sent first. Knows limits and gates, no kinds of calls. Called by calls.lua.
 
-local steady = require("skillrt.run.steady")
+
+local core = require("skillrt.core")
 
 ---@class skillrt.Queue
 ---@field calls skillrt.Calls
@@ -35,110 +34,28 @@ function Queue:number(what)
   return number
 end
 
--- ---- room in combinators ----
-
--- The first combinator above a call that has no room; nil: there is room.
-local function full_above(call)
-  local scope = call.branch.scope
-  while scope do
-    if scope.limit and scope.out >= scope.limit then
-      return scope
-    end
-    scope = scope.above
-  end
+---An engine's number means nothing any more.
+---@param number integer
+function Queue:forget(number)
+  self.under_way[number] = nil
 end
 
-local function admit(self, call)
-  local counts = not (call.request.pure or call.branch.is_deadline)
-  local full = counts and full_above(call)
-  if full then
-    call:become("waiting")
-    full.waiting[#full.waiting + 1] = call
-    return
-  elseif call.state == "waiting" then
-    call:become("declared")
-  end
-  call.room = counts and "place" or "free"
-  local scope = counts and call.branch.scope
-  while scope do
-    scope.out = scope.out + 1
-    scope = scope.above
-  end
-  if call.execution.state == "live" then
-    self.calls:begin(call)
-  end
-end
-
--- A place is free: who waited first for it gets it.
-local function fill(self, scope)
-  local waiting = scope.waiting
-  while scope.first <= #waiting and (not scope.limit or scope.out < scope.limit) do
-    local call = waiting[scope.first]
-    waiting[scope.first] = false
-    scope.first = scope.first + 1
-    if call and call.state == "waiting" then
-      admit(self, call)
+---Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
+---@param performing integer[]  numbers of steps
+function Queue:keep_back(performing)
+  for _, list in ipairs({ performing, self.starting, self.acting }) do
+    for i = #list, 1, -1 do
+      self.under_way[list[i]], list[i] = nil, nil
     end
   end
-  if scope.first > #waiting then
-    scope.waiting, scope.first = {}, 1
-  end
 end
 
----A call of a branch: counted in each combinator above it; it begins when there is room.
----@param call skillrt.Call
-function Queue:enter(call)
-  call.execution.calls[call.place] = call
-  local scope, is_free = call.branch.scope, call.request.pure or call.branch.is_deadline
-  while scope do
-    scope.open = scope.open + 1
-    scope.free = scope.free + (is_free and 1 or 0)
-    scope = scope.above
+---The engine is to cancel all calls.
+function Queue:cancel_all()
+  for number, what in pairs(self.under_way) do
+    self.cancels[#self.cancels + 1] = what.place and number or nil
   end
-  admit(self, call)
 end
-
----A call is over or dropped: its places are free.
----@param call skillrt.Call
-function Queue:leave(call)
-  local execution, scope, room = call.execution, call.branch.scope, call.room
-  execution.calls[call.place] = nil
-  call:become("finished")
-  call.room = false
-  local at = scope
-  while at do
-    at.open = at.open - 1
-    at.out = room == "place" and at.out - 1 or at.out
-    at.free = room == "free" and at.free - 1 or at.free
-    at = at.above
-  end
-  at = scope
-  while at do
-    fill(self, at)
-    if at.feed then
-      execution:feed(at)
-    end
-    if at.open == 0 and at.quiet then
-      at.quiet()
-    end
-    at = at.above
-  end
-  execution:settle()
-end
-
----Nobody waits for a call any more, and its end comes later: no branch begins in its place before that, as none did
----when it was recorded.
----@param call skillrt.Call
-function Queue.keep_place(call)
-  local scope = call.room == "free" and call.branch.scope
-  while scope do
-    scope.free = scope.free - 1
-    scope = scope.above
-  end
-  call.room = call.room == "place" and "place" or false
-end
-
--- ---- limits and gates ----
 
 -- Where another agent may be asked, one is not waited for longer.
 local PATIENCE_MS <const> = 60 * 1000
@@ -158,7 +75,7 @@ local function waits_at_gate(self, call)
   if not gate then
     return false
   end
-  local now = steady.now()
+  local now = core.mono_ms()
   local wait = gate:wait(now, call.has_turn)
   if wait > 0 then
     call.has_turn = true -- within the rates that are declared

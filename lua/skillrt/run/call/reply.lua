@@ -5,6 +5,7 @@
 -- it comes, and once where a resume gives it back. Knows expectations and books. Called by calls.lua, transport.lua,
 -- kind/session.lua, questions.lua.
 
+local core = require("skillrt.core")
 local expect = require("skillrt.agent.expect")
 local failure_of = require("skillrt.agent.failure")
 local fatal = require("skillrt.base.fatal")
@@ -14,7 +15,6 @@ local queue = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local secrets = require("skillrt.base.secrets")
-local steady = require("skillrt.run.steady")
 
 local M = {}
 
@@ -157,7 +157,7 @@ end
 local USAGE_WAITS <const> = 20
 
 -- When the next attempt of a call follows; nil: there is none.
-local function next_attempt(calls, call, failure)
+local function next_attempt(call, failure)
   local settings = call.request.retry
   local may_act_again = call.idem and (failure.executed == "perhaps" or failure.is_unsaid)
   if not settings or (failure.executed ~= "no" and not may_act_again) then
@@ -173,7 +173,7 @@ local function next_attempt(calls, call, failure)
       return settings[name] -- false, too
     end,
   })
-  local wait = retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, calls.run.core.random)
+  local wait = retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, core.random)
   return wait and not queue.is_too_long(call, wait) and math.ceil(wait) or nil
 end
 
@@ -181,11 +181,11 @@ end
 local function tell_gate(calls, call, reply, failure, wait)
   local gate = call.request.gate
   if gate and not failure then
-    gate:answered(reply, steady.now(), calls.run.core.wall_ms())
+    gate:answered(reply, core.mono_ms(), core.wall_ms())
   elseif gate and (failure.class == "rate_limit" or (failure.retry_after_ms or 0) > 0) then
     wait = wait or retry.asked(failure.retry_after_ms)
     if wait > 0 then
-      calls.queue:close(gate, steady.now() + wait, record.printable(failure.message))
+      calls.queue:close(gate, core.mono_ms() + wait, record.printable(failure.message))
     end
   end
 end
@@ -215,6 +215,12 @@ end
 ---@param call skillrt.Call
 ---@param choice "retry"|"skip"|"fail"
 function M.decide(calls, call, choice)
+  for i, one in ipairs(calls.doubts) do
+    if one == call then
+      table.remove(calls.doubts, i)
+      break
+    end
+  end
   if choice == "retry" then
     call.renewed = true
     return calls.queue:send(call)
@@ -235,7 +241,7 @@ local function failed(calls, call, reply, failure)
       return
     end
   end
-  wait = is_wanted and (wait or next_attempt(calls, call, failure))
+  wait = is_wanted and (wait or next_attempt(call, failure))
   tell_gate(calls, call, reply, failure, wait)
   if wait then
     local a = call.attempt
@@ -243,7 +249,7 @@ local function failed(calls, call, reply, failure)
       retry = wait })
     call.attempt = a + 1
     calls.queue:over(call)
-    calls.queue:pace(call, steady.now() + wait)
+    calls.queue:pace(call, core.mono_ms() + wait)
   elseif failure.executed == "perhaps" and not call.idem and is_wanted then
     M.doubt(calls, call, failure.message)
   else

@@ -5,6 +5,7 @@
 -- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
 -- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, pause.lua, turn.lua.
 
+local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")
 
 local M = {}
@@ -63,7 +64,7 @@ end
 ---@param turn skillrt.Turn
 function M.rang(turn)
   local calls, books, next_at, next_seconds = turn.calls, turn.books, nil, nil
-  local now, numbers = turn.run.core.wall_ms(), {}
+  local now, numbers = core.wall_ms(), {}
   for number in pairs(books.steps) do
     numbers[#numbers + 1] = number
   end
@@ -91,7 +92,7 @@ end
 ---@param step skillrt.Step
 ---@param since integer|nil  UTC ms: when it was asked
 function M.answered(calls, step, since)
-  local now = calls.run.core.wall_ms()
+  local now = core.wall_ms()
   since = math.max(since or now, calls.run.books.opened_at or 0)
   step:wait_for_people(math.max(0, now - since))
   M.watch(calls, step)

@@ -3,6 +3,7 @@
 -- Sending may act: an intent is recorded before, and what was sent and not answered is repeated only where it may be.
 -- Knows queue and replies, no kind. Called by run/call/kind/http, command, host, session and local.lua.
 
+local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local message_of = require("skillrt.run.message")
 local places = require("skillrt.run.places")
@@ -77,7 +78,7 @@ end
 ---@param call skillrt.Call
 function M.rang(calls, call)
   local gate, queue = call.request.gate, calls.queue
-  if gate and queue.is_too_long(call, gate:left(steady.now())) then
+  if gate and queue.is_too_long(call, gate:left(core.mono_ms())) then
     local message = gate:why() or "its rate is used up"
     calls:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
   else

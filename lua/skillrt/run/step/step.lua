@@ -116,8 +116,9 @@ end
 
 ---A step of a snapshot is under way again: the newest of its scope.
 ---@param books skillrt.Books  of its scope
----@param step table
+---@param step table  `undo`: how its state differs from the present one
 function M.restore(books, step)
+  step.root, step.undo = books.state:hold_undone(step.undo), nil
   M.add(books, setmetatable(step, Step))
 end
 
@@ -253,6 +254,12 @@ end
 ---It takes longer than its skill's soft deadline.
 function Step:pass_deadline()
   self.late = true
+end
+
+---The run was closed, or its clock was set: how long it had been open until then.
+---@param ms integer
+function Step:was_open(ms)
+  self.ms = ms
 end
 
 ---It has waited so long for people: that time is none of its own.

@@ -66,12 +66,16 @@ function Steps.new(run, journal, calls, mode, sub, top)
   self.top = top or self
   self.numbered = self.top.books -- steps of all scopes are numbered through
   self.face = context.face(run, self)
-  run.next_key = function(step)
-    local execution = self:execution_of(step)
-    local branch = execution:current() or execution.main
-    return calls:beginning_of_key(step, branch.prefix .. (branch.position + 1))
-  end
   return self
+end
+
+---The idempotency key of the call that a step makes next.
+---@param step skillrt.Step
+---@return string
+function Steps:next_key(step)
+  local execution = self:execution_of(step)
+  local branch = execution:current() or execution.main
+  return self.calls:beginning_of_key(step, branch.prefix .. (branch.position + 1))
 end
 
 -- ---- starting ----
@@ -204,12 +208,10 @@ function Steps:execution_of(step)
   local live = step.live
   local execution = live.execution
   if not execution then
-    execution = execution_of.new(step, self.calls, self.idle)
-    live.execution = execution
-    execution.main = execution:branch(live.thread, "", nil, function(_, ok, a, b, c)
+    execution = execution_of.new(step, self.calls, self.idle, function(_, ok, a, b, c)
       self:over(step, ok, a, b, c)
     end)
-    execution.now = execution.main
+    live.execution = execution
   end
   return execution
 end
@@ -235,7 +237,7 @@ function Steps:after(step, ok, first, a, b, c)
     end
     execution = self:execution_of(step) -- it awaits nothing now
   end
-  execution.by_thread[live.thread] = nil -- it performs nothing of this step any more
+  execution:free_main()
   self:over(step, ok, a, b, c)
   if execution.state ~= "closed" then
     execution:replay() -- of what it began and did not wait for, calls may be out
@@ -271,12 +273,10 @@ end
 ---@param step skillrt.Step
 function Steps:look(step)
   local execution = step.live.execution
-  local diverged = execution and execution.divergence
+  local diverged = execution and execution:diverged()
   if not diverged then
     return
   end
-  execution.divergence = nil
-  execution:close()
   if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
     diverged.now = "another " .. diverged.now
   end
@@ -434,7 +434,7 @@ local function next_attempt(run, step, definition, failure, blame)
     return nil
   end
   local attempt = step.attempt - step.since
-  local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, run.core.random)
+  local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, core.random)
   local may, why = repeats.may_attempt(step, blame)
   return may and delay or nil, delay and why
 end

@@ -5,6 +5,7 @@
 -- and waits. Called by turn.lua.
 
 local arrived = require("skillrt.run.books.arrivals")
+local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local programs = require("skillrt.run.call.programs")
@@ -77,7 +78,7 @@ local function keep(turn, what)
   end
   local ok, why = turn:emit({ t = "event", name = what.event, value = what.value, arrival = what.arrival })
   if ok then
-    turn.calls.unmatched[what.event] = true
+    turn.calls:event_came(what.event)
   end
   return ok, why
 end
@@ -102,7 +103,7 @@ end
 ---Takes what has come.
 function Arrivals:take()
   local turn = self.turn
-  local now, list, handed = turn.run.core.wall_ms(), {}, self.handed or {}
+  local now, list, handed = core.wall_ms(), {}, self.handed or {}
   self.handed, self.has_come, self.again_at = nil, false, nil
   if not turn.run.keeps_nothing then
     local arrivals, whole = turn.run.store:take()
@@ -112,7 +113,7 @@ function Arrivals:take()
     end
     self.unread = not whole and self.unread + 1 or 0
     if not whole and self.unread <= MOST_UNREAD then -- no descriptors now: it lies there
-      self.has_come, self.again_at = true, steady.now() + AGAIN_MS
+      self.has_come, self.again_at = true, core.mono_ms() + AGAIN_MS
     end
   end
   local answered = {}
@@ -136,6 +137,12 @@ function Arrivals:durable()
   for i = #self.recorded, 1, -1 do
     self.turn.run.store:acknowledge(table.remove(self.recorded, i))
   end
+end
+
+---Something may have come while the run was closed; whoever resumed it gave answers.
+---@param answers table[]|nil
+function Arrivals:reopen(answers)
+  self.handed, self.has_come = answers, true
 end
 
 ---Something came: it is looked at with the next choice.

@@ -4,6 +4,7 @@
 -- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows turn, calls and
 -- books; decides, changes nothing. Called by turn.lua.
 
+local core = require("skillrt.core")
 local questions = require("skillrt.run.books.questions")
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
@@ -12,7 +13,6 @@ local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Rest
 ---@field turn skillrt.Turn
----@field stays_until integer|nil  of steady.lua: how long a host lets the run stay; then it puts it into its books
 ---@field at integer|nil     of the last record, when it began to rest
 ---@field since integer|nil  of steady.lua: when that was
 local Rest = {}
@@ -46,7 +46,7 @@ local function next_due(turn)
     elseif what:is_awaited() then
       is_attempt = what.state ~= "asked"
     end
-    soon = soon or is_attempt and steady.now() + PATIENCE_MS
+    soon = soon or is_attempt and core.mono_ms() + PATIENCE_MS
     if is_attempt and item.at <= soon then
       return true
     elseif is_attempt ~= nil then
@@ -110,24 +110,22 @@ local function told(open, waiters, at, why)
   return table.concat(list, "; ")
 end
 
--- Whether a host puts a run that stays back into its books: it has waited for a while, and has as long to wait.
-local function parks(self, at)
+-- Until when, by steady.lua, a host lets a run stay that has long to wait; then it puts it back into its books.
+local function stays_until(self, at)
   local turn = self.turn
   local most = turn.session.park_ms
-  if not most or turn.run.keeps_nothing or at and at - turn.run.core.wall_ms() <= most then
-    return false
+  if not most or turn.run.keeps_nothing or at and at - core.wall_ms() <= most then
+    return nil
   end
-  local now, last = steady.now(), turn.books.at
-  if self.at ~= last then
-    self.at, self.since = last, now
+  if self.at ~= turn.books.at then
+    self.at, self.since = turn.books.at, core.mono_ms()
   end
-  self.stays_until = self.since + most
-  return now >= self.stays_until
+  return self.since + most
 end
 
 ---Whether a run pauses of which nothing is under way; nil: it stays.
 ---@return "pause"|"again"|nil decision
----@return string? reason
+---@return string|integer|nil reason  where it stays: until when, by steady.lua
 ---@return string? message
 ---@return integer? due  UTC ms: when it resumes by itself
 function Rest:decide()
@@ -148,11 +146,12 @@ function Rest:decide()
     return reason and "pause", reason, message
   end
   local stays = session.wait and not turn.arrivals.deaf
-  if stays and not parks(self, at) then
+  local parked_at = stays and stays_until(self, at) or nil
+  if stays and not (parked_at and parked_at <= core.mono_ms()) then
     soft_deadline.rest(calls)
     turn.run.limits:rest(open[1] ~= nil and not at and not next(waiters))
-    return nil
-  elseif not stays and at and at - turn.run.core.wall_ms() <= PATIENCE_MS
+    return nil, parked_at
+  elseif not stays and at and at - core.wall_ms() <= PATIENCE_MS
     and not (session.attended and open[1]) then
     return nil
   end

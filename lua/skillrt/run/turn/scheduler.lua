@@ -231,7 +231,7 @@ local function fill(self, queue, head, why)
     if why then
       said = said or {}
       said.why = why
-      said.plan, mode.made = mode.made, nil
+      said.plan = mode.take_plan and mode:take_plan()
     end
     if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, said))

@@ -5,12 +5,10 @@
 -- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by turn.lua.
 
 local choices = require("skillrt.skill.choices")
-local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
-local limits_of = require("skillrt.run.limits")
 local prepare = require("skillrt.run.runner.prepare")
 local questions = require("skillrt.run.questions")
 local resume = require("skillrt.run.resume")
@@ -164,21 +162,7 @@ end
 -- A scope whose books are there.
 local function made(self, call, id, skill, prompts)
   local turn = self.turn
-  local books, root = turn.books.subs[id], turn.run
-  local run = {
-    skill = skill,
-    books = books,
-    prompts = prompts,
-    args = root.args,
-    core = core,
-    keeps_nothing = root.keeps_nothing,
-    elsewhere = root.elsewhere,
-    shift = root.shift,
-    accept_changes = root.accept_changes,
-    store = root.store:below(id),
-    recorded = root.recorded and root.recorded:below(id),
-    input_dir = books.input.dir and files.join(turn.books.cwd or files.current(), books.input.dir) or root.input_dir,
-  }
+  local run = turn.run:sub(id, skill, prompts, call)
   if not run.keeps_nothing then
     local ok, why, cause = run.store:make()
     if not ok then -- as any record that finds no room: the run pauses
@@ -188,7 +172,6 @@ local function made(self, call, id, skill, prompts)
   local sub = setmetatable({ state = "going", id = id, subs = self, call = call, depth = depth_of(call.step) + 1,
     run = run, is_touched = false, left = 0 }, Sub)
   local journal, mode = journal_for(turn.journal, id), turn.make_mode(run)
-  run.limits = limits_of.new(run, call)
   sub.steps = steps_of.new(run, journal, turn.calls, mode, sub, turn.steps)
   sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
   self.by_id[id] = sub
@@ -217,7 +200,7 @@ local function open(self, call)
     resume.reopen(turn, sub)
     sub.steps:take_up()
   end
-  if call.branch.dead then
+  if call.branch.state == "ended" then
     sub:cancel()
   end
   sub:touch()
@@ -227,9 +210,7 @@ end
 function Subs:open()
   local calls = self.turn.calls
   while calls.opening[1] do
-    local opening = calls.opening
-    calls.opening = {}
-    for _, call in ipairs(opening) do
+    for _, call in ipairs(calls:take_opening()) do
       if call:is_awaited() then
         open(self, call)
       end

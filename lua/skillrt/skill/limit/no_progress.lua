@@ -14,9 +14,9 @@ local REMEMBERED <const> = 128 -- distinct states kept per action
 
 -- Of an action: the only key that it reads, if that is one, and when it was chosen with which values.
 local function seen_of(bound, one)
-  local keys, all = one.reads, bound.seen or {}
+  local keys = one.reads
   local seen = { at = {}, size = 0, key = keys and not keys[2] and keys[1] or nil }
-  bound.seen, all[one.id] = all, seen
+  bound.seen[one.id] = seen
   return seen
 end
 

@@ -8,6 +8,7 @@
 local asked_of = require("skillrt.run.books.questions")
 local changes = require("skillrt.report.changes")
 local clock = require("skillrt.base.fake_clock")
+local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local output_files = require("skillrt.run.output_files")
 local pause = require("skillrt.run.turn.pause")
@@ -261,7 +262,8 @@ end
 function World:opened(run, turn)
   local journal = turn.journal
   local emit = journal.emit
-  self.open, turn.run.recorded = run, self.store
+  self.open = run
+  turn.run:replay_of(self.store)
   function journal.emit(own, entry, simple)
     if entry.t == "fail" then
       renamed(self, entry)
@@ -465,7 +467,7 @@ function World:idle(turn)
     return what.place and self:holds(what)
   end)
   if due and (not item or steady.utc(due) < item.entry.at) then
-    clock.pass(math.max(0, due - steady.now()) / 1000)
+    clock.pass(math.max(0, due - core.mono_ms()) / 1000)
     return true
   elseif item then
     clock.pass(math.max(0, item.entry.at - clock.now) / 1000)

@@ -1,6 +1,7 @@
 -- run/call/kind/ask.lua: a question to a person. Found by its name; run/questions.lua calls `answered`.
 
 local alarm = require("skillrt.run.call.alarm")
+local core = require("skillrt.core")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 
 ---@class skillrt.call.Ask: skillrt.CallKind
@@ -11,8 +12,8 @@ function M.begin(calls, call)
   local open = alarm.ask(calls, call, {
     q = (run.books.asked or 0) + 1,
     question = request.question,
-    nonce = run.core.uuid():sub(1, 8),
-  }, alarm.ends_at(calls, request.timeout))
+    nonce = core.uuid():sub(1, 8),
+  }, alarm.ends_at(request.timeout))
   alarm.set(calls, call, open, request.timeout)
 end
 M.take_up = M.begin

@@ -3,7 +3,6 @@
 --
 -- Such a function must not wait. Knows no tools.
 
-local drawn = require("skillrt.base.drawn")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -20,11 +19,7 @@ end
 
 -- What the function gives; while it runs, what it draws is not recorded, as it does not run again.
 local function performed(call)
-  local branch, execution, drawing = call.branch, call.execution, drawn.step
-  local before = execution.now
-  branch.in_once, execution.now, drawn.step = call.request.name, branch, call.step
-  local ok, value, message, class = pcall(call.request.run)
-  branch.in_once, execution.now, drawn.step = nil, before, drawing
+  local ok, value, message, class = call.execution:perform_once(call.branch, call.request.name, call.request.run)
   if not ok then
     fatal.pass_on(value)
     local text = type(value) == "table" and value.message or value

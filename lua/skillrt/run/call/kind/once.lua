@@ -23,15 +23,14 @@ function M.perform(execution, branch, name, fn)
   end
   local known = step.known[place]
   if known then
-    execution.taken[place] = true
+    execution:take(place)
     local record = journal:reread(known)
     if record.context then
       shared.restore(step, branch.prefix, record.context)
     end
     return record.value
   end
-  branch.in_once = name
-  local _ <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
+  local _ <close> = branch:performs_once(name) -- fn may raise
   local count = shared.count(step)
   local value, message, class = fn()
   if value == nil and type(message) == "string" then
@@ -43,7 +42,7 @@ function M.perform(execution, branch, name, fn)
   if not ok then
     error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
   end
-  execution.taken[place] = true
+  execution:take(place)
   return value
 end
 

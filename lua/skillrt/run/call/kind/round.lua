@@ -45,11 +45,10 @@ function M.record(execution, place, number, value, last)
 end
 
 ---Its turn has come.
----@param calls skillrt.Calls
 ---@param call skillrt.Call
-function M.begin(calls, call)
+function M.begin(_, call)
   call.execution:wake(call.branch)
-  calls.queue:leave(call)
+  call.execution:leave(call)
 end
 M.take_up = M.begin
 

@@ -7,7 +7,6 @@
 
 local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
-local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 
 ---@class skillrt.call.Tool: skillrt.CallKind
@@ -20,32 +19,10 @@ local M = {}
 ---@field absent string?   it is not in the present set: what is done about it
 ---@field refused string?  why it is not performed
 
--- What the places of a branch begin with while its function is performed, and what they began with before.
-local function below(branch, place)
-  local prefix, position = branch.prefix, branch.position
-  branch.prefix, branch.position, branch.in_use = place .. ".1.", 0, true
-  return setmetatable({}, {
-    __close = function()
-      branch.prefix, branch.position, branch.in_use, branch.has_leave = prefix, position, nil, nil
-    end,
-  })
-end
-
 local function emit(journal, step, entry)
   local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
   if not ok then
     error(("tool %s: what it gives cannot be kept: %s"):format(entry.name or entry.digest, problem), 0)
-  end
-end
-
--- A failure that the tool passed on is its own: to make it good is to use the tool again.
-local function take_blame(branch, place)
-  local failed = branch.failed
-  if failed and failed.blame and places.is_below(failed.blame, place) then
-    failed.blame = place
-  end
-  if branch.last and places.is_below(branch.last, place) then
-    branch.last = place
   end
 end
 
@@ -66,7 +43,7 @@ function M.perform(execution, branch, use, fn)
   if known and known.waited and execution.state == "replaying" and not execution.taken[place] then
     return execution.run_calls:wait_for_turn(branch, place, "tool", M) -- branches beside it ran meanwhile
   elseif known then
-    execution.taken[place] = true
+    execution:take(place)
     return journal:reread(known).value
   elseif not open then
     emit(journal, step, { t = "tool", step = step.number, c = place, name = record.printable(use.name), digest = digest,
@@ -76,13 +53,13 @@ function M.perform(execution, branch, use, fn)
   local value, wrote
   local turns = execution.first
   do
-    local _ <close> = below(branch, place)
+    local _ <close> = branch:uses(place)
     value, wrote = fn(place)
   end
   emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value,
     wrote = wrote or nil, waited = execution.first > turns or nil })
-  execution.taken[place] = true
-  take_blame(branch, place)
+  execution:take(place)
+  branch:put_down_to(place) -- a failure that the tool passed on is its own: to make it good is to use the tool again
   return value
 end
 

@@ -10,7 +10,7 @@ local M = { asks = true }
 function M.begin(calls, call)
   local event, books = call.request.event, calls.run.books
   local open = alarm.ask(calls, call, { event = event, w = (books.waits or 0) + 1 },
-    alarm.ends_at(calls, call.request.timeout))
+    alarm.ends_at(call.request.timeout))
   call.w = open.w
   alarm.set(calls, call, open, call.request.timeout)
   local list = calls.waiters[event] or {}
