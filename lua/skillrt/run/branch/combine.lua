@@ -50,38 +50,40 @@ local function wait_for(scope, branch)
   coroutine.yield(WAIT)
 end
 
-local function check_options(options, what, level)
-  options = options or {}
-  if type(options) ~= "table" then
-    error(("ctx.%s: options must be a table, not %s"):format(what, names.show(options)), level + 1)
-  end
+local OPTIONS <const> = { max_parallel = true, on_error = true, key = true }
+
+-- What is wrong with options; nil: nothing.
+local function problem_of(options)
   for key in pairs(options) do
-    if key ~= "max_parallel" and key ~= "on_error" and key ~= "key" then
-      local known = { max_parallel = true, on_error = true, key = true }
-      local text = "ctx.%s: unknown option %s%s"
-      error(text:format(what, names.show(key), names.suggest(tostring(key), known)), level + 1)
+    if not OPTIONS[key] then
+      return ("unknown option %s%s"):format(names.show(key), names.suggest(tostring(key), OPTIONS))
     end
   end
   local limit = options.max_parallel
   if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
-    error(("ctx.%s: max_parallel must be a whole number from 1 on, not %s"):format(what, names.show(limit)), level + 1)
+    return "max_parallel must be a whole number from 1 on, not " .. names.show(limit)
   elseif options.on_error ~= nil and not MODES[options.on_error] then
-    error(('ctx.%s: on_error must be "finish", "stop" or "settle", not %s'):format(what, names.show(options.on_error)),
-      level + 1)
+    return 'on_error must be "finish", "stop" or "settle", not ' .. names.show(options.on_error)
   elseif options.key ~= nil and type(options.key) ~= "function" then
-    error(("ctx.%s: key must be a function, not %s"):format(what, names.show(options.key)), level + 1)
+    return "key must be a function, not " .. names.show(options.key)
+  end
+end
+
+local function check_options(options, what, level)
+  options = options or {}
+  local problem = type(options) ~= "table" and "options must be a table, not " .. names.show(options)
+    or problem_of(options)
+  if problem then
+    error(("ctx.%s: %s"):format(what, problem), level + 1)
   end
   return options
 end
 
 -- The name of each item's branch below the place.
 local function parts_of(list, key, what)
-  if not key then
-    return nil
-  end
   local parts, seen = {}, {}
   for i = 1, #list do
-    local given = key(list[i], i)
+    local given = key and key(list[i], i) or i
     if type(given) ~= "string" and math.type(given) ~= "integer" then
       error(("ctx.%s: key must give a text or a whole number, not %s"):format(what, names.show(given)), 4)
     end
@@ -92,6 +94,40 @@ local function parts_of(list, key, what)
     seen[parts[i]] = i
   end
   return parts
+end
+
+-- A branch for each item of a list: waits for all. `ended(index, value, failure)` hears of each, and gives true where
+-- that decides: the others are ended then. `deadline`: the number of the one that takes no place.
+local function perform_each(execution, branch, list, perform, given, ended)
+  local scope = execution:scope(branch, execution:place(branch), given.limit)
+  local count, begun, over = #list, 0, 0
+  local function take(one, ok, a, b, c)
+    over = over + 1
+    if ended(one.index, outcome_of(one, ok, a, b, c)) and not scope.is_over then
+      execution:stop_under(scope)
+    end
+    scope:settle(over == count)
+  end
+  local function begin_next()
+    if begun >= count or scope.is_over then
+      return false
+    end
+    begun = begun + 1
+    local part = given.parts and given.parts[begun] or tostring(begun)
+    if scope.begun then
+      scope.begun[part] = true
+    end
+    local one = execution:begin(("%s.%s."):format(scope.place, part), scope, take, perform, list[begun], begun)
+    one.index, one.is_deadline = begun, begun == given.deadline
+    return true
+  end
+  if scope.limit then
+    scope.feed, scope.begun = begin_next, {}
+    execution:feed(scope)
+  else
+    while begin_next() do end
+  end
+  wait_for(scope, branch)
 end
 
 ---@param execution skillrt.Execution
@@ -112,46 +148,20 @@ function M.map(execution, branch, list, perform, options, what)
     error(("ctx.%s: needs a function, not %s"):format(what, names.show(perform)), 3)
   end
   options = check_options(options, what, 3)
-  local count, parts = #list, parts_of(list, options.key, what)
-  local scope = execution:scope(branch, execution:place(branch), options.max_parallel)
-  local results, failures, first, begun, ended = json.array({}), nil, nil, 0, 0
-  if count == 0 then
+  local given = { limit = options.max_parallel, parts = options.key and parts_of(list, options.key, what) }
+  local results, failures, first = json.array({}), nil, nil
+  if #list == 0 then
+    execution:place(branch)
     return results
   end
-  local function over(one, ok, a, b, c)
-    local index, value, failure = one.index, outcome_of(one, ok, a, b, c)
-    ended = ended + 1
-    results[index] = value
+  perform_each(execution, branch, list, perform, given, function(index, value, failure)
+    results[index] = not failure and value
     if failure then
-      results[index] = false
       failures, first = failures or {}, first or failure
       failures[index] = failure
+      return options.on_error == "stop"
     end
-    if failure and options.on_error == "stop" and not scope.is_over then
-      execution:stop_under(scope)
-    end
-    scope:settle(ended == count)
-  end
-  local function begin_next()
-    if begun >= count or scope.is_over then
-      return false
-    end
-    begun = begun + 1
-    local part = tostring(parts and parts[begun] or begun)
-    if scope.begun then
-      scope.begun[part] = true
-    end
-    local prefix = ("%s.%s."):format(scope.place, part)
-    execution:begin(prefix, scope, over, perform, list[begun], begun).index = begun
-    return true
-  end
-  if scope.limit then
-    scope.feed, scope.begun = begin_next, {}
-    execution:feed(scope)
-  else
-    while begin_next() do end
-  end
-  wait_for(scope, branch)
+  end)
   if first and options.on_error == "settle" then
     return results, failures
   elseif first then
@@ -160,7 +170,11 @@ function M.map(execution, branch, list, perform, options, what)
   return results
 end
 
-local function same(list, what)
+local function call(fn, index)
+  return fn(index)
+end
+
+local function functions_of(list, what)
   for i = 1, #list do
     if type(list[i]) ~= "function" then
       error(("ctx.%s: item %d must be a function, not %s"):format(what, i, names.show(list[i])), 3)
@@ -171,16 +185,14 @@ end
 
 ---Each function once.
 function M.all(execution, branch, fns, options)
-  return M.map(execution, branch, same(fns, "all"), function(fn, index)
-    return fn(index)
-  end, options, "all")
+  return M.map(execution, branch, functions_of(fns, "all"), call, options, "all")
 end
 
 ---Each item through all stages, at its own pace.
 function M.pipeline(execution, branch, list, ...)
   local stages = table.pack(...)
   local options = type(stages[stages.n]) == "table" and table.remove(stages, stages.n) or nil
-  same(stages, "pipeline")
+  functions_of(stages, "pipeline")
   return M.map(execution, branch, list, function(item, index)
     local value, message, class = item
     for i = 1, #stages do
@@ -191,6 +203,41 @@ function M.pipeline(execution, branch, list, ...)
     end
     return value
   end, options, "pipeline")
+end
+
+---What the first function gives that succeeds, and its index.
+function M.first(execution, branch, fns)
+  if type(fns) ~= "table" or #fns == 0 then
+    error("ctx.first: needs a list of functions", 3)
+  end
+  local value, winner, last
+  perform_each(execution, branch, functions_of(fns, "first"), call, {}, function(index, given, failure)
+    last = failure or last
+    if not failure and not winner then
+      value, winner = given, index
+      return true
+    end
+  end)
+  if winner then
+    return value, winner
+  end
+  return fail(branch, last)
+end
+
+---What a function gives within so many seconds.
+---@param sleep fun()
+function M.within(execution, branch, seconds, fn, sleep)
+  local first
+  perform_each(execution, branch, { fn, sleep }, call, { deadline = 2 }, function(index, value, failure)
+    first = first or { index = index, value = value, failure = failure }
+    return true
+  end)
+  if first.index == 2 then
+    return nil, ("%g seconds have passed"):format(seconds), "timeout"
+  elseif first.failure then
+    return fail(branch, first.failure)
+  end
+  return first.value
 end
 
 ---Branches that are begun one by one, each by its name, from `fn` or from one another; waits for all.
@@ -231,55 +278,6 @@ function M.gather(execution, branch, fn, options)
     return fail(branch, first)
   end
   return true
-end
-
--- Branches of which one decides: the others are ended then.
-local function race(execution, branch, fns, decides, deadline)
-  local scope = execution:scope(branch, execution:place(branch))
-  local ended, decision, last = 0, nil, nil
-  local function over(one, ok, a, b, c)
-    local value, failure = outcome_of(one, ok, a, b, c)
-    ended, last = ended + 1, failure or last
-    if not decision and decides(one.index, failure) then
-      decision = { value = value, index = one.index, failure = failure }
-      execution:stop_under(scope)
-    end
-    scope:settle(ended == #fns)
-  end
-  for i = 1, #fns do
-    local one = execution:begin(("%s.%d."):format(scope.place, i), scope, over, fns[i], i)
-    one.index, one.is_deadline = i, fns[i] == deadline
-  end
-  wait_for(scope, branch)
-  return decision, last
-end
-
----What the first function gives that succeeds, and its index.
-function M.first(execution, branch, fns)
-  if type(fns) ~= "table" or #fns == 0 then
-    error("ctx.first: needs a list of functions", 3)
-  end
-  local decision, last = race(execution, branch, same(fns, "first"), function(_, failure)
-    return not failure
-  end)
-  if decision then
-    return decision.value, decision.index
-  end
-  return fail(branch, last)
-end
-
----What a function gives within so many seconds.
----@param sleep fun()
-function M.within(execution, branch, seconds, fn, sleep)
-  local decision = race(execution, branch, { fn, sleep }, function()
-    return true
-  end, sleep)
-  if decision.index == 2 then
-    return nil, ("%g seconds have passed"):format(seconds), "timeout"
-  elseif decision.failure then
-    return fail(branch, decision.failure)
-  end
-  return decision.value
 end
 
 ---A branch of its own: a handle to wait for it or to end it.
