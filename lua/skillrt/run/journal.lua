@@ -5,6 +5,7 @@
 -- held only until they are durable; then the books know where they lie. Knows no modes and no agents.
 
 local core = require("skillrt.core")
+local draws = require("skillrt.run.branch.draws")
 local fatal = require("skillrt.base.fatal")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
@@ -177,6 +178,10 @@ function Journal:emit(entry, ours)
   if not entry.at then
     entry.at = time_of(self)
   end
+  local step = self.books.steps[entry.step]
+  if step and (step.live.fresh or step.live.read) then
+    draws.tell(self, step, entry)
+  end
   if self.begun and entry.step == self.begun_step then
     entry.start = self.begun
   elseif self.begun then
@@ -226,7 +231,7 @@ end
 
 ---A function is about to run, perhaps for long: who watches is shown what began, once all that came before is durable.
 function Journal:show()
-  if self.has_news and self.count == 0 then
+  if self.count == 0 then
     self.has_news = false
     self.watcher.flush()
   end

@@ -238,7 +238,8 @@ function Turn:go(stays_until)
   local queue, first = calls.queue, calls.due[1]
   local at = first and first.at
   if phase ~= "canceling" and not performing[1] then -- what is performed asks again
-    local over = self.run.limits:due()
+    local over = self.run.limits.alarms[1]
+    over = over and over.at
     at = over and not (at and at < over) and over or at
   end
   if phase == "going" then
@@ -284,9 +285,11 @@ local function decide(self)
   if calls.queue.held[1] then
     calls.queue:admit_held()
   end
-  local status, reason, message, at_once = limits:reached()
-  if status then
-    return "end", status, reason, message, at_once
+  if limits.hit or limits.alarms[1] then
+    local status, reason, message, at_once = limits:reached()
+    if status then
+      return "end", status, reason, message, at_once
+    end
   end
 
   -- steps: an output cannot be written, code failed, an invariant no longer holds

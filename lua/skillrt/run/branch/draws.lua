@@ -1,6 +1,6 @@
 -- run/branch/draws.lua: what a step draws and reads: recorded with what it awaits next, given back when it runs again.
 --
--- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, run/call/ and run/step/steps.lua.
+-- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, and run/journal.lua.
 
 local drawn = require("skillrt.base.drawn")
 local record = require("skillrt.base.record")
@@ -145,23 +145,22 @@ local function keep_read(journal, step)
   end
 end
 
----A record of a step, with what its function drew and read since the last one.
+-- Records behind which a step is not performed again.
+local LAST <const> = { done = true, skip = true }
+
+---A record of a step tells what its function drew and read since the last one.
 ---@param journal skillrt.Journal
 ---@param step skillrt.Step
 ---@param entry table
----@return table entry
-function M.with_fresh(journal, step, entry)
+function M.tell(journal, step, entry)
   local live = step.live
   if live.read then
-    if entry.t ~= "done" and (entry.t ~= "fail" or entry.retry) then
+    if not LAST[entry.t] and (entry.t ~= "fail" or entry.retry) then
       keep_read(journal, step)
     end
     live.read = nil
   end
-  if live.fresh then
-    entry.rec, live.fresh = live.fresh, nil
-  end
-  return entry
+  entry.rec, live.fresh = live.fresh, nil
 end
 
 return M

@@ -490,7 +490,13 @@ end
 ---Goes on with the step after one of its calls was over.
 function Execution:go_on()
   if self.state ~= "closed" then
-    self.step.live.home:go_on(self.step)
+    local step = self.step
+    local live = step.live
+    live.home.limits:allow(live.definition or live.home:definition_of(step))
+    self:advance()
+    if self.divergence then
+      live.home:look(step)
+    end
   end
 end
 

@@ -151,7 +151,7 @@ local function placeless(text, run)
 end
 
 local function add_map(parts, name, map, left_out, run)
-  for _, key in ipairs(names.sorted(map or {})) do
+  for _, key in ipairs(map and names.sorted(map) or {}) do
     local plain = not left_out[name == "headers" and key:lower() or key]
     if plain or name == "headers" then
       parts[#parts + 1] = ("%s.%s=%s"):format(name, key, plain and placeless(tostring(map[key]), run) or "")

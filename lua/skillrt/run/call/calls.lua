@@ -5,7 +5,6 @@
 -- no agents and no modes. Called by turn.lua, which has one for a run and its sub-runs.
 
 local Call = require("skillrt.run.call.call")
-local draws = require("skillrt.run.branch.draws")
 local due = require("skillrt.base.heap")
 local execution_of = require("skillrt.run.branch.execution")
 local queue_of = require("skillrt.run.call.queue")
@@ -201,13 +200,11 @@ end
 
 -- ---- recorded ----
 
----A record of a call, with what the function drew since the last one.
+---A record of a call.
 ---@param call skillrt.Call
 ---@param entry table
 function Calls:emit(call, entry)
-  local step = call.step
-  entry.step, entry.c = step.number, call.place
-  draws.with_fresh(self.journal, step, entry)
+  entry.step, entry.c = call.step.number, call.place
   local ok, message = self.journal:emit(entry)
   if not ok and entry.t == "result" then -- too large as JSON, say: that is what it came to, and it is not sent again
     entry.reply, entry.value = nil, nil
@@ -267,7 +264,10 @@ end
 function Calls:settle(call, entry, ok, value)
   entry.t = "result"
   entry.own = call.request.retry and true or nil
-  self.queue:over(call)
+  call.number = false
+  if call.reservation then
+    self.queue:over(call)
+  end
   self:emit(call, entry)
   call.execution:take(call.place)
   if call.ways.over then

@@ -8,7 +8,6 @@
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
-local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
@@ -193,7 +192,9 @@ function Steps:perform(step)
     step.live = live
   end
   self.limits:allow(definition)
-  self.journal:show()
+  if self.journal.has_news then
+    self.journal:show()
+  end
   local drawing = drawn.step
   live.thread, drawn.step = thread, step
   local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
@@ -309,14 +310,6 @@ function Steps:ended(definition)
   end
 end
 
----Goes on with a step after one of its calls was over.
----@param step skillrt.Step
-function Steps:go_on(step)
-  self.limits:allow(self:definition_of(step))
-  step.live.execution:advance()
-  return self:look(step)
-end
-
 -- ---- ending ----
 
 ---The step's function has ended; so does the step when no call of it is out.
@@ -378,7 +371,6 @@ function Steps:finish(step, ok, a, b, c)
   elseif not entry then
     return self:fail(step, definition, unfit)
   end
-  draws.with_fresh(self.journal, step, entry)
   entry.keep = definition.resumable and true or nil
   local written, message = self.journal:emit(entry, words and not definition.undo and words.ours)
   if not written then
@@ -492,7 +484,7 @@ function Steps:fail(step, definition, failure)
   if unwritten then
     self:ends_run("paused", "output_failed", unwritten)
   end
-  local entry = draws.with_fresh(self.journal, step, {
+  local entry = {
     t = "fail",
     step = step.number,
     attempt = step.attempt,
@@ -501,7 +493,7 @@ function Steps:fail(step, definition, failure)
     traceback = failure.traceback and printable(failure.traceback),
     retry = delay and math.ceil(delay) or nil,
     blame = blame,
-  })
+  }
   if not delay then
     follow(self.run, definition, entry, step, failure.is_slip)
   end

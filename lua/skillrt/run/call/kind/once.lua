@@ -1,7 +1,6 @@
 -- run/call/kind/once.lua: a local function whose value is recorded, so that it does not run again (ctx.once). It awaits
 -- nothing, so it is no call, and has a place like one. Called by run/ctx.lua.
 
-local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
 local shared = require("skillrt.run.ctx.shared")
 
@@ -38,7 +37,7 @@ function M.perform(execution, branch, name, fn)
   end
   local entry = { t = "result", step = step.number, c = place, digest = digest, value = value,
     context = shared.since(step, count) }
-  local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
+  local ok, problem = journal:emit(entry)
   if not ok then
     error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
   end

@@ -4,7 +4,6 @@
 -- While a replay gives back results in the journal's order, a loop waits for the turn of its newest round, as its calls
 -- were out then. Called by run/branch/combine.lua; found by its name.
 
-local draws = require("skillrt.run.branch.draws")
 local shared = require("skillrt.run.ctx.shared")
 
 ---@class skillrt.call.Round: skillrt.CallKind
@@ -38,7 +37,7 @@ function M.record(execution, place, number, value, last)
   local step, journal = execution.step, execution.run_calls.journal
   local entry = { t = "round", step = step.number, c = place, n = number, value = value, last = last,
     context = shared.below(step, place) }
-  local ok, message = journal:emit(draws.with_fresh(journal, step, entry))
+  local ok, message = journal:emit(entry)
   if not ok then
     error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
   end

@@ -5,7 +5,6 @@
 -- place like one; where it waited, a replay gives its result back in the journal's order, like that of a call. Knows
 -- the journal and executions, no tools. Called by run/ctx.lua; found by its name.
 
-local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
 local record = require("skillrt.base.record")
 
@@ -19,8 +18,8 @@ local M = {}
 ---@field absent string?   it is not in the present set: what is done about it
 ---@field refused string?  why it is not performed
 
-local function emit(journal, step, entry)
-  local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
+local function emit(journal, entry)
+  local ok, problem = journal:emit(entry)
   if not ok then
     error(("tool %s: what it gives cannot be kept: %s"):format(entry.name or entry.digest, problem), 0)
   end
@@ -46,7 +45,7 @@ function M.perform(execution, branch, use, fn)
     execution:take(place)
     return journal:reread(known).value
   elseif not open then
-    emit(journal, step, { t = "tool", step = step.number, c = place, name = record.printable(use.name), digest = digest,
+    emit(journal, { t = "tool", step = step.number, c = place, name = record.printable(use.name), digest = digest,
       input = use.shown and record.printable(use.shown), absent = use.absent,
       refused = use.refused and record.printable(use.refused) })
   end
@@ -56,7 +55,7 @@ function M.perform(execution, branch, use, fn)
     local _ <close> = branch:uses(place)
     value, wrote = fn(place)
   end
-  emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value,
+  emit(journal, { t = "result", step = step.number, c = place, digest = digest, value = value,
     wrote = wrote or nil, waited = execution.first > turns or nil })
   execution:take(place)
   branch:put_down_to(place) -- a failure that the tool passed on is its own: to make it good is to use the tool again
