@@ -51,10 +51,9 @@ end })
 function M.rows(text)
   local rows = {}
   for line in text:gmatch("[^\n]+") do
-    local name, kind, doc = line:match("^%s*(%S+) (%S+) ?(.-)%s*$")
+    local name, kind, absent, doc = line:match("^ +([%w_]+) (%l+)(%??) ?(.*)$")
     if name then
-      rows[#rows + 1] = { name = name, type = kind:gsub("%?$", ""), may_be_absent = kind:find("?", 1, true) ~= nil
-        or kind == "any", doc = doc }
+      rows[#rows + 1] = { name = name, type = kind, may_be_absent = absent ~= "" or kind == "any", doc = doc }
     end
   end
   return rows

@@ -44,13 +44,19 @@ function M.changed_files(pins, now)
   return changed
 end
 
-local function is_declared(skill, failed)
-  for _, one in ipairs(failed.kind == "phase" and skill.phases or skill.actions) do
-    if one.id == failed.id then
-      return true
+-- The first action or phase of a skill that is meant, as { id, kind }.
+local function declared(skill, is_meant)
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if is_meant(one) then
+        return { id = one.id, kind = one.kind }
+      end
     end
   end
-  return false
+end
+
+local function is_declared(skill, failed)
+  return declared(skill, function(one) return one.id == failed.id and one.kind == failed.kind end) ~= nil
 end
 
 -- What is added must be a limit there is, and in its unit.
@@ -61,14 +67,14 @@ local function check_add(turn)
   end
   for _, full in ipairs(names.sorted(turn.session.add or {})) do
     local row, amount = known[full], turn.session.add[full]
+    local is_whole = row and row.type ~= "seconds" and row.type ~= "amount"
     if not row then
       refuse("invalid", "%s: this run has no limit %s%s", turn.run.store.place, names.show(full),
         names.suggest(full, known))
     elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
-      or (row.type ~= "seconds" and row.type ~= "amount" and not math.tointeger(amount)) then
-      local what = (row.type == "seconds" or row.type == "amount") and "a number" or "a whole number"
-      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", turn.run.store.place, full, what,
-        names.show(amount))
+      or is_whole and not math.tointeger(amount) then
+      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", turn.run.store.place, full,
+        is_whole and "a whole number" or "a number", names.show(amount))
     end
   end
 end
@@ -94,13 +100,12 @@ end
 
 -- What is performed again where a run is resumed that had ended.
 local function to_resume(turn)
-  for _, one in ipairs(turn.run.skill.actions) do
-    if one.resumable and (turn.books.completed[one.id] or turn.books.failed[one.id]) then
-      return { id = one.id, kind = "action" }
-    end
-  end
-  local failed = turn.books.last_failed
-  return failed and is_declared(turn.run.skill, failed) and failed or nil
+  local books, skill = turn.books, turn.run.skill
+  local failed = books.last_failed
+  return declared(skill, function(one)
+    return one.kind == "action" and one.resumable and (books.completed[one.id] or books.failed[one.id])
+  end)
+    or failed and is_declared(skill, failed) and failed or nil
 end
 
 -- A step that waits for its code to be fixed.
@@ -143,18 +148,12 @@ local function to_retry(turn)
   if wanted == true then
     return books.last_failed or turn.session.from_scratch and (slipped(books) or to_resume(turn)) or nil
   end
-  for kind, list in pairs({ action = turn.run.skill.actions, phase = turn.run.skill.phases }) do
-    for _, one in ipairs(list) do
-      local id = one.id
-      local may = turn.session.from_scratch and (slipped(books, id) or books.completed[id])
-      if id == wanted and (may or books.failed[id] or books.skipped[id] or books.given_up[id] or (books.held or {})[id]
-        or (books.decided or {})[id]) then
-        return { id = id, kind = kind }
-      end
-    end
-  end
-  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", turn.run.store.place,
-    names.show(wanted))
+  local may = turn.session.from_scratch and (slipped(books, wanted) or books.completed[wanted])
+    or books.failed[wanted] or books.skipped[wanted] or books.given_up[wanted] or (books.held or {})[wanted]
+    or (books.decided or {})[wanted]
+  return may and declared(turn.run.skill, function(one) return one.id == wanted end)
+    or refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", turn.run.store.place,
+      names.show(wanted))
 end
 
 -- Whether a file that decides is another one than when the run began. A helper that is new is none: what loads it
@@ -193,13 +192,8 @@ local function check_status(turn, retry)
     end
   elseif books.status == "aborted" or books.status == "completed" and not turn.session.add
     and not has_changed(turn) then
-    refuse(
-      "invalid",
-      "%s: the run is %s (%s); there is nothing to go on with",
-      turn.run.store.place,
-      books.status,
-      books.reason
-    )
+    refuse("invalid", "%s: the run is %s (%s); there is nothing to go on with", turn.run.store.place, books.status,
+      books.reason)
   elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(turn) then
     refuse("invalid", "%s: the run has failed (%s); %s", turn.run.store.place, books.reason, ways_on(turn))
   end
@@ -290,6 +284,23 @@ local function perform_again(turn, one, entry)
   assert(turn:emit(entry))
 end
 
+-- Some phases run again; more of the record: `loop`, `forget`, `forgive`.
+local function rewind(turn, is_meant, entry)
+  entry.t, entry.phases = "rewind", json.array({})
+  for _, phase in ipairs(turn.run.skill.phases) do
+    entry.phases[#entry.phases + 1] = is_meant(phase) and phase.id or nil
+  end
+  assert(turn:emit(entry))
+end
+
+-- What ended the run is forgotten. Where that is a limit which is raised now, the loop of a hybrid run goes on, and the
+-- phases behind it run again.
+local function forget_end(turn, is_raised)
+  local loop = turn.books.loop_end and true or nil
+  rewind(turn, function(phase) return is_raised and loop and phase.trailing end, { loop = loop,
+    forget = over_terminals(turn), forgive = is_raised and turn.books.fatal or nil })
+end
+
 -- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
 -- results that they had; else only what ended it is forgotten.
 local function take_end(turn, is_allowed)
@@ -297,8 +308,7 @@ local function take_end(turn, is_allowed)
   if again then
     return perform_again(turn, again, { harmless = not is_allowed or nil })
   end
-  assert(turn:emit({ t = "rewind", phases = json.array({}), loop = turn.books.loop_end and true or nil,
-    forget = over_terminals(turn) }))
+  forget_end(turn)
 end
 
 ---A sub-run that had failed goes on, as the call that waits for it is sent again.
@@ -314,27 +324,14 @@ function M.reopen(turn, sub)
   end
 end
 
--- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid
--- run goes on, and the phases behind it run again.
-local function take_raise(turn)
-  local forget, phases = over_terminals(turn), json.array({})
-  for _, phase in ipairs(turn.run.skill.phases) do
-    phases[#phases + 1] = turn.books.loop_end and phase.trailing and phase.id or nil
-  end
-  assert(turn:emit({ t = "rewind", phases = phases, loop = turn.books.loop_end and true or nil,
-    forget = forget, forgive = turn.books.fatal }))
-end
-
-local function take_rewind(turn)
-  local phases, on, loop = json.array({}), false, false
-  for _, phase in ipairs(turn.run.skill.phases) do
-    on = on or phase.id == turn.session.from
-    if on then
-      phases[#phases + 1] = phase.id
-      loop = loop or not phase.trailing
-    end
-  end
-  assert(turn:emit({ t = "rewind", phases = phases, loop = loop or nil }))
+-- A phase runs again, and all behind it.
+local function run_from(turn, id)
+  local entry, is_behind = {}, false
+  rewind(turn, function(phase)
+    is_behind = is_behind or phase.id == id
+    entry.loop = entry.loop or is_behind and not phase.trailing or nil
+    return is_behind
+  end, entry)
 end
 
 -- What a person says: one answer, several, or one for all questions that offer it. Each must be one that its
@@ -469,7 +466,7 @@ function M.begin(turn, torn)
     require("skillrt.run.call.kind.session").lost(turn)
   end
   if raised then
-    take_raise(turn)
+    forget_end(turn, true)
   elseif ended then
     take_end(turn)
   end
@@ -479,7 +476,7 @@ function M.begin(turn, torn)
   if turn.session.abort then
     assert(turn:emit({ t = "abort", reason = "user_abort" }))
   elseif turn.session.from then
-    take_rewind(turn)
+    run_from(turn, turn.session.from)
   elseif retry then
     perform_again(turn, to_retry(turn), { scratch = turn.session.from_scratch })
   end

@@ -88,17 +88,16 @@ end
 
 -- ---- declared ----
 
----Something else is asked for than was recorded at its place: that is forgotten where it is expected, but for what
----acted in an attempt before: none that goes another way may make it a second time.
----@param execution skillrt.Execution
----@param place string
----@param known table  what is recorded
----@param to string    what is asked for
-function Calls:differs(execution, place, known, to)
+-- Compares what is asked for with what is recorded at its place. Another thing is forgotten where it is expected, but
+-- for what acted in an attempt before: none that goes another way may make it a second time.
+local function compare(self, execution, place, digest, to)
   local step = execution.step
-  if not known.pure and (execution:is_exact() or not repeats.may_differ(step, known)) then
-    execution:diverge(place, known.to or known.digest, to)
-  elseif step.known[place] or not repeats.acted(known) then -- what was sent and may have acted is a question
+  local before = step.known[place] or step.tools[place] or step.calls[place]
+  if not before or not before.digest or before.digest == digest then
+    return
+  elseif not before.pure and (execution:is_exact() or not repeats.may_differ(step, before)) then
+    execution:diverge(place, before.to or before.digest, to)
+  elseif step.known[place] or not repeats.acted(before) then -- what was sent and may have acted is a question
     assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
   end
 end
@@ -109,13 +108,10 @@ end
 ---@param digest string
 ---@return boolean  false: the step has diverged
 function Calls:may_take(execution, place, digest)
-  local step = execution.step
-  local before = step.known[place] or step.tools[place] or step.calls[place]
-  if before and before.digest ~= digest then
-    self:differs(execution, place, before, digest)
-    if step.calls[place] then
-      execution:diverge(place, before.to, digest) -- it was sent, and may have acted
-    end
+  compare(self, execution, place, digest, digest)
+  local open = execution.step.calls[place]
+  if open then
+    execution:diverge(place, open.to or open.kind, digest) -- it was sent, and may have acted
   end
   return execution.state ~= "diverged"
 end
@@ -141,10 +137,7 @@ function Calls:declare(execution, branch, request)
     idem = request.idempotent == true,
     order = self.order,
   })
-  local known = step.known[call.place] or call:open()
-  if known and known.digest and known.digest ~= call.digest then
-    self:differs(execution, call.place, known, call.to)
-  end
+  compare(self, execution, call.place, call.digest, call.to)
   execution:enter(call)
   return call
 end
