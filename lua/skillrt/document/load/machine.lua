@@ -5,7 +5,6 @@
 -- The form of the table and its checks are skill/machine.lua's. Called by sources.lua.
 local ends = require "skillrt.skill.ends"
 local condition = require "skillrt.document.load.condition"
-local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
 local names = require "skillrt.base.names"
@@ -294,26 +293,23 @@ function M.read(prose, found)
   return { table = machine, parts = prose, runs = self.runs, broken = self.broken, rows = self.rows }
 end
 
----The actions of a machine as a config holds them, and the places of their rows. When they run says the table.
+---The rows of a machine's actions, in the order of its registry. When they run says the table.
 ---@param self skillrt.load.Machine
 ---@param found skillrt.Findings
----@return table[] actions
 ---@return table[] rows
 function M.actions(self, found)
-  local actions, places, first = {}, {}, {}
+  local rows, first = {}, {}
   for _, row in ipairs(self.rows) do
     first[row.action] = first[row.action] or row
   end
   for i, row in ipairs((machine_of.registry(self.table))) do
-    local at = first[row.action]
-    places[i] = at
-    actions[i] = { id = row.action, name = row.action, description = at.description, preconditions = json.array {} }
+    rows[i] = first[row.action]
     if row.any and row.action ~= self.table.handler then
       local what = ("action %s: may run in any state, and no table says when"):format(row.action)
-      found:warn("registry-any", at, what, "it runs only when nothing else can", "name the states it comes from")
+      found:warn("registry-any", rows[i], what, "it runs only when nothing else can", "name the states it comes from")
     end
   end
-  return actions, places
+  return rows
 end
 
 return M

@@ -1,7 +1,7 @@
 -- document/load/prose.lua: all that a folder's documents say about actions: facts about each action, the links between
 -- them, graphs, registries, the first state; each with its place.
 --
--- Judges nothing; merge.lua does. Called by folder.lua.
+-- Judges nothing; sources.lua does. Called by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
 local facts_of = require "skillrt.document.load.facts"

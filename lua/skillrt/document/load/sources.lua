@@ -1,16 +1,19 @@
--- document/load/sources.lua: what a folder holds, put together as one skill-config: skill-config.json and
--- workflow.json where they speak, catalogs, action files and prose where they do not.
+-- document/load/sources.lua: the resolver: what a folder holds, put together as one skill-config: skill-config.json and
+-- workflow.json where they speak, else the weightiest fact of catalogs, action files and prose. Where these differ is
+-- told, as is all that could not be read.
 --
 -- Called by folder.lua, which makes the definition of it.
+local conditions = require "skillrt.document.load.condition"
 local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
-local merge = require "skillrt.document.load.merge"
 local names = require "skillrt.base.names"
 local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
 local machine = require "skillrt.document.load.machine"
+local prose_of = require "skillrt.document.load.prose"
 local rounds = require "skillrt.document.load.rounds"
+local state = require "skillrt.skill.state"
 local tree_of = require "skillrt.document.load.tree"
 local workflow = require "skillrt.document.load.workflow"
 
@@ -46,54 +49,244 @@ local function actions_in(raw)
   return type(list) == "table" and json.is_array(list) and list or nil
 end
 
--- The actions of a state machine: those of its registry, with what their documents say besides.
-local function machine_actions(self)
-  local actions, rows = machine.actions(self.machine, self.found)
-  self.registry = true
-  self.broken = self.broken or self.machine.broken -- a table that contradicts itself is not run (F59)
-  for i, row in ipairs(rows) do
-    local action = actions[i]
-    local said = self.prose.actions[action.id]
-    if said then
-      local filled = merge.action(said, self.prose, self.found, true)
-      for _, key in ipairs { "name", "description", "purpose", "preconditions", "effects" } do
-        action[key] = filled[key] or action[key]
-      end
+local function has_prose(list)
+  for _, told in ipairs(list) do
+    if not told.condition then
+      return true
     end
-    self.places[("autonomous_config.actions[%d]"):format(i)] = { file = row.file, line = row.line }
   end
-  return json.array(actions)
+  return false
 end
 
--- The actions of the documents, each with the place that a finding about it names.
-local function prose_actions(self)
-  local out = json.array {}
-  if self.machine and self.machine.runs then
-    return machine_actions(self)
+local function tell_unread(id, fact, found)
+  for _, told in ipairs(fact.value) do
+    if not told.condition then
+      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem)
+      local fix = told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`"
+      local why = "what cannot be read lets nothing through: the action waits for it"
+      found:warn("condition-unread", { file = fact.at.file, line = told.line }, what, why, fix)
+    end
   end
-  for _, id in ipairs(self.prose.order) do
-    local action = self.prose.actions[id]
-    local _, fact = self.prose.facts:best(id, "preconditions")
-    out[#out + 1] = merge.action(action, self.prose, self.found)
-    self.places[("autonomous_config.actions[%d]"):format(#out)] = fact and fact.weight == action.weight and fact.at
-      or action.at
+end
+
+-- The conditions of a list as they are compared, and as they are shown.
+local function set_of(list)
+  local set, shown = {}, {}
+  for _, told in ipairs(list) do
+    if told.condition then
+      local plain = told.condition:gsub("state%??%.", ""):gsub("%s+", ""):gsub('"', "'")
+      set[plain:gsub("===", "=="):gsub("!==", "!=")] = true
+      shown[#shown + 1] = "`" .. told.condition .. "`"
+    end
+  end
+  return set, #shown > 0 and table.concat(shown, " and ") or "none"
+end
+
+local function holds(a, b)
+  for key in pairs(b) do
+    if not a[key] then
+      return false
+    end
+  end
+  return next(b) ~= nil or next(a) == nil
+end
+
+local function tell_differing(id, list, found)
+  local mine, text = set_of(list[1].value)
+  for i = 2, #list do
+    local other, place = list[i], list[1].at
+    local theirs, said = set_of(other.value)
+    local summary = other.weight == prose_of.TABLE and next(mine) ~= nil -- tables leave out what goes without saying
+    if not (holds(mine, theirs) and (summary or holds(theirs, mine))) and not has_prose(other.value) then
+      local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(id, said, place.file,
+        place.line or 1, text)
+      found:warn("condition-differs", other.at, what, ("%s is what runs"):format(place.file),
+        "say it in one place, or the same in both")
+    end
+  end
+end
+
+-- The preconditions that hold; nil: no document lists any.
+local function conditions_of(id, list, found)
+  if #list == 0 then
+    return nil
+  end
+  tell_unread(id, list[1], found)
+  tell_differing(id, list, found)
+  local out = json.array {}
+  for i, told in ipairs(list[1].value) do
+    out[i] = told.condition or conditions.judged(told.text)
   end
   return out
 end
 
--- An action of a config that says nothing of its preconditions has those of its document.
+local function effects_of(id, facts, found)
+  local out, seen, fact = json.array {}, {}, nil
+  for _, one in ipairs(facts:all(id, "effects")) do
+    fact = fact or #one.value > 0 and one or nil
+  end
+  for _, told in ipairs(fact and fact.value or {}) do
+    if told.effect and not seen[told.effect] then
+      seen[told.effect] = true
+      out[#out + 1] = told.effect
+    elseif not told.effect then
+      local what = ("action %s: its effect cannot be read: %s"):format(id, told.text)
+      found:note("effect-unread", { file = fact.at.file, line = told.line }, what, "it is not checked",
+        "write `key=value`, `key++` or `key.length>0`")
+    end
+  end
+  return out
+end
+
+-- "go on with the same action" is a promise that it may run again, but only a condition that can
+-- be read ends that.
+local function may_repeat(id, prose, found)
+  local link = id ~= "action-complete" and id ~= "action-abort" and prose.own[id] -- the run ends with those
+  local list = prose.facts:best(id, "preconditions")
+  if link and list and #list > 0 and not has_prose(list) then
+    return true
+  elseif link then
+    local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(id)
+    local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
+    found:warn("repeat-unread", link, what, "it runs once", fix)
+  end
+end
+
+-- Keys of the state that the runtime keeps for itself; its books are written for the agent.
+-- A context among the updates is merged into the run's.
+local BOOKS = { status = true, completed_actions = true, current_action = true, error_count = true, errors = true,
+  context = true }
+
+local function tell_reserved(action, found)
+  for _, key in ipairs(names.sorted(action.sets)) do
+    if key:find("^[%a_][%w_]*%.[%a_]") then
+      local what = ("action %s: its agent is told to return the key %s"):format(action.id, names.show(key))
+      local place = { file = action.path, line = action.sets[key] }
+      found:warn("dotted-key", place, what, "an update under a key with a dot is refused (F36)",
+        "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
+    elseif state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
+      local what = ("action %s: sets %s, which only the runtime writes"):format(action.id, names.show(key))
+      local place = { file = action.path, line = action.sets[key] }
+      found:warn("reserved-field", place, what, "the update is refused and recorded", "call the field something else")
+    end
+  end
+end
+
+-- What the documents of an action say of it; the weightiest holds, where they differ is told. `configured`: a config or
+-- a table names it: one that lists no preconditions has none.
+local function facts_of(self, action, configured)
+  local id, facts, found = action.id, self.prose.facts, self.found
+  local when = conditions_of(id, facts:all(id, "preconditions"), found)
+  tell_reserved(action, found)
+  if not when and not configured then
+    local near = facts:best(id, "nearly")
+    local place = { file = action.at.file, line = near and near.line or action.at.line }
+    local what = ("action %s: no document lists its preconditions%s"):format(id,
+      near and (' (is "%s" meant?)'):format(near.text) or "")
+    local fix = "add a section Preconditions with items such as - [ ] `status === 'running'`"
+    found:warn("no-preconditions", place, what, "it may run at any time, in the order of the documents", fix)
+  end
+  return {
+    name = facts:best(id, "name"),
+    description = facts:best(id, "description"),
+    purpose = facts:best(id, "purpose"),
+    priority = facts:best(id, "priority"),
+    preconditions = when or json.array {},
+    effects = effects_of(id, facts, found),
+    repeatable = may_repeat(id, self.prose, found),
+  }
+end
+
+-- The state a run begins with: the document's, else what its types begin with; without what the runtime writes.
+local function state_of(prose, found)
+  local said, fields = prose.state, json.array {}
+  if not said then
+    return nil, fields
+  end
+  for _, one in ipairs(said.unread) do
+    if not (one.key and state.is_reserved(one.key)) then
+      local place = { file = prose.state_file, line = one.line }
+      local what = ("a value of the initial state is code: %s"):format(one.text)
+      found:note("state-unread", place, what, "the run begins without it", "write a literal value")
+    end
+  end
+  if not said.initial then
+    for _, field in ipairs(said.fields) do
+      if not field.optional and not state.is_reserved(field.name) then
+        fields[#fields + 1] = { name = field.name, type = field.type, description = field.description }
+      end
+    end
+    return nil, fields
+  end
+  local initial = {}
+  for key, value in pairs(said.initial) do
+    if not state.is_reserved(key) then
+      initial[key] = value
+    end
+  end
+  return initial, fields
+end
+
+-- The termination conditions that can be tested; nil: no document lists any.
+local function ends_of(prose, found)
+  local out, seen = json.array {}, {}
+  for _, told in ipairs(prose.terminate) do
+    local place = { file = told.file, line = told.line }
+    if not told.condition then
+      local what = ("a termination condition cannot be read: %s (%s)"):format(told.text, told.problem)
+      found:warn("termination-unread", place, what, "it ends nothing", "write a condition between backticks")
+    elseif not seen[told.condition] and not told.condition:find "status ===? ['\"].-['\"]$" then -- the runtime sets it
+      seen[told.condition] = true
+      out[#out + 1] = told.condition
+    end
+  end
+  return #out > 0 and out or nil
+end
+
+local SAID <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "repeatable" }
+
+-- What the documents of an action say goes where its own entry says nothing; gives what they are.
+local function fill(self, action, configured)
+  local said = self.prose.actions[action.id]
+  local facts = said and facts_of(self, said, configured) or {}
+  for _, key in ipairs(SAID) do
+    if action[key] == nil then
+      action[key] = facts[key]
+    end
+  end
+  return said
+end
+
+-- The actions of the documents, each with the place that a finding about it names: those of a state machine's registry,
+-- else all that are named.
+local function actions_of(self)
+  local runs, out, rows = self.machine and self.machine.runs, json.array {}, {}
+  if runs then
+    rows = machine.actions(self.machine, self.found)
+    self.registry, self.broken = true, self.broken or self.machine.broken -- what contradicts itself is not run (F59)
+  end
+  for i, id in ipairs(runs and rows or self.prose.order) do
+    local row = rows[i]
+    local action = { id = row and row.action or id }
+    local said, place = fill(self, action, runs), row
+    if row then
+      action.name, action.description = action.name or action.id, action.description or row.description
+      action.preconditions = action.preconditions or json.array {}
+    else
+      local _, fact = self.prose.facts:best(id, "preconditions")
+      place = fact and fact.weight == said.weight and fact.at or said.at
+    end
+    out[i] = action
+    self.places[("autonomous_config.actions[%d]"):format(i)] = { file = place.file, line = place.line }
+  end
+  return out
+end
+
+-- An action of a config that says nothing of its preconditions has what its document says.
 local function fill_actions(self, list)
   for i, action in ipairs(list) do
-    local said = object(action) and self.prose.actions[action.id]
-    if said and action.preconditions == nil then
-      local filled = merge.action(said, self.prose, self.found, true)
-      action.preconditions = filled.preconditions
-      action.effects = action.effects or filled.effects
-      action.purpose = action.purpose or filled.purpose
-      action.repeatable = action.repeatable or filled.repeatable
-      local key = ("autonomous_config.actions[%d].preconditions"):format(i)
-      self.places[key] = said.at
-    end
+    local said = object(action) and action.preconditions == nil and fill(self, action, true)
+    self.places[("autonomous_config.actions[%d].preconditions"):format(i)] = said and said.at or nil
   end
 end
 
@@ -103,13 +296,13 @@ local function fill_loop(self, raw)
   local autonomous = object(raw.autonomous_config) or {}
   raw.x_skillrt, raw.autonomous_config = own, autonomous
   if autonomous.state_schema == nil and raw.state_schema == nil then
-    local initial, fields = merge.state(self.prose, self.found)
+    local initial, fields = state_of(self.prose, self.found)
     autonomous.state_schema = { fields = fields }
     own.initial_state = own.initial_state or initial
     self.untyped = true -- a document describes types, it does not promise them
   end
   if autonomous.termination_conditions == nil and raw.termination_conditions == nil then
-    autonomous.termination_conditions = merge.terminate(self.prose, self.found)
+    autonomous.termination_conditions = ends_of(self.prose, self.found)
   end
   if next(self.prose.limits) then
     own.limits = own.limits or self.prose.limits
@@ -347,7 +540,7 @@ function M.raw(self)
   if actions then
     fill_actions(self, actions)
   elseif loop and not (self.config and raw.execution_mode == nil) then
-    actions = prose_actions(self)
+    actions = actions_of(self)
   end
   raw.execution_mode = raw.execution_mode or mode_of(raw, self, actions or {})
   loop = raw.execution_mode ~= "sequential"

@@ -102,7 +102,7 @@ describe("a folder's name and description", function()
     }, "x")
     local skill, found = loaded(folder)
     assert.same({ "x", 3000 }, { skill.name, #skill.description })
-    assert.equal(0, #found) -- that it is one step
+    assert.equal(0, #found)
   end)
 end)
 
