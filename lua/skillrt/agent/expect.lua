@@ -9,6 +9,7 @@ local failure = require("skillrt.agent.failure")
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local schema_of = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
 local types = require("skillrt.skill.types")
 
@@ -23,28 +24,7 @@ local M = {}
 
 local WORDS = { raw = true, text = true, json = true }
 
-local function check_status(words)
-  if type(words) ~= "table" or #words == 0 then
-    return "expect.status must be a list of words, not " .. names.show(words)
-  end
-  for _, word in ipairs(words) do
-    if type(word) ~= "string" or word == "" then
-      return "expect.status must hold words, not " .. names.show(word)
-    end
-  end
-end
-
-local function check_schema(schema)
-  if type(schema) ~= "table" then
-    return "expect.schema must name fields and their types, not " .. names.show(schema)
-  end
-  for name, declared in pairs(schema) do
-    local known, problem = types.check(type(declared) == "string" and declared:gsub("%?$", "") or declared)
-    if type(name) ~= "string" or not known then
-      return ("expect.schema: field %s %s"):format(names.show(name), problem or "has no name")
-    end
-  end
-end
+local CONTRACT <const> = { status = { type = "text", list = true }, schema = { type = "text", map = true } }
 
 ---Whether an expectation can be judged at all.
 ---@param expect any
@@ -57,14 +37,12 @@ function M.check(expect)
     local near = type(expect) == "string" and names.suggest(expect, WORDS) or ""
     return nil, ('expect must be "raw", "text", "json" or a contract, not %s%s'):format(names.show(expect), near)
   end
-  for key in pairs(expect) do
-    if key ~= "status" and key ~= "schema" then
-      return nil, ("expect: a contract has status and schema, not %s"):format(names.show(key))
-    end
+  local contract, message = schema_of.record(expect, CONTRACT, "expect")
+  for name, declared in pairs(contract and contract.schema or {}) do
+    local known, problem = types.check((declared:gsub("%?$", "")))
+    message = not known and ("expect.schema: field %s %s"):format(names.show(name), problem) or message
   end
-  local message = expect.status ~= nil and check_status(expect.status)
-    or expect.schema ~= nil and check_schema(expect.schema)
-  return not message or nil, message or nil
+  return not message or nil, message
 end
 
 local function is_among(codes, code)

@@ -230,6 +230,26 @@ function Agent.fields(...)
   return all
 end
 
+---A definition whose items are one of its fields: { "prog", "arg", timeout = 5 } is { argv = { "prog", "arg" },
+---timeout = 5 }.
+---@param given any
+---@param field string
+---@return any definition
+function Agent.gathered(given, field)
+  if type(given) ~= "table" or given[field] ~= nil then
+    return given
+  end
+  local out = { [field] = {} }
+  for key, value in pairs(given) do
+    if math.type(key) == "integer" then
+      out[field][key] = value
+    else
+      out[key] = value
+    end
+  end
+  return out
+end
+
 ---What an author wrote, as a table of fields.
 ---@param given any
 ---@return any definition

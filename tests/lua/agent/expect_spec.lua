@@ -191,12 +191,11 @@ describe("a contract", function()
     for _, case in ipairs {
       { "jsn", 'expect must be "raw", "text", "json" or a contract, not "jsn" (did you mean "json"?)' },
       { 7, 'expect must be "raw", "text", "json" or a contract, not 7' },
-      { { stauts = {} }, 'expect: a contract has status and schema, not "stauts"' },
-      { { status = "done" }, 'expect.status must be a list of words, not "done"' },
-      { { status = { 1 } }, "expect.status must hold words, not 1" },
+      { { stauts = {} }, 'expect: unknown field "stauts" (did you mean "status"?)' },
+      { { status = { 1 } }, 'expect: field "status"[1] must be a text that is not empty, not 1' },
       { { schema = { n = "int" } }, 'expect.schema: field "n" must be string, number' },
       { { schema = { n = "strng[]?" } }, 'not "strng[]" (did you mean "string"?)' },
-      { { schema = "x" }, "expect.schema must name fields and their types" },
+      { { schema = "x" }, 'expect: field "schema" must be a table of names and values' },
     } do
       local ok, message = expect.check(case[1])
       assert.is_nil(ok)

@@ -24,7 +24,8 @@ describe("a chain", function()
     assert.equal("permanent", class, message)
     assert.equal(1, #other.asked)
     assert.has_error(function() agent.chain { agent.http { url = "http://a/" }, on = "rate-limit" } end,
-      'agent.chain: on: "rate-limit" is no class of failure (did you mean "rate_limit"?)')
+      'agent.chain: field "on"[1] must be one of transient, rate_limit, timeout, invalid_output, permanent, not '
+      .. '"rate-limit" (did you mean "rate_limit"?)')
   end)
 end)
 

@@ -5,7 +5,6 @@
 
 local Agent = require("skillrt.agent.kind")
 local fatal = require("skillrt.base.fatal")
-local names = require("skillrt.base.names")
 local function_result = require("skillrt.agent.function_result")
 local tables = require("skillrt.base.tables")
 
@@ -13,52 +12,32 @@ local tables = require("skillrt.base.tables")
 ---@field chain fun(members: table): skillrt.Agent  the next member is asked when one has failed for good
 
 ---@class skillrt.ChainAgent: skillrt.Agent
-local M = Agent.new({ kind = "chain", FIELDS = { links = {}, on = {} } })
+local M = Agent.new({ kind = "chain", FIELDS = {
+  links = { list = true, required = true },
+  on = { enum = { "transient", "rate_limit", "timeout", "invalid_output", "permanent" }, list = true },
+} })
 
-local CLASSES = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true }
-
--- The classes of failure that the next member is asked for; nil: all.
-local function classes_of(on, where)
-  if on == nil then
-    return nil
-  end
-  local set = {}
-  for _, class in ipairs(type(on) == "table" and on or { on }) do
-    if not CLASSES[class] then
-      return nil, ("%s: on: %s is no class of failure%s"):format(where, names.show(class),
-        names.suggest(tostring(class), CLASSES))
-    end
-    set[class] = true
-  end
-  return set
+---{ first, second, on = "timeout" } -> { links = { first, second }, on = "timeout" }
+---@param definition any
+---@return any
+function M.normal(definition)
+  return Agent.gathered(definition, "links")
 end
 
--- The first field that a chain does not have.
-local function unknown_field(definition, where)
-  for key in pairs(definition) do
-    if math.type(key) ~= "integer" and not M.FIELDS[key] then
-      return ("%s: unknown field %s%s"):format(where, names.show(key), names.suggest(tostring(key), M.FIELDS))
-    end
-  end
-end
-
----@param definition table  a list of agents, or { links = list }
+---@param definition table
 ---@param where string
 ---@param check fun(value: any, where: string): table?, string?  of its members
 ---@return table? agent
 ---@return string? message
 function M:check(definition, where, check)
-  local message = unknown_field(definition, where)
-  if message then
+  local agent, message = Agent.check(self, definition, where)
+  if not agent then
     return nil, message
   end
-  local on
-  on, message = classes_of(definition.on, where)
-  if message then
-    return nil, message
-  end
-  local agent = { on = on, name = definition.name, links = {}, idempotent = true, acts = false, is_script = false }
-  for i, value in ipairs(definition.links or definition) do
+  local members = agent.links
+  agent.links, agent.on = {}, agent.on and tables.set(agent.on)
+  agent.idempotent, agent.acts, agent.is_script = true, false, false
+  for i, value in ipairs(members) do
     local member
     member, message = check(value, ("%s: member %d"):format(where, i))
     if not member then
@@ -74,7 +53,7 @@ function M:check(definition, where, check)
   if #agent.links == 0 then
     return nil, where .. ": needs at least one agent"
   end
-  return setmetatable(agent, self)
+  return agent
 end
 
 ---A chain with a member that needs no HTTP does without it.

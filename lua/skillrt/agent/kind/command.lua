@@ -38,19 +38,7 @@ local IN_ENV = setmetatable({ env = true }, { __index = values_of.ROOTS })
 ---@param definition any
 ---@return any
 function M.normal(definition)
-  if type(definition) ~= "table" or definition.argv ~= nil then
-    return definition
-  end
-  local out, argv = {}, {}
-  for key, value in pairs(definition) do
-    if math.type(key) == "integer" then
-      argv[key] = value
-    else
-      out[key] = value
-    end
-  end
-  out.argv = next(argv) ~= nil and argv or nil
-  return out
+  return Agent.gathered(definition, "argv")
 end
 
 local function check_places(agent, where)
@@ -80,9 +68,6 @@ end
 function M:check(definition, where)
   local agent, message = Agent.check(self, definition, where)
   if not agent then
-    if message:find('"argv" is missing', 1, true) then
-      message = where .. ": names no program; write { \"program\", \"argument\", ... }"
-    end
     return nil, message
   elseif #agent.argv == 0 or agent.argv[1] == "" then
     return nil, where .. ": names no program; write { \"program\", \"argument\", ... }"
