@@ -63,41 +63,6 @@ describe("the attempts of a step", function()
   end)
 end)
 
-describe("skillrt retry", function()
-  local BODY = [[
-    agents = { bad = agent("bad", "x"), worse = agent("worse", "x") },
-    limits = { max_retries = 0, max_errors = 2 }, retry = { base = 0.001, jitter = false },
-    actions = {
-      { id = "bad", priority = 9, agent = "bad", when = "error_count === 0" },
-      { id = "worse", priority = 1, agent = "worse", when = "error_count === 1" },
-      { id = "after", priority = 5, when = "completed_actions.includes('worse')", run = sets {} },
-    },]]
-
-  it("repeats the action that failed last, though another comes first, and takes one error off (R70, F39)", function()
-    local folder <close> = kit.folder()
-    assert.equal(1, run(folder, BODY).code)
-    assert.same({ 1, 1, 2 }, { #calls(folder, "bad"), #calls(folder, "worse"), state_of(folder).error_count })
-    folder.file("good", "")
-    local result = run(folder, BODY, { "retry", "w" })
-    assert.same({ 1, 2 }, { #calls(folder, "bad"), #calls(folder, "worse") }, result.out .. result.err)
-    local state = state_of(folder)
-    assert.same({ "worse", "after" }, state.completed_actions)
-    assert.equal(1, state.error_count)
-  end)
-
-  it("does nothing where nothing has failed (R70)", function()
-    local folder <close> = kit.folder()
-    folder.file("good", "")
-    local body = BODY:gsub("error_count === 1", "false")
-    assert.equal(5, run(folder, body).code)
-    local before = folder.read "w/state.json"
-    local result = run(folder, body, { "retry", "w" })
-    assert.equal(2, result.code, result.out)
-    assert.truthy(result.err:find("nothing to retry", 1, true), result.err)
-    assert.equal(before, folder.read "w/state.json")
-  end)
-end)
-
 describe("the repairs of an agent.yml", function()
   it("are as many as it allows, also where the agent counts none and the run is killed between them (F51)", function()
     local folder <close> = kit.folder()

@@ -200,23 +200,6 @@ describe("the review", function()
     assert.has_match("**0 errors, 0 warnings, 3 style, 1 note.**", report, 1, true)
   end)
 
-  it("goes on after kill -9 and loses no batch (R69)", function()
-    local folder <close> = pages.folder()
-    for i = 1, 30 do
-      write(("%s/tree/f%02d.lua"):format(folder.path, i), "local unused = 1\n")
-    end
-    -- killed once the journal knows of the fourth batch
-    local start = "%s/skillrt examples/review/skill.lua --work-dir '%s/run' --set dir='%s/tree' --set batch=1 --quiet"
-    local _, code = pages.run(start:format(build, folder.path, folder.path) .. (([[ & pid=$!
-      for i in $(seq 400); do grep -qs '"number":4' '%s'/run/journal/* && break; sleep 0.02; done
-      kill -9 $pid; wait $pid]]):format(folder.path)))
-    assert.equal(137, code)
-    local output
-    output, code = pages.run(("%s resume '%s/run'"):format(program, folder.path))
-    assert(code == 0, output)
-    assert.has_match("**0 errors, 30 warnings, 0 style, 0 notes.**", pages.read(folder.path .. "/run/report.md"), 1, true)
-  end)
-
   it("takes files of any name and any bytes for data", function()
     local folder <close> = pages.folder()
     local tree = folder.path .. "/tree/"

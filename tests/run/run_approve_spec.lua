@@ -162,41 +162,4 @@ describe("an approval", function()
     assert.equal("denied", R.records(dir, "fail")[1].class)
     assert.equal(1, #R.records(dir, "call"))
   end)
-
-  it("is kept, and what it allows is done once, killed behind every record", function()
-    local file = R.folder() .. "/paid"
-    local function perform(_, ctx)
-      local arguments = { amount = 7 }
-      if not ctx.approve { what = "pay", arguments = arguments } then
-        return { paid = false }
-      end
-      local reply = ctx.await { kind = "command", idempotent = true,
-        argv = { "sh", "-c", "echo paid >> " .. file } }
-      return { paid = reply ~= nil }
-    end
-    local function to_the_end(dir, result)
-      while result.status == "paused" do
-        assert.equal(approval.digest { amount = 7 }, result.question.approval)
-        result = assert(skillrt.resume(dir, { skill = R.skill(definition_of(perform)), books_bytes = 1,
-          answer = "approve", question = result.questions[1].q }))
-      end
-      return result
-    end
-    local result, _, dir = begun(perform)
-    to_the_end(dir, result)
-    local all, again = #R.records(dir), 0
-    for keep = 1, all - 1 do
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      os.remove(file)
-      result = assert(skillrt.resume(copy, { skill = R.skill(definition_of(perform)), books_bytes = 1 }))
-      local asked = result.status == "paused"
-      again = again + (asked and 1 or 0)
-      assert.is_true(not asked or not R.exists(file), "cut behind " .. keep)
-      assert.is_true(to_the_end(copy, result).state.paid)
-      local paid = R.read(file) -- nothing where the result was kept
-      assert.is_true(paid == "paid\n" or (not asked and paid == nil), "cut behind " .. keep)
-    end
-    assert.is_true(again > 3 and again < all - 2, "some were cut in front of the answer, some behind it")
-  end)
 end)

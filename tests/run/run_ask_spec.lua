@@ -1,5 +1,5 @@
 -- run_ask_spec.lua: ctx.ask, ctx.wait, ctx.sleep_until as scripts use them; files in the inbox. The clock is a
--- fake one. That nothing is lost or taken twice, in whatever order things come, proves run_waits_spec.
+-- fake one. That nothing is lost or taken twice, in whatever order things come, shows the simulator.
 local clock = require "tests.support.fake_clock"
 local R = require "tests.support.runs"
 local core = require "skillrt.core"

@@ -49,30 +49,6 @@ describe("branches", function()
     assert.equal(2, most)
   end)
 
-  it("wait for room in each combinator above them, whichever has none first", function()
-    local function lasts(seconds)
-      return function(ctx)
-        return ctx.await { kind = "command", argv = { "sleep", seconds } } and seconds
-      end
-    end
-    local function all(ctx, ...)
-      local fns = {}
-      for i, fn in ipairs { ... } do
-        fns[i] = function() return fn(ctx) end
-      end
-      return ctx.all(fns)
-    end
-    local result = run(function(_, ctx)
-      return { out = ctx.map({ 1 }, function()
-        return all(ctx, lasts "0.05", lasts "0.1", function()
-          return ctx.map({ 1 }, function() return all(ctx, lasts "0.3", lasts "0.01") end, { max_parallel = 1 })
-        end)
-      end, { max_parallel = 2 }) }
-    end)
-    assert.equal("completed", result.status, json.encode(result.state.errors))
-    assert.same({ { "0.05", "0.1", { { "0.3", "0.01" } } } }, result.state.out)
-  end)
-
   it("fail as a whole by default, after the others; settle gives both; stop ends the rest", function()
     local seen = {}
     local result, dir = run(function(_, ctx)
@@ -94,29 +70,6 @@ describe("branches", function()
     assert.same({ true, false, "permanent" }, seen.settle)
     local results = R.records(dir, "result")
     assert.equal("canceled", results[#results].failed.class)
-  end)
-
-  it("let nothing new leave while a run ends: what is under way ends and is recorded", function()
-    local function wait(ctx, seconds)
-      return ctx.await { kind = "command", argv = { "sleep", seconds } }
-    end
-    local dir = R.folder() .. "/run"
-    local result = assert(R.run({
-      limits = { max_iterations = 2, max_parallel = 2 },
-      strategy = function() return { "quick", "slow", "third" } end,
-      actions = {
-        { id = "quick", run = function(_, ctx) wait(ctx, "0.05") end },
-        { id = "slow", run = function(_, ctx) wait(ctx, "0.2") wait(ctx, "0") end },
-        { id = "third", run = function() end },
-      },
-    }, { work_dir = dir }))
-    assert.equal("max_iterations", result.reason, result.message)
-    local calls = {}
-    for i, record in ipairs(R.records(dir, "call")) do
-      calls[i] = record.step .. "/" .. record.c
-    end
-    assert.same({ "1/1", "2/1" }, calls)
-    assert.equal(2, #R.records(dir, "result"))
   end)
 
   it("try a call again as the skill says where the call itself says less", function()
@@ -164,30 +117,6 @@ describe("branches", function()
       return { won = { value, index }, late = { late == nil, message ~= nil, class }, soon = soon }
     end)
     assert.same({ { "won", 2 }, { true, true, "timeout" }, "soon" }, { result.state.won, result.state.late, result.state.soon })
-  end)
-
-  it("have deadlines that take no place of max_parallel: what is bounded by both can begin, and go on", function()
-    for most = 1, 2 do
-      local result, dir = run(function(_, ctx)
-        return { out = ctx.map({ "a", "b", "c" }, function(name)
-          return ctx.within(60, function() return echo(ctx, name) .. echo(ctx, name) end)
-        end, { max_parallel = most }) }
-      end)
-      assert.same({ "aa", "bb", "cc" }, result.state.out)
-      local now, together, begun = 0, 0, {}
-      for _, record in ipairs(R.records(dir)) do
-        if record.kind == "sleep" then
-          begun[#begun + 1] = record.c
-        elseif record.t == "call" then
-          now = now + 1
-        elseif record.t == "result" and not record.failed then
-          now = now - 1
-        end
-        together = math.max(together, now)
-      end
-      assert.equal(most, together)
-      assert.equal(3, #begun)
-    end
   end)
 
   it("close what they hold when they fail, before anybody goes on", function()
@@ -277,17 +206,6 @@ describe("branches", function()
     end)
     assert.is_true(result.state.done, json.encode(result.state.errors))
     assert.equal("first\np\nq\nq\n", R.read(folder .. "/ran"))
-  end)
-
-  it("do not make again what acted: then the step fails at once", function()
-    local folder = R.folder()
-    local result, dir = run(function(_, ctx)
-      ctx.await { kind = "command", argv = { "sh", "-c", ("echo x >> %s/ran"):format(folder) } }
-      return nil, "try again", "transient"
-    end)
-    assert.equal("failed", result.status)
-    assert.equal("x\n", R.read(folder .. "/ran"))
-    assert.matches("call 1 may have acted", R.records(dir, "fail")[1].message)
   end)
 
   it("make no call that acted a second time, though another attempt asks otherwise in its place", function()

@@ -28,49 +28,6 @@ describe("the wall clock is set while a run is open", function()
     return { actions = { { id = "a", run = body } } }
   end
 
-  it("delays no sleep, no event's and no question's time, and no run_timeout where it is put back (F27)", function()
-    local bodies = {
-      function(_, ctx) ctx.sleep(HOUR) return { out = "slept" } end,
-      function(_, ctx) return { out = select(3, ctx.wait { event = "go", timeout = HOUR }) } end,
-      function(_, ctx)
-        return { out = ctx.ask { question = "q?", options = { "yes", "no" }, timeout = HOUR, default = "no" } }
-      end,
-      function(_, ctx) ctx.within(HOUR, function() ctx.sleep(3 * HOUR) end) return { out = "late" } end,
-    }
-    for i, wanted in ipairs { "slept", "timeout", "no", "late" } do
-      local _ <close>, state = waiting(action(bodies[i]))
-      clock.set(-5 * HOUR)
-      clock.pass(HOUR - 1)
-      assert.equal("", (state()))
-      clock.pass(2)
-      local status, _, root = state()
-      assert.equal("completed", status, wanted)
-      assert.equal(wanted, root.out)
-    end
-    local definition = action(function(_, ctx) ctx.sleep(4 * HOUR) end)
-    definition.limits = { run_timeout = HOUR }
-    local _ <close>, state = waiting(definition)
-    clock.set(-5 * HOUR)
-    clock.pass(HOUR + 1)
-    assert.equal("run_timeout", select(2, state()))
-  end)
-
-  it("ends no wait early where it is put forward, but for a sleep until an instant", function()
-    local until_ = os.date("!%Y-%m-%dT%H:%M:%SZ", clock.now // 1000 + 8 * HOUR)
-    local _ <close>, state = waiting(action(function(_, ctx)
-      ctx.sleep(HOUR)
-      ctx.sleep_until(until_)
-      return { out = true }
-    end))
-    clock.set(5 * HOUR)
-    assert.equal("", (state()))
-    clock.pass(HOUR + 1)
-    assert.equal("", (state())) -- six hours later
-    clock.set(2 * HOUR)
-    clock.pass(61) -- an instant is looked at once a minute
-    assert.equal("completed", (state()))
-  end)
-
   it("holds a sleep until an instant for longer where it is put back", function()
     local until_ = os.date("!%Y-%m-%dT%H:%M:%SZ", clock.now // 1000 + HOUR)
     local _ <close>, state = waiting(action(function(_, ctx)
@@ -82,14 +39,6 @@ describe("the wall clock is set while a run is open", function()
     assert.equal("", (state()))
     clock.pass(HOUR)
     assert.equal("completed", (state()))
-  end)
-
-  it("is what a wait lasts by when another process goes on with the run", function()
-    local dir = R.folder() .. "/run"
-    local skill = R.skill(action(function(_, ctx) ctx.sleep(4 * HOUR) return { out = true } end))
-    assert.equal("waiting_for_time", assert(skill:run { work_dir = dir }).reason)
-    clock.set(4 * HOUR + 1) -- while nobody looked
-    assert.equal("completed", assert(require("skillrt").resume(dir, { skill = skill })).status)
   end)
 
   it("counts what passed for run_timeout when it is put forward or back by days, also after a resume", function()

@@ -76,16 +76,6 @@ describe("a request in doubt", function()
     assert.same({ "a", "b" }, result.state.completed_actions)
   end)
 
-  it("is given up by the answer skip: the run goes on without its result", function()
-    local make = plain()
-    local copy, folder, ran = in_doubt(make)
-    assert(resume(copy, folder, make))
-    local result = assert(resume(copy, folder, make, { answer = "skip" }))
-    assert.equal("completed", result.status, result.message)
-    assert.same({ "b" }, result.state.completed_actions)
-    assert.equal(1, ran())
-  end)
-
   it("counts as failed by the answer fail", function()
     local make = plain { limits = { max_errors = 1 } }
     local copy, folder, ran = in_doubt(make)
@@ -125,22 +115,6 @@ describe("a request in doubt", function()
     end
   end)
 
-  it("is not repeated by an old decision when it comes into doubt again", function()
-    local make = plain()
-    local copy, folder = in_doubt(make)
-    assert(resume(copy, folder, make))
-    assert(resume(copy, folder, make, { answer = "retry" }))
-    local again, sends = folder .. "/again", 0
-    for keep, record in ipairs(R.records(copy)) do
-      sends = sends + (record.t == "call" and 1 or 0)
-      if sends == 2 and record.t == "call" then
-        R.cut(copy, again, keep)
-      end
-    end
-    assert.equal(2, sends)
-    assert.equal("needs_decision", assert(resume(again, folder, make)).reason)
-  end)
-
   it("is asked about together with what the same interruption left; skipped phases are recorded (F21, F40)", function()
     local function make(folder)
       local agent = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran"):format(folder) }
@@ -174,58 +148,6 @@ describe("a request in doubt", function()
     refused, message = resume(copy, folder, make, { answer = "skip", question = 1 })
     assert.is_nil(refused)
     assert.is_string(message)
-  end)
-
-  it("is asked about together with the others: one answer for all that take it", function()
-    local function make(folder)
-      local agent = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran"):format(folder) }
-      local phases = {}
-      for i = 1, 5 do
-        phases[i] = { id = "p" .. i, parallel = true, output = i .. ".txt", agent = agent }
-      end
-      return { phases = phases, limits = { max_parallel = 5 } }
-    end
-    local folder = R.folder()
-    local dir, copy, sends = folder .. "/run", folder .. "/cut", 0
-    assert(R.run(make(folder), { work_dir = dir }))
-    for keep, record in ipairs(R.records(dir)) do
-      sends = sends + (record.t == "call" and 1 or 0)
-      if sends == 5 then
-        R.cut(dir, copy, keep)
-        break
-      end
-    end
-    local result = assert(resume(copy, folder, make, { books_bytes = 1 })) -- with all the books in a record
-    assert.equal(1, #result.questions)
-    assert.equal(1, #assert(resume(copy, folder, make)).questions) -- nothing is asked twice
-    assert.equal(1, #R.records(copy, "ask"))
-    local refused, message = resume(copy, folder, make, { answer_all = "perhaps" })
-    assert.is_nil(refused)
-    assert.matches('no open question can be answered by "perhaps"', message)
-    result = assert(resume(copy, folder, make, { answer_all = "retry" }))
-    assert.equal("completed", result.status)
-    assert.equal(("x"):rep(10), R.read(folder .. "/ran"))
-  end)
-
-  it("does not arise from a request that waits for its next attempt (F19)", function()
-    local folder = R.folder()
-    local function definition()
-      return {
-        limits = { max_retries = 1 }, retry = { base = 0.1, jitter = false },
-        agents = { one = skillrt.agent.command {
-          "sh", "-c", ("printf x >> %s/ran; exit 75"):format(folder), idempotent = true,
-        } },
-        actions = { { id = "a", agent = "one" } },
-      }
-    end
-    local status, reason = R.stopped(definition(), folder .. "/run", function(record)
-      return record.t == "fail"
-    end)
-    assert.same({ "paused", "user_exit" }, { status, reason })
-    assert.equal("x", R.read(folder .. "/ran"))
-    local result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition()) }))
-    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
-    assert.equal("xxxxxx", R.read(folder .. "/ran")) -- three steps of two attempts
   end)
 
   it("arises from a request that was under way when the run was stopped (R87, F40)", function()

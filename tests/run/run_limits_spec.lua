@@ -19,18 +19,6 @@ describe("limits.calls", function()
     assert.equal(0, result.state.error_count)
   end)
 
-  it("are counted over every resume, and what waited goes on when there are more", function()
-    local function definition(calls)
-      return R.skill { limits = { calls = calls }, actions = { mapping(8, echo(), { max_parallel = 2 }) } }
-    end
-    local dir = R.folder() .. "/run"
-    assert.equal("call_limit", assert(definition(3):run { work_dir = dir }).reason)
-    assert.equal("call_limit", assert(skillrt.resume(dir, { skill = definition(3) })).reason)
-    assert.equal(3, calls_of(dir))
-    local result = assert(skillrt.resume(dir, { skill = definition(8) }))
-    assert.same({ "completed", true, 8 }, { result.status, result.state.done, calls_of(dir) })
-  end)
-
   it("count each attempt, and no sleep", function()
     local definition = { limits = { calls = 3 }, actions = { { id = "a", run = function(_, ctx)
       for _ = 1, 5 do ctx.sleep(0.001) end
@@ -49,11 +37,6 @@ describe("limits.calls", function()
     assert.same({ "paused", "call_limit", true }, { result.status, result.reason, result.state.done })
     assert.matches("b.calls: 2 of 2 are used up", result.message, 1, true)
     assert.equal(4, calls_of(result.work_dir))
-  end)
-
-  it("do not stop a run that needs no more calls", function()
-    local result = assert(R.run { limits = { calls = 3 }, actions = { mapping(3, echo()) } })
-    assert.equal("completed", result.status)
   end)
 end)
 
@@ -92,18 +75,6 @@ describe("limits.usage", function()
     local _, books = R.records(result.work_dir)
     assert.equal(60, books.spent["usage.tokens"])
     assert.equal(60, books.spent_by.m["usage.tokens"])
-  end)
-
-  it("is counted once, over resumes and replays", function()
-    local function definition(tokens)
-      return R.skill { limits = { usage = { tokens = tokens } }, actions = { using(4, 40, { max_parallel = 1 }) } }
-    end
-    local dir = R.folder() .. "/run"
-    assert.equal("usage_limit", assert(definition(100):run { work_dir = dir }).reason)
-    assert.equal("usage_limit", assert(skillrt.resume(dir, { skill = definition(119) })).reason)
-    local result = assert(skillrt.resume(dir, { skill = definition(160) }))
-    assert.same({ "completed", 4 }, { result.status, calls_of(dir) })
-    assert.equal(160, select(2, R.records(dir)).spent["usage.tokens"])
   end)
 
   it("is what an agent's answer says it used, where it failed, too", function()

@@ -1,80 +1,8 @@
--- run_loops_spec.lua: loops beside each other, whose branches know of one another: killed behind any record they go on
--- as they would have. That nothing is done twice proves test_crash_orders.
+-- run_loops_spec.lua: loops of a step: what their rounds record, and what is forgotten with a round. That a run killed
+-- anywhere goes on as it would have shows the simulator.
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 local json = skillrt.json
-
--- Three branches: each has a loop of so many rounds, says that it is over, and then sends what is known of the others.
-local function definition()
-  return { name = "loops", limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
-    local over = {}
-    local function send(text)
-      return (assert(ctx.await { kind = "command", argv = { "printf", "%s", text }, idempotent = true }).stdout)
-    end
-    local function branch(name, rounds, pause)
-      return function()
-        local text = ctx.loop("", function(value, round)
-          ctx.sleep(pause)
-          return value .. send(name .. round), round == rounds
-        end)
-        over[#over + 1] = name
-        ctx.sleep(pause)
-        return text .. ":" .. send(table.concat(over, ","))
-      end
-    end
-    return { out = assert(ctx.all { branch("a", 4, 0.001), branch("b", 2, 0.009), branch("c", 3, 0.004) }) }
-  end } } }
-end
-
-describe("loops beside each other", function()
-  after_each(R.clean)
-
-  it("go on as they would have, whatever the others know of their ends, killed behind any record (F40)", function()
-    local dir = R.folder() .. "/run"
-    local result = R.run(definition(), { work_dir = dir })
-    assert.equal("completed", result.status, json.encode(result.state.errors))
-    local count = #R.records(dir)
-    for keep = 3, count - 1, R.EVERY do
-      local cut = R.folder() .. "/run"
-      R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
-      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, message))
-      for i, text in ipairs(again.state.out) do
-        assert.equal(result.state.out[i]:match "^[^:]*", text:match "^[^:]*")
-      end
-    end
-  end)
-end)
-
-describe("loops in branches that take turns", function()
-  after_each(R.clean)
-
-  it("go on killed behind any record, though what a round took place for is forgotten (F40)", function()
-    local function turns()
-      return { name = "turns", limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
-        return { out = assert(ctx.map({ 1, 2, 3, 4 }, function(item)
-          return ctx.loop("", function(text, round)
-            local parts = assert(ctx.map({ 1, 2, 3 }, function(part)
-              local name = ("%d%d%d"):format(item, round, part)
-              return assert(ctx.await { kind = "command", argv = { "printf", "%s", name }, idempotent = true }).stdout
-            end, { max_parallel = 2 }))
-            return text .. table.concat(parts, " ") .. " ", round == 2
-          end)
-        end, { max_parallel = 3 })) }
-      end } } }
-    end
-    local dir = R.folder() .. "/run"
-    local result = R.run(turns(), { work_dir = dir })
-    assert.equal("completed", result.status, json.encode(result.state.errors))
-    for keep = 3, #R.records(dir) - 1, R.EVERY do
-      local cut = R.folder() .. "/run"
-      R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(turns()) })
-      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, message))
-      assert.same(result.state.out, again.state.out)
-    end
-  end)
-end)
 
 describe("loops inside a loop", function()
   after_each(R.clean)
@@ -93,34 +21,6 @@ describe("loops inside a loop", function()
     assert.equal("completed", result.status, json.encode(result.state.errors))
     assert.equal("12|12|", result.state.text)
     assert.equal("completed", assert(require("skillrt.run.runner").read(dir)).state.root.status)
-  end)
-end)
-
-describe("a sub-run that lost a race", function()
-  after_each(R.clean)
-
-  it("is ended by a resume, too, wherever the run was killed (F40)", function()
-    local function program(ctx, ...)
-      return ctx.await { kind = "command", argv = { ... }, idempotent = true }
-    end
-    local function racing()
-      local inner = R.skill { name = "inner", actions = { { id = "in", run = function(_, ctx)
-        program(ctx, "sleep", "0.1")
-        return { late = true }
-      end } } }
-      return { limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
-        local won = ctx.first { function() return ctx.run(inner, {}) end, function() return program(ctx, "true") end }
-        return { won = won ~= nil }
-      end } } }
-    end
-    local dir = R.folder() .. "/run"
-    assert.equal("completed", R.run(racing(), { work_dir = dir }).status)
-    for keep = 3, #R.records(dir) - 2, R.EVERY do
-      local cut = R.folder() .. "/run"
-      R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(racing()) })
-      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, again and again.message or message))
-    end
   end)
 end)
 
@@ -146,35 +46,6 @@ describe("a round that began what it does not wait for", function()
       assert.is_true(entry.t ~= "round" or open == 0, "a round is over, and a call of it is under way")
     end
     assert.equal("12", result.state.out)
-  end)
-end)
-
-describe("a tool that wins a race", function()
-  after_each(R.clean)
-
-  it("wins it in a resume when its turn comes, so that who lost it is asked for again (F40)", function()
-    local function racing()
-      local skill = { on_indoubt = "skip", limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
-        local won = ctx.first {
-          function() return ctx.tool("quick", {}) end,
-          function() return ctx.await { kind = "command", argv = { "sh", "-c", "sleep 0.1; kill -9 $$" } } end,
-        }
-        return { won = won }
-      end } } }
-      skill.tools = { quick = { description = "x", input = { type = "object" }, run = function(_, ctx)
-        return assert(ctx.await { kind = "command", argv = { "printf", "quick" }, idempotent = true }).stdout
-      end } }
-      return skill
-    end
-    local dir = R.folder() .. "/run"
-    assert.equal("completed", R.run(racing(), { work_dir = dir }).status)
-    for keep = 3, #R.records(dir) - 2 do
-      local cut = R.folder() .. "/run"
-      R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(racing()) })
-      assert.same({ "completed", "quick" }, { again and again.status, again and again.state.won },
-        ("cut behind %d: %s"):format(keep, again and again.message or message))
-    end
   end)
 end)
 

@@ -30,23 +30,6 @@ end
 describe("a machine that is killed", function()
   after_each(R.clean)
 
-  it("goes on from every record to the same state, history and metrics (R143, R151)", function()
-    for _, books_bytes in ipairs { false, 1 } do
-      books_bytes = books_bytes or nil
-      local dir = R.folder() .. "/run"
-      local whole = assert(R.run(wandering(), { work_dir = dir, books_bytes = books_bytes }))
-      assert.equal("completed", whole.status, whole.message)
-      assert.same({ 13, 1, 2 }, { whole.state.metrics.state_transitions, whole.state.metrics.error_count,
-        whole.state.metrics.action_duration.verify_result.count })
-      for keep = 1, #R.records(dir) - 1, R.EVERY do
-        local copy = R.folder() .. "/cut"
-        R.cut(dir, copy, keep)
-        local result = assert(skillrt.resume(copy, { skill = R.skill(wandering()), books_bytes = books_bytes }))
-        assert.equal(told(whole.state), told(result.state), ("cut behind record %d"):format(keep))
-      end
-    end
-  end)
-
   it("shows state, history, context and metrics in state.json (R143)", function()
     local dir = R.folder() .. "/run"
     assert(R.run(machine_of.of(), { work_dir = dir, input = { target = "test" } }))

@@ -241,21 +241,6 @@ describe("a rollback", function()
     result = assert(skillrt.resume(dir, { skill = trip() }))
     assert.same({ "completed", "hotel no hotel" }, { result.status, table.concat(world, " ") })
   end)
-
-  it("comes to the same end killed behind every record", function()
-    local dir = run()
-    assert(travel.rollback(dir, "writing"))
-    assert(skillrt.resume(dir, { skill = skill() }))
-    local whole = R.json(dir .. "/state.json")
-    local records = R.records(dir)
-    for keep = #records - 8, #records - 1 do
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      local last = skillrt.resume(copy, { skill = skill() })
-      local state = last and last.state or R.json(copy .. "/state.json")
-      assert.same({ whole.n, whole.extra }, { state.n, state.extra }, "cut behind " .. keep)
-    end
-  end)
 end)
 
 describe("a fork", function()
@@ -335,18 +320,6 @@ describe("a state that a check finds damaged", function()
       result = assert(skillrt.resume(dir, { skill = spoiled() }))
     end
     assert.same({ "failed", "error_limit" }, { result.status, result.reason })
-  end)
-
-  it("comes to the same end killed behind every record", function()
-    local dir = run(spoiled())
-    local records = R.records(dir)
-    for keep = #records - 6, #records - 1 do
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      local last = assert(skillrt.resume(copy, { skill = spoiled() }))
-      assert.same({ "paused", "rolled_back", 3, 1 }, { last.status, last.reason, last.state.n, last.state.error_count },
-        "cut behind " .. keep)
-    end
   end)
 
   it("is judged by those of its invariants that read what changed, however it was changed", function()

@@ -135,14 +135,4 @@ describe("a step", function()
     local replayed = kit.run(folder, { "replay", "run" })
     assert.equal(0, replayed.code, replayed.out .. replayed.err)
   end)
-
-  it("comes to the same end cut behind every record", function()
-    local dir, whole = run(counting(5))
-    for keep = 1, #R.records(dir) - 1, R.EVERY do
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      local result = assert(skillrt.resume(copy, { skill = R.skill(counting(5)) }))
-      assert.same(R.without_times(whole.state), R.without_times(result.state))
-    end
-  end)
 end)

@@ -1,114 +1,11 @@
--- run_prefix_spec.lua: a crash after any record: each mode's reference run is cut short behind
--- every record in turn, resumed, and has to arrive at the same state, doing nothing twice.
+-- run_prefix_spec.lua: what a function is given that runs again after a crash, and what it may not ask then. That a run
+-- which is cut short anywhere comes to the same end shows the simulator.
 local R = require "tests.support.runs"
 local history = require "skillrt.run.snapshot"
-local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
-local function sh(script, parse)
-  return skillrt.agent.command { "sh", "-c", script, parse = parse or "text", idempotent = true }
-end
-
--- A state as text, without what differs from run to run: times, and which of two parallel
--- phases was over first.
-local function told(state)
-  local plain = R.without_times(state)
-  table.sort(plain.phases_completed, function(a, b)
-    return a.id < b.id
-  end)
-  return assert(json.encode(plain, { indent = 1 }))
-end
-
--- Nothing that was recorded as over or answered is done again.
-local function check_once(dir)
-  local seen = {}
-  for _, record in ipairs(R.records(dir)) do
-    local what = record.t == "done" and ("done %d"):format(record.step)
-      or record.t == "result" and ("result %d/%s"):format(record.step, record.c)
-    if what then
-      assert(not seen[what], what .. " was recorded twice")
-      seen[what] = true
-    end
-  end
-end
-
--- Resumes behind every record. `definition` is called anew for each run.
-local function prefixes_at(definition, status, books_bytes)
-  local dir = R.folder() .. "/run"
-  local reference = assert(R.run(definition(), { work_dir = dir, books_bytes = books_bytes }))
-  assert.equal(status or "completed", reference.status, reference.message)
-  local wanted, count = told(reference.state), #R.records(dir)
-  for keep = 1, count - 1, R.EVERY do
-    local copy = R.folder() .. "/cut"
-    R.cut(dir, copy, keep)
-    local result, message = skillrt.resume(copy, { skill = R.skill(definition()), books_bytes = books_bytes })
-    assert(result, ("cut behind record %d: %s"):format(keep, message))
-    assert.equal(wanted, told(result.state), ("cut behind record %d of %d"):format(keep, count))
-    check_once(copy)
-    os.execute(("rm -rf '%s'"):format(copy))
-  end
-  return count
-end
-
--- The same once more with all the books in a record before every step, from which the reading begins.
-local function prefixes(definition, status)
-  local count = prefixes_at(definition, status)
-  assert.is_true(prefixes_at(definition, status, 1) > count)
-  return count
-end
-
-describe("a run that is resumed from every prefix of its journal", function()
+describe("a run that is resumed", function()
   after_each(R.clean)
-
-  it("ends the same in sequential mode, with parallel phases, a skip and a failure (F17, F23)", function()
-    local count = prefixes(function()
-      return {
-        on_error = "continue",
-        phases = {
-          { id = "a", run = function() return { n = 1 } end },
-          { id = "skipped", when = "outputs.a.n > 1", run = function() return 0 end },
-          { id = "p1", parallel = true, output = "p1.txt", agent = sh "sleep 0.004; echo one" },
-          { id = "p2", parallel = true, output = "p2.txt", agent = sh "echo two" },
-          { id = "bad", output = "bad.txt", agent = sh "exit 1" },
-          { id = "z", input = { "p1.txt", "p2.txt" }, output = "z.md", run = function(state)
-            return state.outputs.p1 .. state.outputs.p2
-          end },
-        },
-      }
-    end, "failed")
-    assert.is_true(count > 14)
-  end)
-
-  it("ends the same in autonomous mode, with waiting, context, retries and errors (R69, F26)", function()
-    local count = prefixes(function()
-      local tries = 0
-      return {
-        state = { n = 0, list = {}, text = "ä\0b" },
-        agents = { add = sh([[echo '{"status":"completed","stateUpdates":{"box":{"x":[]}}}']], "json") },
-        actions = {
-          { id = "loop", priority = 9, when = "n < 2", max_runs = 2, run = function(state, ctx)
-            local said = ctx.await { kind = "command", argv = { "echo", "say " .. state.n }, idempotent = true }
-            ctx.await { kind = "sleep", seconds = 0.001 }
-            ctx.context.set("k" .. state.n, said.stdout)
-            local list = { table.unpack(state.list) }
-            list[#list + 1] = said.stdout
-            return { n = state.n + 1, list = list }
-          end },
-          { id = "agent", priority = 8, agent = "add" },
-          { id = "again", priority = 7, run = function(_, ctx)
-            tries = ctx.attempt
-            if ctx.attempt < 3 then
-              return nil, "not yet", "transient"
-            end
-            return { tries = tries }
-          end },
-          { id = "bad", priority = 6, when = "error_count < 2", run = R.fails "never works" },
-        },
-        limits = { max_errors = 5 },
-      }
-    end, "paused")
-    assert.is_true(count > 14, count)
-  end)
 
   it("reads from its newest record of all the books on; the whole where state.json was edited (R69, R72)", function()
     local dir, definition = R.folder() .. "/run", {
@@ -134,47 +31,6 @@ describe("a run that is resumed from every prefix of its journal", function()
     R.write(dir .. "/state.json", (R.read(dir .. "/state.json"):gsub('"n": 30', '"n": 30, "go": true')))
     result = assert(skillrt.resume(dir, { skill = R.skill(definition), accept_edits = true }))
     assert.same({ "completed", 40 }, { result.status, result.state.n })
-  end)
-
-  it("ends the same in hybrid mode, with a loop that failed and its finalizing phases (F7, F40)", function()
-    prefixes(function()
-      return {
-        on_loop_failed = "run_finalize",
-        limits = { max_errors = 2 },
-        phases = {
-          { id = "init", run = function() return "i", { ready = true } end },
-          { id = "end-1", trailing = true, parallel = true, run = function() return "1", { more = true } end },
-          { id = "end-2", trailing = true, parallel = true, output = "end.txt", agent = sh "echo 2" },
-        },
-        actions = {
-          { id = "good", priority = 2, when = "ready", run = function() return { good = 1 } end },
-          { id = "bad", run = R.fails "no" },
-          { id = "late", when = "more", run = function() return { late = true } end },
-        },
-      }
-    end, "failed")
-  end)
-
-  it("ends the same where several actions run at once (F22)", function()
-    prefixes(function()
-      local function put(key)
-        return function(state, ctx)
-          ctx.await { kind = "sleep", seconds = 0.001 }
-          return { box = { [key] = (state.box[key] or 0) + 1 } }
-        end
-      end
-      return {
-        state = { box = { x = 0 } },
-        strategy = function(_, available)
-          local ids = {}
-          for i = 1, #available do
-            ids[i] = available[i].id
-          end
-          return ids
-        end,
-        actions = { { id = "a", run = put "a" }, { id = "b", run = put "b" }, { id = "c", run = put "c" } },
-      }
-    end)
   end)
 end)
 
@@ -205,26 +61,6 @@ describe("a function that runs again after a crash", function()
     assert.same(seen[1], seen[2])
     assert.equal("integer", math.type(seen[1][1]))
     assert.matches("^%x+%-%x+%-4%x+%-[89ab]%x+%-%x+$", seen[1][4])
-  end)
-
-  it("is not gone on with when it asks for something else than before; both are named", function()
-    local word = "one"
-    local function definition()
-      return { actions = { { id = "a", run = function(_, ctx)
-        local reply = ctx.await { kind = "command", argv = { "cat" }, stdin = word, idempotent = true }
-        ctx.await { kind = "sleep", seconds = 0 }
-        return { said = reply.stdout }
-      end } } }
-    end
-    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
-    assert(R.run(definition(), { work_dir = dir }))
-    R.cut(dir, copy, 5)
-    word = "two"
-    local result, message, code = skillrt.resume(copy, { skill = R.skill(definition()) })
-    assert.is_nil(result)
-    assert.equal("changed", code)
-    assert.matches("step 1 %(a%) has diverged at call 1: it was cat, and is another cat now", message)
-    assert.equal(0, #R.records(copy, "resume")) -- nothing was written
   end)
 
   it("is told from another request by all that was declared, and by nothing else", function()
@@ -273,26 +109,6 @@ describe("a function that runs again after a crash", function()
     assert.matches("diverged at call 1: it was printf, and is cat now", words)
     _, words = resumed(program, with(program, "argv", { "cat" }), true)
     assert.matches("forgotten: 1 %(printf%)\n", words)
-  end)
-
-  it("is not gone on with when it asks for nothing where it asked before", function()
-    local waits = true
-    local function definition()
-      return { actions = { { id = "a", run = function(_, ctx)
-        if waits then
-          ctx.await { kind = "command", argv = { "cat" }, stdin = "x" }
-          ctx.await { kind = "command", argv = { "cat" }, stdin = "y" }
-        end
-        return { over = true }
-      end } } }
-    end
-    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
-    assert(R.run(definition(), { work_dir = dir }))
-    R.cut(dir, copy, 6) -- up to the first result
-    waits = false
-    local result, message, code = skillrt.resume(copy, { skill = R.skill(definition()) })
-    assert.same({ nil, "changed" }, { result, code })
-    assert.matches("diverged at call 1", message)
   end)
 
   it("is not gone on with when it asks no more for what had left and may have acted", function()

@@ -183,32 +183,6 @@ describe("an action that failed", function()
     assert.same({ 1, 3 }, { sent "first", sent "second" })
   end)
 
-  it("is chosen again where what it called is idempotent, and gets the results that no failure blames", function()
-    local dir, sent, call = place()
-    local result = assert(R.run(one(function(_, ctx)
-      assert(ctx.await(call("first", "true", { idempotent = true })))
-      local reply, message = ctx.await(call("second", "[ $(wc -c < $0) = 2 ]", { idempotent = true }))
-      return reply and { good = true }, message
-    end), { work_dir = dir }))
-    assert.same({ "first", 1 }, { "first", sent "first" })
-    assert.equal("failed", result.status)
-    assert.equal(3, sent "second")
-  end)
-
-  it("makes another attempt that sends only the blamed call again, whatever else it asks differently", function()
-    local dir, sent, call = place()
-    local result = assert(R.run(one(function(_, ctx)
-      ctx.await(call("look", "true # " .. ctx.attempt, { idempotent = true }))
-      assert(ctx.await(call "bill"))
-      if ctx.attempt < 3 then
-        return nil, "not yet", "transient"
-      end
-      return {}
-    end), { work_dir = dir }))
-    assert.equal("bill 1", "bill " .. sent "bill")
-    assert.equal("failed", result.status)
-  end)
-
   it("is retried by a person: the blamed call is sent again, the others are not", function()
     local dir, sent, call = place()
     local definition = one(function(_, ctx)
@@ -220,22 +194,6 @@ describe("an action that failed", function()
     R.write(dir .. "/good", "")
     local result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
     assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" })
-  end)
-
-  it("in a tool is retried by a person: the tool is used again, as its recorded answer is what failed", function()
-    local dir, sent, call = place()
-    local definition = one(function(_, ctx)
-      assert(ctx.await(call "first"))
-      assert(ctx.tool("second", {}))
-      return { good = true }
-    end)
-    definition.tools = { second = { description = "x", input = { type = "object" }, run = function(_, ctx)
-      return assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]"))).stdout
-    end } }
-    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
-    R.write(dir .. "/good", "")
-    local result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
-    assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" }, result.message)
   end)
 end)
 
@@ -291,33 +249,6 @@ describe("a sub-run that failed", function()
   end)
 end)
 
-describe("a step of a machine that failed", function()
-  after_each(R.clean)
-
-  it("is resumed where a person retries it, though the machine's table led on from its failure", function()
-    local dir, sent, call = place()
-    local function machine()
-      local definition = one(function(_, ctx)
-        assert(ctx.await(call "first"))
-        assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]")))
-        return { good = true }
-      end)
-      definition.mode = "machine"
-      table.insert(definition.actions, { id = "handle_error", run = function() end })
-      definition.machine = { initial = "open", states = { "open", "completed", "failed" }, edges = {
-        { action = "pay", from = "open", to = "completed" },
-        { action = "handle_error", from = "*", to = "failed" },
-      }, routes = { open = { "pay" } } }
-      return definition
-    end
-    local result = assert(R.run(machine(), { work_dir = dir }))
-    assert.same({ "failed", 1, 1 }, { result.status, sent "first", sent "second" }, result.message)
-    R.write(dir .. "/good", "")
-    result = assert(skillrt.retry(dir, { skill = R.skill(machine()) }))
-    assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" }, result.message)
-  end)
-end)
-
 describe("a decision about a call whose outcome is unknown", function()
   after_each(R.clean)
 
@@ -367,22 +298,6 @@ describe("a decision about a call whose outcome is unknown", function()
       end
     end)
   end
-
-  it("holds for a phase in the rounds that follow, too", function()
-    local dir, sent, call = place()
-    local definition = { rounds = { { first = "pay", last = "tell", max_rounds = 3 } }, phases = {
-      { id = "pay", output = "pay.md", run = function(_, ctx)
-        ctx.await(call())
-        return "x"
-      end },
-      { id = "tell", output = "tell.md", run = function(_, ctx) return tostring(ctx.await(call "told")) end },
-    } }
-    local copy = in_doubt(dir, definition)
-    local before = { sent(), sent "told" }
-    local result = assert(go_on(copy, definition, { answer = "fail" }))
-    assert.equal("completed", result.status, result.message)
-    assert.same({ before[1], before[2] + 3 }, { sent(), sent "told" })
-  end)
 
   it("retry lets it be sent once more, not again and again", function()
     local dir, sent, call = place()
@@ -447,20 +362,6 @@ describe("a run that ended", function()
     assert.same({ "completed", 1, 1 }, { result.status, sent "first", sent "second" }, result.message)
   end)
 
-  it("as a phase failed is resumed there", function()
-    local dir, sent, call = place()
-    local function definition(fixed)
-      return { phases = { { id = "p", run = function(_, ctx)
-        assert(ctx.await(call()))
-        return fixed or nil, not fixed and "no" or nil
-      end }, { id = "q", run = function() return "q" end } } }
-    end
-    assert.equal("failed", assert(R.run(definition(), { work_dir = dir })).status)
-    local result = assert(go_on(dir, definition "x"))
-    assert.same({ "completed", 1 }, { result.status, sent() }, result.message)
-    assert.equal("p q", R.ids(result.state.phases_completed))
-  end)
-
   it("is retried from scratch only after it is said what that costs; then everyone is asked again", function()
     for _, ending in ipairs { "slip", "failure" } do
       local dir, sent, call = place()
@@ -498,31 +399,5 @@ describe("a run that ended", function()
     definition.actions[1].run = function() return { done = true } end
     definition.actions[1].when = "!done"
     assert.equal("completed", assert(skillrt.retry(dir, { skill = R.skill(definition) })).status)
-  end)
-end)
-
-describe("a sub-run that was given up as another branch failed", function()
-  after_each(R.clean)
-
-  it("is not begun anew by a retry of the step: what it called may have acted (F41)", function()
-    local dir, sent, call = place()
-    local inner = R.skill { name = "inner", actions = { { id = "bill", run = function(_, ctx)
-      assert(ctx.await(call("bill")))
-      return { said = assert(ctx.wait { event = "paid" }) }
-    end } } }
-    local definition = one(function(_, ctx)
-      return { all = assert(ctx.all({
-        function() return assert(ctx.run(inner, {})).status end,
-        function()
-          ctx.sleep(0.3)
-          return assert(ctx.await(call("other", "exit 1", { idempotent = true }))).stdout
-        end,
-      }, { on_error = "stop" })) }
-    end, { max_retries = 0 })
-    definition.limits = { max_errors = 1 }
-    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
-    assert.equal(1, sent())
-    assert(skillrt.retry(dir, { skill = R.skill(definition) }))
-    assert.equal(1, sent())
   end)
 end)

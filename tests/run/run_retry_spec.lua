@@ -51,15 +51,6 @@ describe("retry", function()
     assert.same({ "bad" }, result.state.completed_actions)
   end)
 
-  it("does nothing where nothing has failed (R70)", function()
-    local dir = R.folder() .. "/run"
-    local definition = { actions = { { id = "a", run = sets {} } } }
-    assert(R.run(definition, { work_dir = dir }))
-    local result, message = skillrt.retry(dir, { skill = R.skill(definition) })
-    assert.is_nil(result)
-    assert.matches("nothing to retry", message)
-  end)
-
   it("never begins a run anew: what was done stays done (F26, R69)", function()
     local counts = { a = 0 }
     local function definition()

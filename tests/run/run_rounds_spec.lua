@@ -96,23 +96,6 @@ describe("phases that go round", function()
     assert.matches("a condition of its rounds cannot be asked", result.message)
   end)
 
-  it("come to the same end from wherever they were cut off (R35, R69)", function()
-    local function definition()
-      return { phases = phases { "a", "b", "c", "d", "e" }, rounds = { { first = "b", last = "d", max_rounds = 2 },
-        { first = "c", last = "c", max_rounds = 2 } } }
-    end
-    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
-    local wanted = order(run(definition(), dir))
-    assert.equal("a b c c d b c c d e", wanted)
-    local count = #R.records(dir)
-    for keep = 2, count - 1 do
-      os.execute(("rm -rf '%s'"):format(copy))
-      R.cut(dir, copy, keep)
-      local result = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
-      assert.equal(wanted, order(result), "cut behind record " .. keep)
-    end
-  end)
-
   it("stand again in the round that a rollback goes back to (R86, F42)", function()
     local function definition()
       return { phases = phases { "a", "b", "c" }, rounds = { { first = "a", last = "b", max_rounds = 3 } } }

@@ -350,20 +350,4 @@ describe("a hybrid run", function()
     assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
     assert.equal("", table.concat(trace, " "))
   end)
-
-  it("retries the phase or action that failed (R70)", function()
-    local d = definition()
-    local broken = true
-    d.phases[2].run = function()
-      if broken then return nil, "no" end
-      return "e"
-    end
-    local result, dir = run(d)
-    assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
-    broken = false
-    d.terminate = nil
-    result = assert(skillrt.retry(dir, { skill = R.skill(d), accept_changes = true }))
-    assert.equal("completed", result.status, result.message)
-    assert.equal("init work last", table.concat(trace, " "))
-  end)
 end)

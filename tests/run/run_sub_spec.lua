@@ -77,29 +77,6 @@ describe("a skill run by a step of another", function()
     assert.is_nil(next(books.steps))
   end)
 
-  it("ends the same from wherever it was killed, and repeats nothing that has a result", function()
-    local folder = R.folder()
-    assert(R.run(outer(folder), { work_dir = folder .. "/run" }))
-    local whole = said(folder)
-    local count = #R.records(folder .. "/run")
-    for keep = 1, count - 2, R.EVERY do
-      local again, dir = R.folder(), R.folder() .. "/cut"
-      R.cut(folder .. "/run", dir, keep)
-      local known = 0
-      for _, record in ipairs(R.records(dir)) do
-        known = known + (record.t == "result" and record.reply and record.reply.body and 1 or 0)
-      end
-      local result, message = skillrt.resume(dir, { skill = R.skill(outer(again)) })
-      assert(result, ("%d: %s"):format(keep, tostring(message)))
-      assert.same({ "completed", { 6, 8 }, 1 }, { result.status, result.state.totals, result.state.a }, keep)
-      local rest = said(again)
-      assert.equal(whole, whole:sub(1, #whole - #rest) .. rest, keep)
-      local _, words = whole:gsub(" ", "")
-      local _, left = rest:gsub(" ", "")
-      assert.equal(words - known, left, keep)
-    end
-  end)
-
   -- Three skills inside each other, two of each at once; `calls` counts what was made.
   local function nest(folder, depth)
     return R.skill { name = "nest" .. depth, limits = { max_parallel = 2 }, actions = {
@@ -115,26 +92,6 @@ describe("a skill run by a step of another", function()
       { id = "more", run = function() return { more = depth } end },
     } }
   end
-
-  it("nests, in parallel, and ends the same from wherever it was killed, also behind a record of all the books", function()
-    for _, books_bytes in ipairs { 1, 1 << 30 } do
-      local folder = R.folder()
-      local function definition(at)
-        return { actions = { { id = "top", run = function(_, ctx)
-          return { n = assert(ctx.run(nest(at, 2), { n = 1 })).state.n }
-        end } } }
-      end
-      local result = assert(R.run(definition(folder), { work_dir = folder .. "/run", books_bytes = books_bytes }))
-      assert.equal(111 + 112 + 121 + 122, result.state.n)
-      local count = #R.records(folder .. "/run")
-      for keep = 1, count - 2, 3 do
-        local again, dir = R.folder(), R.folder() .. "/cut"
-        R.cut(folder .. "/run", dir, keep)
-        result = assert(skillrt.resume(dir, { skill = R.skill(definition(again)) }))
-        assert.same({ "completed", 466 }, { result.status, result.state.n }, keep)
-      end
-    end
-  end)
 
   it("that fails is a failure of its call, with what it came to; one that is not there is one, too", function()
     local result = assert(R.run { actions = { { id = "a", run = function(_, ctx)
@@ -204,23 +161,6 @@ describe("a skill run by a step of another", function()
     assert.same({ "timeout", true, "acts " }, { result.state.class, result.state.none, result.state.said })
     local _, books = R.records(folder .. "/run")
     assert.is_nil(books.subs)
-  end)
-
-  it("asks about its calls in doubt as the run does", function()
-    local folder = R.folder()
-    local dir = folder .. "/run"
-    local function definition()
-      return { actions = { { id = "a", run = function(_, ctx)
-        return { code = assert(ctx.run(R.skill { name = "in", actions = { { id = "x", run = function(_, inside)
-          return { code = assert(inside.await { kind = "command", argv = { "sh", "-c",
-            "test -e " .. folder .. "/once || { touch " .. folder .. "/once; kill -9 $$; }" } }).code }
-        end } } })).state.code }
-      end } } }
-    end
-    local result = assert(R.run(definition(), { work_dir = dir }))
-    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
-    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "retry" }))
-    assert.same({ "completed", 0 }, { result.status, result.state.code })
   end)
 
   it("uses up the run's limits of calls, as the action does that runs it", function()
@@ -315,65 +255,6 @@ describe("a skill run by a step of another", function()
     local status = kit.run(folder, { "status", "w" }).out
     assert.matches("open +top, since [^\n]*, waits for inner %(call 1%)", status)
     assert.matches("because +inner %(sub%-run 1%.1%): gate: ", status)
-  end)
-
-  it("asks a person by ctx.ask, and goes on with the answer", function()
-    local dir = R.folder() .. "/run"
-    local function definition()
-      return { actions = { { id = "a", run = function(_, ctx)
-        return { drink = assert(ctx.run(R.skill { name = "in", actions = { { id = "x", run = function(_, inside)
-          return { drink = inside.ask { question = "What?", options = { "tea", "coffee" } } }
-        end } } })).state.drink }
-      end } } }
-    end
-    local result = assert(R.run(definition(), { work_dir = dir }))
-    assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
-    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "tea" }))
-    assert.same({ "completed", "tea" }, { result.status, result.state.drink }, result.message)
-  end)
-
-  it("that nobody waits for is over, wherever the run was killed", function()
-    local folder = R.folder()
-    local function definition(at)
-      return { actions = { { id = "a", run = function(_, ctx)
-        local function slow(depth)
-          return R.skill { name = "slow" .. depth, actions = { { id = "x", run = function(_, inside)
-            say(inside, at, "begun")
-            if depth > 0 then
-              return { n = assert(inside.run(slow(depth - 1))).state.n }
-            end
-            inside.sleep(30)
-          end } } }
-        end
-        local winner, index = ctx.first {
-          function() return ctx.run(slow(1)) end,
-          function() ctx.sleep(0.1) return say(ctx, at, "won").code end,
-        }
-        return { winner = winner, index = index }
-      end } } }
-    end
-    assert.equal("completed", assert(R.run(definition(folder), { work_dir = folder .. "/run" })).status)
-    for keep = 1, #R.records(folder .. "/run") - 2, R.EVERY do
-      local dir = R.folder() .. "/cut"
-      R.cut(folder .. "/run", dir, keep)
-      local result = assert(skillrt.resume(dir, { skill = R.skill(definition(R.folder())) }))
-      assert.same({ "completed", 0, 2 }, { result.status, result.state.winner, result.state.index }, keep)
-      local _, books = R.records(dir)
-      assert.is_nil(books.subs, keep)
-      assert.is_nil(next(books.steps), keep)
-    end
-  end)
-
-  it("lets a person choose where its strategy does", function()
-    local dir = R.folder() .. "/run"
-    local function definition()
-      return { actions = { { id = "a", skill = { R.skill { name = "menu", strategy = "user_driven", actions = {
-        { id = "tea", optional = true, run = R.sets { drink = "tea" } },
-        { id = "coffee", optional = true, terminal = true, run = R.sets { drink = "coffee" } } } }, as = "menu" } } } }
-    end
-    assert.equal("waiting_for_person", assert(R.run(definition(), { work_dir = dir })).reason)
-    local result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "coffee" }))
-    assert.same({ "completed", "coffee" }, { result.status, result.state.menu.drink }, result.message)
   end)
 
   it("costs the same however many run at once, and needs no folder", function()

@@ -108,27 +108,6 @@ describe("compensation", function()
     assert.same({ "back", "undo-a2", "undo-a1" }, lines_of(file))
   end)
 
-  it("killed behind every record undoes each once, in the same order", function()
-    local file, dir = R.folder() .. "/undone", R.folder() .. "/run"
-    assert(R.run(definition_of(file), { work_dir = dir }))
-    local count, again, points = #R.records(dir), 0, 0
-    for keep = 1, count - 1, R.EVERY do
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      local before = {}
-      for _, record in ipairs(R.records(copy)) do
-        before[#before + 1] = record.t == "result" and record.step or nil
-      end
-      os.remove(file)
-      local result = assert(skillrt.resume(copy, { skill = R.skill(definition_of(file)), books_bytes = 1 }))
-      assert.same({ "aborted", "end: no more" }, { result.status, result.message }, "cut behind " .. keep)
-      local wanted = table.move({ "back", "undo-a2", "undo-a1" }, #before + 1, 3, 1, {})
-      assert.same(wanted, lines_of(file), "cut behind " .. keep)
-      again, points = again + #wanted, points + 1
-    end
-    assert.is_true(again > points and again < 3 * points)
-  end)
-
   it("cleans up behind a step that was under way when skillrt abort came", function()
     local dir, cleaned = R.folder() .. "/run", {}
     local function definition()
