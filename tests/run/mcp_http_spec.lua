@@ -3,7 +3,6 @@
 local K = require "tests.support.mcp_kit"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
-local skillrt = require "skillrt"
 
 local web
 
@@ -168,20 +167,5 @@ describe("a server of MCP behind a URL", function()
       assert.is_nil(json.encode(record):find(token, 1, true), record.t)
     end
     assert.matches("no NO_SUCH", run(echo, { url = "${NO_SUCH}/x" }).state.message)
-  end)
-
-  it("is resumed behind every record: what is over is not sent again", function()
-    local result, dir = run(echo)
-    assert.equal("ok 1", result.state.text)
-    for keep, record in ipairs(R.records(dir)) do
-      if record.t == "stop" then break end
-      local copy = R.folder() .. "/cut"
-      R.cut(dir, copy, keep)
-      local is_over = R.records(copy, "result")[1] ~= nil
-      web.forget()
-      local resumed = assert(skillrt.resume(copy, { skill = R.skill(definition(echo)) }))
-      assert.equal("ok 1", resumed.state.text, ("%d: %s"):format(keep, json.encode(resumed.state)))
-      assert.equal(is_over and "" or "tools_call.1", web.order "^[^t]", keep)
-    end
   end)
 end)

@@ -83,33 +83,6 @@ describe("a model with the tools of a server of MCP", function()
     assert.same({ session = 4, http = 2 }, counts)
   end)
 
-  it("is resumed behind every record of a talk: no use that is over is made again", function()
-    local plan = { asks { { "mcp__our__act", { n = 1 } }, { "mcp__our__echo", { text = "x" } } },
-      asks { { "mcp__our__act", { n = 2 } } }, raw(P.anthropic(GOOD)) }
-    local one = { our = server("good", { tools = { echo = { acts = false }, act = true } }) }
-    local result, dir = talk(plan, one)
-    assert.equal("completed", result.status, result.message)
-    assert.same({ "1", "2" }, lines "acts")
-    local seen, asked = { paused = 0, completed = 0 }, 0
-    for keep, record in ipairs(R.records(dir)) do
-      if record.t == "stop" then break end
-      local copy, turns, acted = R.folder() .. "/cut", 0, {}
-      R.cut(dir, copy, keep)
-      for _, known in ipairs(R.records(copy, "result")) do
-        turns = turns + (known.reply and known.reply.code == 200 and 1 or 0)
-      end
-      for _, known in ipairs(R.records(copy, "call")) do
-        acted[#acted + 1] = known.to:find("tools/call act", 1, true) and true or nil
-      end
-      os.remove(folder .. "/acts")
-      web.plan(("/status/500\n"):rep(#web.log()) .. table.concat(plan, "\n", turns + 1) .. "\n")
-      local resumed = assert(skillrt.resume(copy, { skill = R.skill(skill(one)) }))
-      seen[resumed.status], asked = seen[resumed.status] + 1, asked + #R.records(copy, "doubt")
-      assert.equal(resumed.status == "completed" and 2 - #acted or 0, #lines "acts", keep .. " " .. record.t)
-    end
-    assert.is_true(seen.completed > 8 and seen.paused >= 2 and asked == seen.paused, json.encode(seen))
-  end)
-
   it("is asked about before it acts, where a person takes part", function()
     local definition_of = skill({ our = server() }, { tools = { "mcp__our" } })
     definition_of.interaction = "interactive"

@@ -40,16 +40,4 @@ describe("a call that is a function of this process", function()
     end } } })
     assert.matches("not inside a coroutine of your own", result.state.message)
   end)
-
-  it("counts in the limit of calls, and one beside it is bounded by max_parallel", function()
-    local order = {}
-    local result = R.run({ limits = { calls = 3 }, actions = { { id = "a", run = function(_, ctx)
-      ctx.map({ 1, 2, 3, 4 }, function(i)
-        return ctx.await { kind = "local", name = "n" .. i, idempotent = true, run = function() order[#order + 1] = i end }
-      end, { max_parallel = 2 })
-      return {}
-    end } } })
-    assert.same({ "paused", "call_limit" }, { result.status, result.reason })
-    assert.same({ 1, 2, 3 }, order)
-  end)
 end)

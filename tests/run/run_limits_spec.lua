@@ -18,26 +18,6 @@ describe("limits.calls", function()
     assert.equal(3, #R.records(dir, "result"), "what was under way is recorded")
     assert.equal(0, result.state.error_count)
   end)
-
-  it("count each attempt, and no sleep", function()
-    local definition = { limits = { calls = 3 }, actions = { { id = "a", run = function(_, ctx)
-      for _ = 1, 5 do ctx.sleep(0.001) end
-      return assert(ctx.await(echo { argv = { "sh", "-c", "kill -9 $$" }, retry = { max = 9, base = 0.001, jitter = false } }))
-    end } } }
-    local result = assert(R.run(definition))
-    assert.same({ "paused", "call_limit", 3 }, { result.status, result.reason, #R.records(result.work_dir, "attempt") })
-  end)
-
-  it("may be an action's own", function()
-    local definition = { actions = {
-      { id = "a", priority = 1, limits = { calls = 2 }, run = mapping(2, echo()).run },
-      { id = "b", limits = { calls = 2 }, run = mapping(3, echo()).run },
-    } }
-    local result = assert(R.run(definition))
-    assert.same({ "paused", "call_limit", true }, { result.status, result.reason, result.state.done })
-    assert.matches("b.calls: 2 of 2 are used up", result.message, 1, true)
-    assert.equal(4, calls_of(result.work_dir))
-  end)
 end)
 
 describe("limits.usage", function()
@@ -188,31 +168,6 @@ describe("limits.no_progress", function()
     result = assert(skillrt.resume(dir, { skill = skill, add = { no_progress = 2 } }))
     assert.same({ "paused", "no_progress" }, { result.status, result.reason })
     assert.equal("a a a a a", R.order(dir))
-  end)
-
-  it("is counted where each session saw one step only (F33)", function()
-    local dir = R.folder() .. "/run"
-    local skill = R.skill { actions = { { id = "a", repeatable = true, run = R.sets {} } } }
-    assert(skill:run { work_dir = dir })
-    local all, sessions = #R.records(dir), 0
-    for keep = 2, all - 1 do
-      local copy = R.folder() .. "/run"
-      R.cut(dir, copy, keep)
-      local result = assert(skillrt.resume(copy, { skill = skill }))
-      assert.same({ "paused", "no_progress", "a a a" }, { result.status, result.reason, R.order(copy) })
-      sessions = sessions + 1
-    end
-    assert.is_true(sessions >= 3)
-  end)
-
-  it("sees a circle over resumes (F33)", function()
-    local dir = R.folder() .. "/run"
-    local skill = R.skill { state = { x = false }, actions = { { id = "a", repeatable = true,
-      run = function(state) return { x = not state.x } end } } }
-    assert(skill:run { work_dir = dir })
-    local before = #R.records(dir, "start")
-    assert.equal("no_progress", assert(skillrt.resume(dir, { skill = skill })).reason)
-    assert.equal(before, #R.records(dir, "start"))
   end)
 end)
 

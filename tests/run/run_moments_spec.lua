@@ -189,38 +189,6 @@ describe("a rollback", function()
     assert.equal("counted to 3", R.read(dir .. "/report.md"))
   end)
 
-  it("can go on to any record, also forward again to what was left", function()
-    local dir = run()
-    local list = points(dir)
-    for _, one in ipairs(list) do
-      local place = one.point.seq
-      assert(travel.rollback(dir, tostring(place)))
-      local books = assert(look.books(dir, assert(moment.find(dir))))
-      assert.equal(one.n, books.state.root.n)
-      assert.same(one.told.context, books.state.root.context)
-      assert.equal(0, books.open)
-    end
-    assert.equal("counted to 3", R.read(dir .. "/report.md")) -- the last place had it
-  end)
-
-  it("gives up steps and questions that are under way: they begin again", function()
-    local asks = { id = "ask", run = function(_, ctx)
-      local answer = ctx.ask { question = "go?", options = { { id = "yes" }, { id = "no" } } }
-      return { answer = answer }
-    end }
-    local one = skill { actions = { { id = "first", priority = 2, run = function() return { n = 1 } end,
-      checkpoint = "one" }, asks } }
-    local dir, result = run(one)
-    assert.equal("waiting_for_person", result.reason)
-    assert(travel.rollback(dir, "one"))
-    assert.equal("rolled_back", R.json(dir .. "/state.json")._skillrt.reason)
-    local again = assert(skillrt.resume(dir, { skill = one }))
-    assert.equal("waiting_for_person", again.reason)
-    assert.equal(2, again.questions[1].q) -- a question of its own
-    again = assert(skillrt.resume(dir, { skill = one, answer = "yes" }))
-    assert.same({ "completed", "yes" }, { again.status, again.state.answer })
-  end)
-
   it("lets a run go on that was aborted; what was undone then is not undone again (R86, F42)", function()
     local refused, world = true, {}
     local function book(id)

@@ -35,50 +35,6 @@ describe("a session", function()
     assert.same({ 3, 4 }, { result.state.counted, result.state.again }, json.encode(result.state.errors))
   end)
 
-  it("gives each call its own answer, whatever order they come in", function()
-    local dir = R.folder() .. "/run"
-    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
-      local both = ctx.all { function() return say(ctx, "hold") end, function() return say(ctx, "free") end }
-      return { first = both[1].first, second = both[2].second }
-    end } } }, { work_dir = dir }))
-    assert.same({ true, true }, { result.state.first, result.state.second }, json.encode(result.state.errors))
-    local order = {}
-    for i, record in ipairs(R.records(dir, "result")) do
-      order[i] = record.c
-    end
-    assert.same({ "1.2.1", "1.1.1" }, order)
-  end)
-
-  it("begins anew with a resume: what was answered stands, what had left is made again if it may be", function()
-    local idempotent = true
-    local function definition()
-      return { actions = { { id = "one", run = function(_, ctx)
-        local first = say(ctx, "echo", { idempotent = idempotent })
-        local second = say(ctx, "echo", { idempotent = idempotent })
-        return { counts = { first.count, second.count } }
-      end } } }
-    end
-    local dir = R.folder() .. "/run"
-    for _, may in ipairs { true, false } do
-      idempotent, next_id = may, 0
-      local one = dir .. tostring(may)
-      assert.same({ 1, 2 }, assert(R.run(definition(), { work_dir = one })).state.counts)
-      local copy = R.folder() .. "/cut"
-      for keep, record in ipairs(R.records(one)) do
-        if record.t == "call" and record.c == "2" then
-          R.cut(one, copy, keep)
-        end
-      end
-      next_id = 0
-      local result = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
-      if may then
-        assert.same({ 1, 1 }, result.state.counts) -- of another program
-      else
-        assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
-      end
-    end
-  end)
-
   it("that breaks off leaves its call in doubt; one that cannot begin fails it", function()
     local seen
     local dir = R.folder() .. "/run"

@@ -169,26 +169,4 @@ describe("an action that fails in the same way again and again", function()
       { work_dir = dir }))
     assert.equal("a b a c", R.order(dir))
   end)
-
-  it("counts anew after another failure, and after a success", function()
-    local tries = 0
-    local result = assert(R.run { retry = { base = 0 }, limits = { same_failures = 2, max_errors = 9, max_retries = 9 },
-      actions = { { id = "a", run = function()
-        tries = tries + 1
-        if tries < 7 then
-          return nil, tries % 2 == 0 and "busy" or "away", "transient"
-        end
-      end } } })
-    assert.same({ "completed", 7 }, { result.status, tries })
-    local runs = 0
-    result = assert(R.run { retry = { base = 0 }, limits = { same_failures = 2, no_progress = 0 }, actions = { { id = "a", max_runs = 4,
-      run = function(_, ctx)
-        if ctx.attempt == 1 then
-          return nil, "busy", "transient"
-        end
-        runs = runs + 1
-        return { n = runs }
-      end } } })
-    assert.same({ "completed", 4 }, { result.status, runs })
-  end)
 end)
