@@ -119,6 +119,30 @@ describe("branches", function()
     assert.same({ { "won", 2 }, { true, true, "timeout" }, "soon" }, { result.state.won, result.state.late, result.state.soon })
   end)
 
+  it("have deadlines that take no place of max_parallel: what is bounded by both can begin, and go on", function()
+    for most = 1, 2 do
+      local result, dir = run(function(_, ctx)
+        return { out = ctx.map({ "a", "b", "c" }, function(name)
+          return ctx.within(60, function() return echo(ctx, name) .. echo(ctx, name) end)
+        end, { max_parallel = most }) }
+      end)
+      assert.same({ "aa", "bb", "cc" }, result.state.out)
+      local now, together, begun = 0, 0, {}
+      for _, record in ipairs(R.records(dir)) do
+        if record.kind == "sleep" then
+          begun[#begun + 1] = record.c
+        elseif record.t == "call" then
+          now = now + 1
+        elseif record.t == "result" and not record.failed then
+          now = now - 1
+        end
+        together = math.max(together, now)
+      end
+      assert.equal(most, together)
+      assert.equal(3, #begun)
+    end
+  end)
+
   it("close what they hold when they fail, before anybody goes on", function()
     local result = run(function(_, ctx)
       local seen = json.array {}

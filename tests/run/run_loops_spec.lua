@@ -4,6 +4,36 @@ local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 local json = skillrt.json
 
+describe("loops in branches that take turns", function()
+  after_each(R.clean)
+
+  it("go on killed behind any record, though what a round took place for is forgotten (F40)", function()
+    local function turns()
+      return { name = "turns", limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
+        return { out = assert(ctx.map({ 1, 2, 3, 4 }, function(item)
+          return ctx.loop("", function(text, round)
+            local parts = assert(ctx.map({ 1, 2, 3 }, function(part)
+              local name = ("%d%d%d"):format(item, round, part)
+              return assert(ctx.await { kind = "command", argv = { "printf", "%s", name }, idempotent = true }).stdout
+            end, { max_parallel = 2 }))
+            return text .. table.concat(parts, " ") .. " ", round == 2
+          end)
+        end, { max_parallel = 3 })) }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    local result = R.run(turns(), { work_dir = dir })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    for keep = 3, #R.records(dir) - 1, R.EVERY do
+      local cut = R.folder() .. "/run"
+      R.cut(dir, cut, keep)
+      local again, message = skillrt.resume(cut, { skill = R.skill(turns()) })
+      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, message))
+      assert.same(result.state.out, again.state.out)
+    end
+  end)
+end)
+
 describe("loops inside a loop", function()
   after_each(R.clean)
 
