@@ -103,8 +103,9 @@ local function write_outlines(writer, config, shared)
   end
 end
 
-local function write_all(writer, config, lang)
+local function write_all(writer, config, definition, lang)
   local shared = view.of(config, lang)
+  shared.definition = definition
   writer.render("phases/00-spec-study.md", "spec-study", spec_study.data(shared))
   if not shared.autonomous then
     writer.render("phases/_orchestrator.md", "sequential-orchestrator", view.with(shared, {}))
@@ -126,9 +127,8 @@ local function write_all(writer, config, lang)
 end
 
 -- What a check finds wrong with the skill: the folder is written all the same.
-local function check_run(config, findings)
-  local definition = load_config.definition(config, { agents_required = false })
-  for _, one in ipairs(definition and check.check(definition, { space = false }).findings or {}) do
+local function check_run(definition, findings)
+  for _, one in ipairs(check.check(definition, { space = false }).findings) do
     if one.level ~= "note" then
       findings:add(one.code, {}, ("%s: %s"):format(one.what, one.why), { level = "warning", fix = one.fix })
     end
@@ -152,9 +152,10 @@ function M.generate(config, options)
   if not normal then
     return nil, message, code, findings
   end
-  check_run(normal, findings)
+  local definition = assert(load_config.definition(normal, { agents_required = false }))
+  check_run(definition, findings)
   local writer = new_writer(templates.finder(lang, options.templates))
-  local ok, result = pcall(write_all, writer, normal, lang)
+  local ok, result = pcall(write_all, writer, normal, definition, lang)
   if ok then
     return result, nil, nil, findings
   elseif type(result) == "table" and result.message then

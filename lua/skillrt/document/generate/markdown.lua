@@ -128,15 +128,6 @@ function M.fence(text)
   return ("`"):rep(math.max(3, longest_run(text) + 1))
 end
 
-local ENTITIES = { ['"'] = "#quot;", ["#"] = "#35;", ["`"] = "#96;", ["<"] = "#lt;", [">"] = "#gt;", ["&"] = "#amp;" }
-
----The label of a Mermaid node, with its quotes (F9).
----@param text string
----@return string
-function M.label(text)
-  return '"' .. M.line(text):gsub('["#`<>&]', ENTITIES) .. '"'
-end
-
 -- Words that Mermaid takes for itself.
 local TAKEN = {}
 for word in ("START END end graph subgraph flowchart style class classDef click default linkStyle"):gmatch "%S+" do

@@ -75,10 +75,6 @@ describe("generate markdown", function()
     assert.equal("`````", markdown.fence "x\n````\ny")
   end)
 
-  it("quotes the labels of a graph (F9)", function()
-    assert.equal('"a [b] | #quot;c#quot; #35;1 #96;d#96; #lt;e#gt;"', markdown.label 'a [b] |\n"c" #1 `d` <e>')
-  end)
-
   it("names graph nodes without - and ., each once (R54, F9)", function()
     assert.same({ ["a-b"] = "a_b", ["a.b"] = "a_b_2", ["end"] = "end_", START = "START_" },
       markdown.node_names { "a-b", "a.b", "end", "START" })
