@@ -2,7 +2,7 @@
 -- leads out of an error as examples/machine has it, and functions that do the least a happy run needs.
 --
 -- Used by specs of machine mode.
-local standard = require("skillrt.document.generate.config_machine").standard().machine
+local standard = require("skillrt.document.generate.machine").standard().machine
 
 local M = {}
 

@@ -7,7 +7,7 @@ local ends = require "skillrt.skill.ends"
 local findings_of = require "skillrt.document.findings"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
-local machine_of = require "skillrt.document.generate.config_machine"
+local machine_of = require "skillrt.document.generate.machine"
 local names = require "skillrt.base.names"
 
 local M = {}

@@ -1,6 +1,5 @@
 -- document/generate/machine_md.lua: phases/_orchestrator.md of a skill with a state machine (R117, R127, R142-R153):
 -- all of it from the one transition table. Pure. Called by generate.
-local config_machine = require "skillrt.document.generate.config_machine"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.skill.machine"
@@ -13,7 +12,7 @@ local M = {}
 
 -- The standard texts in the language of the document; an author's own stay as they are.
 local function translated(shared)
-  local texts = shared.lang == "zh" and config_machine.standard().zh or {}
+  local texts = shared.lang == "zh" and of_config.standard().zh or {}
   return function(text)
     return texts[text] or text
   end
@@ -43,17 +42,6 @@ local function registry_views(machine, shared, said)
   return list
 end
 
-local function data_rows(list, keys)
-  local out = json.array {}
-  for i, row in ipairs(list) do
-    out[i] = {}
-    for _, key in ipairs(keys) do
-      out[i][key] = row[key]
-    end
-  end
-  return out
-end
-
 local function terminal_of(machine)
   local list = json.array {}
   for _, state in ipairs(machine.states) do
@@ -66,16 +54,19 @@ end
 ---@param shared table
 ---@return table
 function M.data(config, shared)
-  local given = config_machine.resolved(config.autonomous_config.machine)
+  local given = config.autonomous_config.machine
   local machine = assert(of_config.of(given))
   local said, ids = translated(shared), {}
   for i, state in ipairs(machine.states) do
     ids[i] = state.name
   end
   local names = markdown.node_names(ids)
-  local rows = data_rows(given.transitions, { "from", "action", "to", "when", "limit" })
-  local classes = data_rows(given.errors, { "class", "recovery", "to", "limit" })
-  local transitions, errors = ordered.encode(rows, "transition"), ordered.encode(classes, "error_class")
+  local classes = json.array {}
+  for i, one in ipairs(given.errors) do
+    classes[i] = { class = one.class, recovery = one.recovery, to = one.to, limit = one.limit }
+  end
+  local transitions = ordered.encode(of_config.transitions(given), "transition")
+  local errors = ordered.encode(classes, "error_class")
   return view.with(shared, {
     fence = markdown.fence(transitions .. errors),
     states = state_views(machine, said),

@@ -147,7 +147,7 @@ local function add_loop(definition, config, options, agents)
     definition.actions[i] = action_of(action, config, options, agents)
   end
   if autonomous.machine then
-    local given = require("skillrt.document.generate.config_machine").to_run(autonomous.machine)
+    local given = require("skillrt.document.generate.machine").to_run(autonomous.machine)
     require("skillrt.document.load.machine_mode").apply(definition, given, true)
   end
 end

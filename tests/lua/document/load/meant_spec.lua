@@ -18,6 +18,8 @@ describe("an unknown name", function()
   for name, case in pairs {
     ["in a front matter"] = { { ["SKILL.md"] = SKILL:gsub("\n%-%-%-\n", "\nalowed-tools: Read\n---\n", 1) },
       'alowed%-tools.*did you mean "allowed%-tools"' },
+    ["in a command"] = { { ["go.md"] = "---\ndescripton: Goes.\nargument-hint: x\n---\nGo.\n" },
+      '^warning: descripton: no such key %(did you mean "description"%?%)$', "go.md" },
     ["of a section"] = { { ["SKILL.md"] = SKILL, ["phases/actions/action-a.md"] = "# A\n\nDo.\n\n## Precondtions\n\n- [ ] `x`\n" },
       'no document lists its preconditions %(is "Precondtions" meant%?%)' },
     ["of a key of the state"] = { { ["SKILL.md"] = SKILL,
