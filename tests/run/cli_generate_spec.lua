@@ -276,8 +276,8 @@ describe("skillrt generate", function()
 
   it("leaves all or nothing when it is killed, and finishes when it is run again", function()
     local folder <close> = kit.folder()
-    folder.file("one.json", large(200, "One"))
-    folder.file("two.json", large(200, "Two"))
+    folder.file("one.json", large(100, "One"))
+    folder.file("two.json", large(100, "Two"))
     assert.equal(0, generate(folder, { "one.json", "--out", "one" }).code)
     local began = core.mono_ns()
     assert.equal(0, generate(folder, { "two.json", "--out", "two" }).code)
@@ -300,14 +300,14 @@ describe("skillrt generate", function()
         assert.is_true(there == nil or killed_before(folder) or tree(folder.path .. "/out")["skill.lua"] == two["skill.lua"])
       end
       if not is_new and not killed_before(folder) then -- nothing to finish: then it is the one or the other
-        local now = folder.read "out/phases/actions/action-200.md"
-        local wanted = now == one["phases/actions/action-200.md"] and one or two
+        local now = folder.read "out/phases/actions/action-100.md"
+        local wanted = now == one["phases/actions/action-100.md"] and one or two
         assert.same({}, differing(wanted, without_rest(tree(folder.path .. "/out"))))
       end
       assert.equal(0, generate(folder, { "two.json", "--out", "out", "--quiet" }).code)
       assert.same({}, differing(two, tree(folder.path .. "/out")))
-    until killed == 8 or turn == 60
-    assert.equal(8, killed)
+    until killed == 4 or turn == 60
+    assert.equal(4, killed)
   end)
 
   it("finishes a folder whose generation was interrupted, which nobody runs before that", function()

@@ -96,6 +96,9 @@ end
 local SHAPES <const> = { ["a Lua workflow"] = workflow, ["a plain skill"] = plain, ["an action"] = action, ["ctx.agent"] = in_function,
   ["a workflow script"] = script }
 
+-- One condition of each class is tried in all shapes, the others in one: from the class on they go the same way.
+local CLASSES <const> = { ["429 without"] = true, ["500"] = true, ["400"] = true, ["a usage limit with its end"] = true }
+
 local GOOD <const> = json.encode { status = "completed", stateUpdates = { said = "hello" }, summary = "done" }
 
 -- A model over HTTP that says this so often, then answers.
@@ -146,7 +149,7 @@ describe("what a provider says instead of an answer", function()
   end)
 
   for name, condition in pairs(CONDITIONS) do
-    for shape, make in pairs(SHAPES) do
+    for shape, make in pairs(CLASSES[name] and SHAPES or { ["an action"] = action }) do
       for kind, said in pairs { ["a model"] = condition[1], ["a coding agent"] = condition[2] } do
         local agent = kind == "a model" and model or program
         it(("%s: %s asked by %s is asked again when it is time, if it may be"):format(name, kind, shape), function()

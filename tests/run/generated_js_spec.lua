@@ -168,8 +168,8 @@ describe("the code in generated documents does what the runtime does:", function
   after_each(runs.clean)
 
   for name, stories in pairs(STORIES) do
-    for _, story in ipairs(stories) do
-      for _, context in ipairs { "file", "memory" } do
+    for i, story in ipairs(stories) do
+      for _, context in ipairs { "file", i == 1 and "memory" or nil } do -- where it is kept changes no way
         it(("%s %s, context in %s (R22, R42)"):format(name, story[1], context), function()
           local node = compare(documents.config(name), story[3], context)
           assert.equal(story[2], node.results[1].status)

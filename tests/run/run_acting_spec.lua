@@ -1,6 +1,7 @@
 -- run_acting_spec.lua: calls that are functions of this process which change something: their intent is durable
 -- before they run, and after a crash what may have happened is in doubt.
 local R = require "tests.support.runs"
+local runner = require "skillrt.run.runner"
 
 local function counted(ran, more)
   return { actions = { { id = "a", run = function(_, ctx)
@@ -27,6 +28,32 @@ describe("a call that is a function of this process", function()
     assert.same({ "local", "count", "1" }, { call.kind, call.to, call.c })
     assert.is_nil(call.a) -- the first attempt is not counted out
     assert.same({ "1", { n = 1 } }, { over.c, over.value })
+  end)
+
+  it("is in doubt where it may have run, made again where it is idempotent, and never once it has a result", function()
+    for _, idempotent in ipairs { false, true } do
+      local ran, base = { n = 0 }, R.folder()
+      local definition = counted(ran, { idempotent = idempotent })
+      assert(R.run(definition, { work_dir = base .. "/run" }))
+      local list = R.records(base .. "/run")
+      for keep = 1, #list - 1, R.EVERY do
+        local dir, kind = ("%s/cut%d"):format(base, keep), list[keep].t
+        R.cut(base .. "/run", dir, keep)
+        ran.n = 0
+        local result = assert(runner.go_on(R.skill(definition), { work_dir = dir }))
+        local at = ("%s, cut behind record %d (%s)"):format(idempotent, keep, kind)
+        if keep < 2 or list[keep].c == "1" and idempotent then
+          assert.equal(1, ran.n, at)
+          assert.equal("completed", result.status, at)
+        elseif list[keep].c == "1" then -- of a batch that was cut in two nothing is left but what came before
+          assert.equal(0, ran.n, at)
+          assert.same({ "paused", "needs_decision" }, { result.status, result.reason }, at)
+        else
+          assert.equal(0, ran.n, at)
+          assert.equal("completed", result.status, at)
+        end
+      end
+    end
   end)
 
   it("fails as its function does, and may not wait", function()
