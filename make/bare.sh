@@ -1,7 +1,7 @@
 #!/bin/bash
 # bare.sh: the two commands of the README on a Debian 12 that holds nothing else, then the specs of workflow scripts
-# on its node and on newer ones of npm. Called by .ci/run, which has `bare.sh base FILE` make the bare system
-# meanwhile; MINBASE=FILE takes it.
+# on its node and on newer ones of npm. Called by .ci/run, which has `bare.sh base FILE` make the bare system, with the
+# packages of make/deps.sh downloaded and not installed, while its other stages run; MINBASE=FILE takes it.
 #
 # The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
 # stays mounted, running or lying about. Closes with "N passed, N failed"; without root or the mirror it is skipped.
@@ -43,6 +43,11 @@ trap 'umount -R -l "$root"; rmdir "$root"' EXIT
 mount -t tmpfs -o mode=755,dev,exec,suid tmpfs "$root"
 if [ "${1:-}" = base ]; then
   bootstrap "$root/base" "$root/log"
+  apt-config dump Acquire >"$root/base/etc/apt/apt.conf.d/machine"
+  cp -L /etc/resolv.conf /etc/hosts "$root/base/etc/"
+  # shellcheck disable=SC2046 # the groups build, test and lint name packages
+  chroot "$root/base" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c 'apt-get update && apt-get install -dy --no-install-recommends "$@"' sh \
+    $(sed -n '/^  build)/,/^  fuzz)/s/^    need \([^ ]*\) .*/\1/p' make/deps.sh) >"$root/log" 2>&1 || cat "$root/log"
   tar -C "$root/base" -cf "$2.new" .
   mv "$2.new" "$2"
   exit
@@ -63,6 +68,8 @@ apt-config dump Acquire >"$root/etc/apt/apt.conf.d/machine"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 mkdir "$root/skillrt"
 git ls-files -co --exclude-standard -z | tar -c --null --ignore-failed-read -T - | tar -x -C "$root/skillrt"
+mkdir "$root/skillrt/build"
+cp -R build/cppcheck "$root/skillrt/build/" 2>/dev/null || true # what it knows of files that are the same there
 
 passed=0 failed=0
 # in_root TITLE PATH COMMAND: runs it there, with nothing of our environment; is silent where it went well
@@ -81,18 +88,23 @@ in_root() {
 # on_node VERSION PATH: what workflow scripts can do, and what breaks out of them
 on_node() {
   in_root "workflow scripts on node $1" "$2" \
-    "node --version && make test-lua ONLY=tests/run/workflow_spec && make test-lua ONLY=tests/run/workflow_escape"
+    "node --version && make test-lua SET=full SPECS='tests/run/workflow_spec.lua tests/run/workflow_escape_spec.lua'"
 }
+
+arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+for node in $NODES; do # mostly waits for the network
+  npm install --no-audit --no-fund --silent --prefix "$root/opt/node$node" "node-linux-$arch@$node" &
+  installs[node]=$!
+done
 
 cp -R build/release/static/skillrt examples "$root/mnt/"
 in_root "the static program, copied alone" "" "cd /mnt && ./skillrt run examples/plain --agent examples/stand_in.sh \
   --work-dir plain -- x && ./skillrt run examples/hello/skill.lua --work-dir hello && ./skillrt check examples/plain"
 in_root "make demo" "" "apt-get install -y make && make demo"
-in_root "make test" "" "make test SIM_SEED=1"
+in_root "make test" "" "make test SIM_SEED=1 SIM_SECONDS=1" # the stages before had minutes of it
 on_node "18 of Debian" ""
-arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
 for node in $NODES; do
-  if npm install --no-audit --no-fund --silent --prefix "$root/opt/node$node" "node-linux-$arch@$node"; then
+  if wait "${installs[node]}"; then
     on_node "$node" "/opt/node$node/node_modules/node-linux-$arch/bin:"
   else
     echo "FAILED node $node: npm cannot install node-linux-$arch@$node"
