@@ -6,6 +6,7 @@
 #include "engine/engine_inside.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,6 +143,16 @@ bool engine_event(struct engine *e, const char *source, struct span bytes, struc
 
 bool engine_notice(struct engine *e, const char *source, struct span bytes, struct error *error) {
   return hear(e, EVENTS_MAX + EVENTS_SPARE, source, bytes, error);
+}
+
+void engine_message(struct engine *e, uint64_t number, struct span message, bool awaited) {
+  char source[32];
+  struct error error;
+  snprintf(source, sizeof source, "message:%" PRIu64, number);
+  if (hear(e, awaited ? SIZE_MAX : EVENTS_MAX, source, message, &error))
+    e->missed = false;
+  else if (error.code == ERROR_LIMIT && !e->missed)
+    e->missed = engine_notice(e, "missed", (struct span){source + 8, strlen(source + 8)}, &error);
 }
 
 void engine_tick(struct engine *e) {

@@ -129,6 +129,7 @@ struct engine {
   size_t flying;              /* slots SENT or DELAYED */
   struct notes events, shown; /* shown: bytes of running calls */
   uint64_t came;              /* events and replies until now */
+  bool missed;                /* messages since could not be kept, and the policy is told so */
   bool ticked;
 
   enum run_state state;
@@ -179,6 +180,10 @@ struct note *notes_pop(struct notes *);           /* NULL: none */
 void notes_return(struct notes *, struct note *); /* to the front */
 void notes_free(const struct notes *, struct note *);
 struct span note_bytes(const struct note *);
+
+/* engine.c */
+/* What a number under way says, as an event; one that is awaited whatever else waits. */
+void engine_message(struct engine *, uint64_t number, struct span message, bool awaited);
 
 /* engine_send.c */
 void engine_dispatch(struct engine *); /* the batch is durable: cancel, perform, send */

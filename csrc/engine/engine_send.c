@@ -62,12 +62,17 @@ static void keep_reply(struct slot *slot, const struct reply *reply) {
   const struct task *task = &slot->task;
   struct error error;
   struct span body, extra;
+  size_t id = reply->event_id.length;
   bool kept = keep(&slot->body, reply->body, task->max_body, DEFAULT_MAX_BODY, &body, &error) &&
               keep(&slot->extra, reply->extra, task->max_extra, DEFAULT_MAX_EXTRA, &extra, &error);
+  slot->extra.maximum += id; /* it lies behind */
+  kept = kept && (id == 0 || buffer_append(&slot->extra, reply->event_id.data, id, &error));
+  if (kept && id > 0) extra.data = slot->extra.data;
   slot->answered = true;
   slot->reply = *reply;
   slot->reply.body = kept ? body : (struct span){"", 0};
   slot->reply.extra = kept ? extra : (struct span){"", 0};
+  slot->reply.event_id = (struct span){kept ? extra.data + extra.length : "", kept ? id : 0};
   if (kept || reply->status != REPLY_OK) return;
   slot->reply.status = REPLY_BROKEN;
   cut_text(slot->reply.message, sizeof slot->reply.message, error.text);
@@ -99,23 +104,40 @@ static void on_time(struct exchange *exchange, const struct reply *reply) {
   arrive(exchange, reply, SLOT_DELAYED);
 }
 
-static void on_progress(struct exchange *exchange, struct span bytes) {
-  struct slot *slot = exchange->owner;
-  struct engine *e = slot->engine;
-  if (!e->options.policy->progress || slot->state != SLOT_SENT || bytes.length == 0) return;
-  if (notes_push(&e->shown, SHOWN_MAX, slot->number, "", bytes, NULL)) engine_wake(e);
+/* In the middle of a question none is asked: what comes then is kept. */
+static bool is_awaited(const struct slot *slot, struct span message, bool in_doubt) {
+  const struct policy *policy = slot->engine->options.policy;
+  if (slot->engine->turning) return in_doubt;
+  return policy->awaits && policy->awaits(policy->self, slot->number, message);
 }
 
-/* Of a stream whose end is the message with the task's id. */
-static bool on_event(struct exchange *exchange, struct span event) {
+static void on_progress(struct exchange *exchange, struct span bytes) {
   const struct slot *slot = exchange->owner;
-  const struct policy *policy = slot->engine->options.policy;
-  struct message m;
-  message_init(&m, slot->engine->options.sys, event);
-  policy->read(policy->self, "", false, &m);
-  bool answers = m.form == MESSAGE_ANSWER && strcmp(m.key, slot->task.http.reply_id) == 0;
-  message_clear(&m);
-  return answers;
+  struct engine *e = slot->engine;
+  if (slot->state != SLOT_SENT || bytes.length == 0) return;
+  if (slot->task.kind == TASK_SESSION || slot->task.streams)
+    engine_message(e, slot->number, bytes, is_awaited(slot, bytes, true));
+  else if (e->options.policy->progress &&
+           notes_push(&e->shown, SHOWN_MAX, slot->number, "", bytes, NULL))
+    engine_wake(e);
+}
+
+static bool on_event(struct exchange *exchange, struct span event) {
+  return is_awaited(exchange->owner, event, false);
+}
+
+static void on_head(struct exchange *exchange, int code, struct span lines) {
+  const struct slot *slot = exchange->owner;
+  struct engine *e = slot->engine;
+  char source[32];
+  struct buffer text;
+  struct error ignored; /* its reply says the same */
+  buffer_init(&text, e->options.sys, DEFAULT_MAX_EXTRA);
+  snprintf(source, sizeof source, "head:%" PRIu64, slot->number);
+  if (buffer_format(&text, &ignored, "%d\n", code) &&
+      buffer_append(&text, lines.data, lines.length, &ignored))
+    engine_notice(e, source, buffer_span(&text), &ignored);
+  buffer_clear(&text);
 }
 
 /* What finds the program again should we die before it does. */
@@ -144,8 +166,21 @@ static void hand_over(struct engine *e, struct slot *slot, enum slot_state state
   slot->carrier = NULL;
   /* Nothing was sent. What is missing or wrong stays so; a shortage may pass. */
   bool passes = error->code == ERROR_SYSTEM || error->code == ERROR_MEMORY;
-  bool gone = error->code == ERROR_STOPPED && slot->task.kind == TASK_SESSION;
-  engine_answer(e, slot, gone ? REPLY_GONE : passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
+  engine_answer(e, slot, passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
+}
+
+/* What a program that is under way is told. */
+static void tell(struct engine *e, struct slot *slot) {
+  struct error *error = engine_trouble(e);
+  uint64_t number = slot->task.message.to;
+  struct slot *to = slots_find(&e->slots, number);
+  bool runs = to && to->state == SLOT_SENT && to->carrier->ops->write;
+  bool told =
+      number == 0 || (runs && to->carrier->ops->write(to->carrier, &to->exchange,
+                                                      buffer_span(&slot->task.body), error));
+  const char *why = told ? "" : runs ? error->text : "it has ended";
+  engine_answer(e, slot, told ? REPLY_OK : runs ? REPLY_REFUSED : REPLY_GONE, why);
+  slot->reply.sent = told;
 }
 
 void engine_delay(struct engine *e, struct slot *slot, int64_t ms) {
@@ -158,11 +193,14 @@ void engine_delay(struct engine *e, struct slot *slot, int64_t ms) {
 static void leave(struct engine *e, struct slot *slot) {
   if (slot->function)
     engine_requeue(e, slot);
+  else if (slot->task.kind == TASK_MESSAGE)
+    tell(e, slot);
   else
     hand_over(e, slot, SLOT_SENT,
               &(struct exchange){.done = on_reply,
                                  .progress = on_progress,
-                                 .answered = e->options.policy->read ? on_event : NULL,
+                                 .head = slot->task.streams ? on_head : NULL,
+                                 .answered = on_event,
                                  .started = e->options.policy->starts ? on_started : NULL,
                                  .owner = slot});
 }

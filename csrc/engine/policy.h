@@ -88,13 +88,17 @@ struct policy {
   /* Write the views people read, through `view`; called seldom, never on the path of a step. */
   bool (*save)(void *self, uint64_t seq, struct store *store, struct error *);
 
-  /* Something arrived that nobody asked for just now; asked between accept and choose. */
+  /* Something arrived that nobody asked for just now; asked between accept and choose. Of what is
+   * under way: "message:<number>", a message of a session, or an event of a stream that is handed
+   * on; "head:<number>", "<code>\n" and the header lines of such a stream; "missed", "<number>":
+   * it said more at once than is kept. */
   bool (*event)(void *self, const char *source, struct span bytes, struct batch *out,
                 struct error *);
 
-  /* What a message of a session is (struct message): asked from the loop as it comes, so it answers
-   * from what it knows and appends nothing. May be NULL. */
-  void (*read)(void *self, const char *session, bool opens, struct message *);
+  /* Whether that number waits for this message (of a session, as its event will say), or for this
+   * event of its stream: asked from the loop as it comes, so it answers from what it knows and
+   * appends nothing. What is waited for is kept however much came before it. NULL: none is. */
+  bool (*awaits)(void *self, uint64_t number, struct span message);
 
   /* Notice: everything appended so far is durable up to `seq`, the seq of the last batch's last
    * record, and may be reported. The seqs of a batch's records follow on each other. */

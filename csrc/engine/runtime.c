@@ -39,11 +39,8 @@ struct runtime {
   struct ticker *ticker;       /* NULL: nobody watches the time */
   struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
-  const struct policy *policy;
-  bool missed;    /* events that came since could not be kept, and the policy is told so */
   bool listening; /* it was tried */
   bool stepping;  /* a function of the run turns the loop */
-  bool retired;   /* its sessions were told to end */
   bool stopped, keeps;
   void *user; /* whose it is, and who is told when it has stopped */
   void (*told)(void *user);
@@ -57,11 +54,6 @@ static struct transport *give_transport(void *data, enum task_kind kind, struct 
   bool shared = kind == TASK_HTTP || kind == TASK_TIMER;
   struct transports *from = shared ? loop_transports(r->loop) : r->programs;
   return transports_get(from, kind, r->http_module, error);
-}
-
-/* For sessions with a URL. */
-static struct transport *give_http(void *data, struct error *error) {
-  return give_transport(data, TASK_HTTP, error);
 }
 
 static void errand_work(uv_work_t *uv) {
@@ -132,28 +124,10 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
-/* A run that is ending does not hear of it; one that has not taken what came before hears that more
- * came. */
-static void arrive(struct runtime *r, engine_hears *hears, const char *source, struct span bytes) {
-  struct error error;
-  if (!r->engine) return;
-  if (hears(r->engine, source, bytes, &error))
-    r->missed = false;
-  else if (error.code == ERROR_LIMIT && !r->missed)
-    r->missed = engine_notice(r->engine, "missed", (struct span){source, strlen(source)}, &error);
-}
-
-static void arrived(void *data, const char *source, struct span bytes) {
-  arrive(data, engine_event, source, bytes);
-}
-
-static void noticed(void *data, const char *source, struct span bytes) {
-  arrive(data, engine_notice, source, bytes);
-}
-
-static void read_message(void *data, const char *session, bool opens, struct message *message) {
-  const struct runtime *r = data;
-  if (r->engine && r->policy->read) r->policy->read(r->policy->self, session, opens, message);
+/* However much waits. A run that is ending does not hear of it. */
+static void arrived(struct runtime *r, const char *source, struct span bytes) {
+  struct error ignored;
+  if (r->engine) engine_notice(r->engine, source, bytes, &ignored);
 }
 
 static void inbox_changed(void *data) {
@@ -242,7 +216,6 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .wake = wake,
                                    .listen = begin_to_listen,
                                    .data = r};
-  r->policy = o->policy;
   return engine_new(&options, &r->engine, error) && load(r, o->policy, error) &&
          (!o->policy->tick || ticker_new(r, error));
 }
@@ -270,10 +243,6 @@ enum engine_phase runtime_step(struct runtime *r) {
   if (r->stepping) return ENGINE_WAITING;
   r->stepping = true;
   enum engine_phase phase = engine_turn(r->engine);
-  if (phase == ENGINE_STOPPED && !r->retired) {
-    r->retired = true;
-    transports_retire(r->programs);
-  }
   if (phase == ENGINE_STOPPED && transports_ending(r->programs)) phase = ENGINE_WAITING;
   r->stepping = false;
   bool now = phase == ENGINE_STOPPED && !r->stopped;
@@ -304,14 +273,9 @@ void runtime_stop(struct runtime *r, const char *why) {
 void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user)) {
   r->user = user;
   r->told = stopped;
-  transports_tell(r->programs, &(struct transport_owner){.data = r,
-                                                         .settled = wake,
-                                                         .event = arrived,
-                                                         .notice = noticed,
-                                                         .read = read_message,
-                                                         .http = give_http,
-                                                         .user = user,
-                                                         .door = loop_door(r->loop)});
+  transports_tell(r->programs,
+                  &(struct transport_owner){
+                      .data = r, .settled = wake, .user = user, .door = loop_door(r->loop)});
 }
 
 bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {

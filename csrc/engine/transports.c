@@ -63,6 +63,7 @@ static bool transports_open(struct transports *t, enum task_kind kind, const cha
     return host_open(t->sys, t->uv, t->owner.door, &t->open[kind], error);
   case TASK_HTTP:
     return http_open(t, http_module, error);
+  case TASK_MESSAGE:
   case TASK_KINDS:
     break;
   }
@@ -82,11 +83,6 @@ struct transport *transports_get(struct transports *t, enum task_kind kind, cons
 
 void transports_tell(struct transports *t, const struct transport_owner *owner) {
   t->owner = *owner;
-}
-
-void transports_retire(struct transports *t) {
-  for (int i = 0; i < TASK_KINDS; i++)
-    if (t->open[i] && t->open[i]->ops->retire) t->open[i]->ops->retire(t->open[i]);
 }
 
 bool transports_ending(const struct transports *t) {

@@ -17,9 +17,7 @@ struct transport *transports_get(struct transports *, enum task_kind, const char
                                  struct error *);
 /* Of those opened from now on. */
 void transports_tell(struct transports *, const struct transport_owner *);
-/* What stays between exchanges begins to end. */
-void transports_retire(struct transports *);
-/* Whether something canceled or retired still has its grace. */
+/* Whether something canceled still has its grace. */
 bool transports_ending(const struct transports *);
 /* Cancels what is under way and closes all; then the loop must turn until it is empty. */
 void transports_close(struct transports *);

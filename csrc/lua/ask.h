@@ -24,10 +24,9 @@ struct question {
   enum verdict *verdict;
   int64_t *after_ms;
   struct store *store;
-  const char *why; /* of a stop; the source of an event; a session */
-  struct message *message;
-  bool opens; /* it may be the answer to the session's opening */
-  bool own;   /* none of a script's functions is called: it takes the time it takes */
+  const char *why; /* of a stop; the source of an event */
+  bool awaited;    /* the answer */
+  bool own;        /* none of a script's functions is called: it takes the time it takes */
 };
 
 /* Makes the thread that questions run on, for the policy table at `at`. Raises on memory. */

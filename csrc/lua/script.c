@@ -210,34 +210,13 @@ static int save_body(lua_State *L) {
   return 0;
 }
 
-/* form, key; reply to a question at once; of an answer to the opening its headers, or why it is
- * refused; of several messages they are the key. */
-static void read_answer(lua_State *L, int at, struct message *m, struct error *said) {
-  static const char *const names[] = {"notice", "question", "answer", "list", NULL};
-  size_t size;
-  m->form = (enum message_form)luaL_checkoption(L, at, NULL, names);
-  const char *key = luaL_optstring(L, at + 1, "");
-  snprintf(m->key, sizeof m->key, "%s", key);
-  const char *reply = luaL_optlstring(L, at + 2, "", &size);
-  ask_check(L, buffer_append(&m->reply, reply, size, said), said);
-  for (lua_Integer i = 1; lua_istable(L, at + 3) && i <= luaL_len(L, at + 3); i++) {
-    lua_rawgeti(L, at + 3, i);
-    const char *part = luaL_checklstring(L, -1, &size);
-    ask_check(L, strings_add(&m->parts, m->sys, part, size, said), said);
-    lua_pop(L, 1);
-  }
-  snprintf(m->refusal, sizeof m->refusal, "%s", luaL_optstring(L, at + 4, ""));
-}
-
-static int read_body(lua_State *L) {
+static int awaits_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
-  struct message *m = question->message;
-  lua_pushstring(L, question->why);
-  lua_pushlstring(L, m->text.data, m->text.length);
-  lua_pushboolean(L, question->opens);
-  lua_call(L, 4, 5);
-  read_answer(L, AT_BLOBS + 1, m, &question->script->said);
+  lua_pushinteger(L, (lua_Integer)question->number);
+  lua_pushlstring(L, question->bytes.data, question->bytes.length);
+  lua_call(L, 3, 1);
+  question->awaited = lua_toboolean(L, -1);
   return 0;
 }
 
@@ -310,12 +289,12 @@ static bool script_save(void *self, uint64_t seq, struct store *store, struct er
   return ask(&question, save_body, error);
 }
 
-/* What cannot be read is a notice. */
-static void script_read_message(void *self, const char *session, bool opens, struct message *m) {
+/* Where it cannot be asked, the message is kept. */
+static bool script_awaits(void *self, uint64_t number, struct span message) {
   struct question question = {
-      .script = self, .method = "read", .why = session, .opens = opens, .message = m};
+      .script = self, .method = "awaits", .number = number, .bytes = message, .own = true};
   struct error ignored;
-  if (!ask(&question, read_body, &ignored)) m->form = MESSAGE_NOTICE;
+  return !ask(&question, awaits_body, &ignored) || question.awaited;
 }
 
 static void script_durable(void *self, uint64_t seq) {
@@ -404,7 +383,7 @@ void script_init(struct script *script, lua_State *L, int at, struct interrupt *
                                    .accept = script_accept,
                                    .event = script_event,
                                    .save = script_save,
-                                   .read = script_read_message,
+                                   .awaits = script_awaits,
                                    .durable = script_durable,
                                    .stop = script_stop};
   lua_pushvalue(L, -1);

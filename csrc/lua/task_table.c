@@ -94,8 +94,9 @@ static void map_field(lua_State *L, int at, const char *field, const char *separ
 }
 
 static enum task_kind read_kind(lua_State *L, int at) {
-  static const char *const names[] = {"command", "http", "session", "host", NULL};
-  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION, TASK_HOST};
+  static const char *const names[] = {"command", "http", "session", "message", "host", NULL};
+  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION, TASK_MESSAGE,
+                                         TASK_HOST};
   lua_getfield(L, at, "kind");
   enum task_kind kind = kinds[luaL_checkoption(L, -1, NULL, names)];
   lua_pop(L, 1);
@@ -108,7 +109,7 @@ static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "ca_file", task, &task->http.ca_file);
   text_field(L, at, "addresses", task, &task->http.addresses);
   map_field(L, at, "headers", ": ", task, &task->http.headers);
-  text_field(L, at, "reply_id", task, &task->http.reply_id);
+  task->http.awaits = flag_field(L, at, "awaits");
   list_field(L, at, "joins", task, &task->http.joins);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");
@@ -127,33 +128,18 @@ static void read_command(lua_State *L, int at, struct task *task) {
 
 static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "session", task, &task->target);
-  lua_getfield(L, at, "epoch");
-  task->session.epoch = luaL_optinteger(L, -1, 0);
-  lua_pop(L, 1);
-  lua_getfield(L, at, "fed_at");
-  task->session.fed_at = (size_t)luaL_optinteger(L, -1, 0);
-  lua_pop(L, 1);
-  task->session.begins = flag_field(L, at, "begins");
-  list_field(L, at, "fed", task, &task->session.fed);
-  list_field(L, at, "fed_ids", task, &task->session.fed_ids);
-  if (task->session.fed.count != task->session.fed_ids.count)
-    luaL_error(L, "task: fed_ids has others than fed");
   list_field(L, at, "argv", task, &task->session.args);
   map_field(L, at, "env", "=", task, &task->session.env);
   text_field(L, at, "cwd", task, &task->session.cwd);
-  text_field(L, at, "url", task, &task->session.url);
-  text_field(L, at, "ca_file", task, &task->session.ca_file);
-  map_field(L, at, "headers", ": ", task, &task->session.headers);
-  text_field(L, at, "keeps", task, &task->session.keeps);
-  body_field(L, at, "message", task);
-  text_field(L, at, "reply_id", task, &task->session.reply_id);
-  list_field(L, at, "opening", task, &task->session.opening);
-  list_field(L, at, "opening_ids", task, &task->session.opening_ids);
-  task->session.follows = flag_field(L, at, "follows");
-  text_field(L, at, "withdraw", task, &task->session.withdraw);
   task->session.framed = flag_field(L, at, "framed");
-  task->session.takes_questions = flag_field(L, at, "questions");
   task->max_body = size_field(L, at, "max_reply");
+}
+
+static void read_message(lua_State *L, int at, struct task *task) {
+  lua_getfield(L, at, "to");
+  task->message.to = (uint64_t)luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
+  body_field(L, at, "message", task);
 }
 
 static void read_host(lua_State *L, int at, struct task *task) {
@@ -171,10 +157,13 @@ void task_table_read(lua_State *L, int at, struct task *task) {
   task->total_ms = milliseconds(L, at, "timeout");
   task->idle_ms = milliseconds(L, at, "idle_timeout");
   task->unwatched = flag_field(L, at, "unwatched");
+  task->streams = flag_field(L, at, "streams");
   if (task->kind == TASK_HTTP)
     read_http(L, at, task);
   else if (task->kind == TASK_SESSION)
     read_session(L, at, task);
+  else if (task->kind == TASK_MESSAGE)
+    read_message(L, at, task);
   else if (task->kind == TASK_HOST)
     read_host(L, at, task);
   else
@@ -225,4 +214,5 @@ void task_table_push_reply(lua_State *L, const struct reply *reply) {
   lua_setfield(L, -2, "elapsed_ms");
   lua_pushstring(L, reply->message);
   lua_setfield(L, -2, "message");
+  if (reply->event_id.length > 0) push_span(L, reply->event_id, "event_id");
 }

@@ -11,7 +11,7 @@
 static bool on_event(void *data, const struct sse_event *event) {
   struct call *call = data;
   struct exchange *exchange = call->exchange;
-  bool waits = call->task->http.reply_id && exchange->answered && !call->answered;
+  bool waits = call->task->http.awaits && exchange->answered && !call->answered;
   if (waits) call->answered = exchange->answered(exchange, event->data);
   if (call->task->streams) {
     struct error e;

@@ -1,4 +1,4 @@
-/* task.c: the strings of tasks and messages, copied in and freed.
+/* task.c: the strings of tasks, copied in and freed.
  *
  * Knows nothing of what the strings mean. Filled by policies, cleared by the engine. */
 #include "transport/transport.h"
@@ -21,7 +21,6 @@ static void clear_http(const struct sys *sys, struct http_task *http) {
   text_free(sys, &http->method);
   text_free(sys, &http->ca_file);
   text_free(sys, &http->addresses);
-  text_free(sys, &http->reply_id);
   strings_clear(&http->headers, sys);
   strings_clear(&http->joins, sys);
 }
@@ -37,16 +36,6 @@ static void clear_session(const struct sys *sys, struct session_task *session) {
   strings_clear(&session->args, sys);
   strings_clear(&session->env, sys);
   text_free(sys, &session->cwd);
-  text_free(sys, &session->url);
-  text_free(sys, &session->ca_file);
-  text_free(sys, &session->keeps);
-  strings_clear(&session->opening, sys);
-  strings_clear(&session->opening_ids, sys);
-  strings_clear(&session->fed, sys);
-  strings_clear(&session->fed_ids, sys);
-  strings_clear(&session->headers, sys);
-  text_free(sys, &session->reply_id);
-  text_free(sys, &session->withdraw);
 }
 
 void task_clear(struct task *t) {
@@ -129,14 +118,4 @@ void strings_clear(struct strings *s, const struct sys *sys) {
     sys_free(sys, s->items[i], strlen(s->items[i]) + 1);
   sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
   *s = (struct strings){0};
-}
-
-void message_init(struct message *m, const struct sys *sys, struct span text) {
-  *m = (struct message){.sys = sys, .text = text};
-  buffer_init(&m->reply, sys, MESSAGE_REPLY_MAX);
-}
-
-void message_clear(struct message *m) {
-  buffer_clear(&m->reply);
-  strings_clear(&m->parts, m->sys);
 }

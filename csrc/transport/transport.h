@@ -20,7 +20,8 @@ struct uv_loop_s;
 enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
-  TASK_SESSION, /* a message to a program or a URL one talks to, and its answer */
+  TASK_SESSION, /* a program one talks to, until it ends or is given up */
+  TASK_MESSAGE, /* what such a program is told: it is written, and nothing more is waited for */
   TASK_HOST,    /* a call to a function of the program that embeds us */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS
@@ -44,7 +45,7 @@ struct http_task {
   char *method;           /* NULL = POST */
   char *ca_file;          /* trust this CA bundle; NULL = the system's */
   char *addresses;        /* which may be connected to (http_address.h); NULL = all */
-  char *reply_id;         /* an event stream is over with the event that has it */
+  bool awaits;            /* its event stream may be over with an event: `answered` says which */
   struct strings headers; /* "Name: value" */
   struct strings joins;   /* fields of events whose texts are joined (sse_join.h) */
   int64_t connect_ms;     /* until connected (default 10 s) */
@@ -52,27 +53,9 @@ struct http_task {
 };
 
 struct session_task {
-  /* Of its program, or, where `url` says where messages are posted instead, of its server. */
   struct strings args, env; /* as of a process */
   char *cwd;
-  bool framed;                /* messages have a Content-Length; else each is a line */
-  char *url, *ca_file;        /* as of http */
-  char *keeps;                /* a header of the opening's reply that goes along from then on */
-  struct strings opening;     /* what it is told before all else */
-  struct strings opening_ids; /* the keys of these messages as `reply_id`: one that is answered is
-                                 so before the next is said; "": it is not */
-  struct strings fed;         /* what a program that is started is told behind the opening */
-  struct strings fed_ids; /* the ids of these messages as `reply_id`; "": the next message is the
-                             answer */
-  /* Of this message. */
-  struct strings headers; /* url: "Name: value" */
-  char *reply_id;         /* the key of the answer (struct message); NULL: the next message is it */
-  char *withdraw;         /* said where the exchange is given up */
-  bool follows;           /* it answers what the program asked meanwhile */
-  bool takes_questions;   /* what the program asks meanwhile is an answer, too */
-  bool begins;            /* the program is started where it does not run; `epoch` 0: always */
-  int64_t epoch;          /* the program it is for, by its number; 0: any */
-  size_t fed_at;          /* it is this one of those that were fed; 0: none */
+  bool framed; /* messages have a Content-Length; else each is a line */
 };
 
 /* Everything a transport needs. Owned by the engine; strings and body belong to the task
@@ -81,11 +64,11 @@ struct task {
   enum task_kind kind; /* set before all else: it says which part below is filled */
   const struct sys *sys;
   char *target;       /* http: URL; session, host: its name */
-  struct buffer body; /* http: request body; process: standard input; session: message;
+  struct buffer body; /* http: request body; process: standard input; message: its text;
                          host: its input, JSON */
   int64_t idle_ms;    /* longest silence (default http: 60 s, process: none) */
   int64_t total_ms;   /* from sending to the last byte (default 600 s; host: none) */
-  size_t max_body;    /* reply body / stdout, bytes (default 16 MiB) */
+  size_t max_body;    /* reply body / stdout / a message of a session, bytes (default 16 MiB) */
   size_t max_extra;   /* reply headers / stderr, bytes (default 256 KiB) */
   bool streams;       /* process: output is handed on and not kept, of errors the end; http: so
                          are the events of a stream */
@@ -94,6 +77,9 @@ struct task {
     struct process_task process;
     struct http_task http;
     struct session_task session;
+    struct {
+      uint64_t to; /* the number under which the engine has its program; 0: nobody, it is empty */
+    } message;
     struct {
       char *key; /* of idempotency, the same for all attempts */
     } host;
@@ -122,7 +108,7 @@ enum reply_status {
                   */
   REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
   REPLY_KILLED,  /* process: died by a signal not ours; `code` is its number */
-  REPLY_GONE     /* session: the program it was for had ended; nothing was sent */
+  REPLY_GONE     /* message: the program it was for had ended; nothing was sent */
 };
 
 struct reply {
@@ -140,38 +126,14 @@ struct reply {
   char message[256]; /* for people; begins with the object: host, program */
 };
 
-/* What a message of a session is. Its owner reads it: transports know frames, not what is in them.
- */
-enum message_form {
-  MESSAGE_NOTICE,   /* none of the others */
-  MESSAGE_QUESTION, /* the program waits for an answer to it */
-  MESSAGE_ANSWER,   /* ... answers the message that has this key */
-  MESSAGE_LIST      /* url: it is several */
-};
-enum { MESSAGE_KEY_MAX = 256, MESSAGE_REPLY_MAX = 4096 };
-
-struct message {
-  const struct sys *sys;
-  struct span text;
-  enum message_form form;
-  char key[MESSAGE_KEY_MAX];
-  struct buffer reply; /* to a question: what is said at once, by nobody else; empty: nothing */
-  struct strings
-      parts;         /* of a list; or, of an answer to the opening, the headers of what follows */
-  char refusal[128]; /* of such an answer: why there is no session; "": there is one */
-};
-
-void message_init(struct message *, const struct sys *, struct span text);
-void message_clear(struct message *);
-
 /* One request under way. The engine embeds it; the transport keeps its own in `handle`. */
 struct exchange {
   void (*done)(struct exchange *, const struct reply *);
-  /* Optional: bytes as they arrive (stdout, SSE events); may be NULL. */
+  /* Optional: bytes as they arrive (stdout, SSE events); of a session each is a whole message. */
   void (*progress)(struct exchange *, struct span);
   /* Optional: http: the head of the reply is there; header lines as in `extra`. */
   void (*head)(struct exchange *, int code, struct span lines);
-  /* Optional: http: whether this event of a stream is the one that `reply_id` waits for. */
+  /* Optional: http: whether this event of a stream is the one that is awaited. */
   bool (*answered)(struct exchange *, struct span event);
   /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
    * after a reboot: what leftover_end (leftover.h) needs to find it again. */
@@ -180,23 +142,12 @@ struct exchange {
   void *handle; /* the transport's; NULL once done was called */
 };
 
-/* Who opened a transport, and what it is told from the loop; any may be NULL. */
+/* Who opened a transport, and is told from the loop; any may be NULL. */
 struct transport_owner {
   void *data;
   void (*settled)(void *data); /* `ending` is over */
-  /* A message nobody asked for; `source` is "session:<name>". Both are borrowed. */
-  void (*event)(void *data, const char *source, struct span bytes);
-  /* The same for what must be heard whatever else came, as the end of such a program:
-   * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
-   * errors; w: with why it was ended. */
-  void (*notice)(void *data, const char *source, struct span bytes);
-  /* Says what a message of a session is, in `message->text`; `opens`: it may be the answer to its
-   * opening. Without it each is a notice. */
-  void (*read)(void *data, const char *session, bool opens, struct message *);
-  /* The transport of HTTP, for sessions with a URL; NULL with the error filled. */
-  struct transport *(*http)(void *data, struct error *);
-  void *user;             /* whose run it is; for functions of a host, as the next */
-  struct host_door *door; /* see host.h */
+  void *user;                  /* whose run it is; for functions of a host, as the next */
+  struct host_door *door;      /* see host.h */
 };
 
 struct transport {
@@ -205,20 +156,21 @@ struct transport {
 };
 
 struct transport_ops {
-  /* Starts the exchange. False: nothing was sent and done will not be called; ERROR_STOPPED: whom
-   * it was for has ended. `task` stays valid until done was called. */
+  /* Starts the exchange. False: nothing was sent and done will not be called. `task` stays valid
+   * until done was called. */
   bool (*send)(struct transport *, struct exchange *, const struct task *, struct error *);
   /* Gives up: done is called with REPLY_CANCELED before cancel returns. A process group is
-   * killed (TERM, then KILL after a grace of 2 s, or at once when `at_once`). */
+   * killed (TERM, then KILL after a grace of 2 s, or at once when `at_once`); the input of a
+   * session's program ends, and 500 ms later it is killed so. */
   void (*cancel)(struct transport *, struct exchange *, bool at_once);
   /* Cancels what is under way and frees everything; loop handles are closed when the loop
    * has turned once more. */
   void (*close)(struct transport *);
-  /* Whether something canceled or retired still has its grace; NULL: never. When that is over,
-   * `settled` is called from the loop. */
+  /* Whether something canceled still has its grace; NULL: never. When that is over, `settled` is
+   * called from the loop. */
   bool (*ending)(const struct transport *);
-  /* The run is over: what stays between exchanges begins to end; NULL: nothing does. */
-  void (*retire)(struct transport *);
+  /* A message for the program of an exchange that is under way. Of sessions alone. */
+  bool (*write)(struct transport *, struct exchange *, struct span message, struct error *);
 };
 
 bool process_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);

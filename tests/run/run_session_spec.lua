@@ -15,7 +15,7 @@ local function say(ctx, what, more)
     message = json.encode { ["do"] = what, id = next_id },
   }
   for key, value in pairs(more or {}) do
-    request[key] = value
+    request[key] = value or nil
   end
   local reply, message, class = ctx.await(request)
   return reply and reply.value, message, class
@@ -89,6 +89,88 @@ describe("a session", function()
         assert.equal("lost", resumed.state.class, json.encode(resumed.state.errors))
       end
     end
+  end)
+
+  -- What a function of a step that says these things comes to.
+  local function talk(fn)
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx) return { out = fn(ctx) } end } } },
+      { work_dir = dir }))
+    assert.equal("completed", result.status, result.message)
+    return result.state.out, dir
+  end
+
+  it("that does not answer its opening is told nothing else: the call has not left, and the next begins anew", function()
+    for what, class in pairs { die = "transient", silent = "timeout" } do
+      local out, dir = talk(function(ctx)
+        local opening = { ('{"id":0,"method":"hello","do":"%s"}'):format(what) }
+        local _, message, first = say(ctx, "echo", { opening = opening, timeout = what == "silent" and 0.2 or nil })
+        return { first = first, message = message, count = say(ctx, "echo").count }
+      end)
+      assert.same({ class, 1 }, { out.first, out.count }, out.message)
+      assert.same({}, R.records(dir, "doubt"))
+      assert.is_false(R.records(dir, "result")[1].reply.sent)
+    end
+  end)
+
+  it("asks when nobody takes questions: the next call that does is given it, once its message has left", function()
+    local out = talk(function(ctx)
+      local more = { opening = { '{"id":0,"method":"hello","do":"echo"}' }, questions = true }
+      local asked = say(ctx, "wonder", more).asked
+      ctx.sleep(0.1)
+      return { asked = asked, method = say(ctx, "silent", more).method, count = say(ctx, "echo").count }
+    end)
+    assert.same({ asked = true, method = "ask", count = 4 }, out)
+  end)
+
+  it("may answer behind its question, before what follows: that is given it, and no other call", function()
+    local out = talk(function(ctx)
+      local all = {}
+      for i = 1, 2 do
+        next_id = 0
+        all[2 * i - 1] = say(ctx, "note", { questions = true }).method
+        ctx.sleep(0.1)
+        next_id = 0
+        local answer = say(ctx, i == 1 and "silent" or "echo", { questions = true, follows = i == 1 or nil,
+          message = i == 2 and '{"do":"echo","id":1,"method":"x"}' or nil })
+        all[2 * i] = answer.noted or answer.count
+      end
+      return all
+    end)
+    assert.same({ "ask", true, "ask", 4 }, out)
+  end)
+
+  it("is told what is not waited for any more; without ids it begins anew then", function()
+    local out = talk(function(ctx)
+      local _, _, class = say(ctx, "silent", { timeout = 0.2, idempotent = true, withdraw = '{"do":"echo","id":9}' })
+      local event = ctx.wait { event = "session:peer", timeout = 10 }
+      local first = say(ctx, "silent", { timeout = 0.2, idempotent = true, id = false })
+      local ended = ctx.wait { event = "session:peer", timeout = 10 }
+      return { class = class, id = event.id, first = first, message = ended.message, count = say(ctx, "echo").count }
+    end)
+    assert.same({ class = "timeout", id = 9, count = 1,
+      message = "peer: ended, as an answer without an id was given up" }, out)
+  end)
+
+  it("is heard while a step of its run is in the middle of a run of its own", function()
+    local out = talk(function(ctx)
+      local first = ctx.await { kind = "session", session = "peer", id = 1, message = '{"id":1}', timeout = 20, argv = { "sh",
+        "-c", "read x; echo \"$x\"; sleep 0.1; echo '{\"late\":true}'; cat" } }
+      local inner = R.run({ actions = { { id = "one", run = function(_, inside)
+        inside.sleep(0.4)
+        return { slept = true }
+      end } } }, { work_dir = R.folder() .. "/inner" })
+      return { first.body, inner.state.slept, ctx.wait { event = "session:peer", timeout = 10 }.late }
+    end)
+    assert.same({ '{"id":1}', true, true }, out)
+  end)
+
+  it("gives the answers that have no ids to the calls in their order", function()
+    local out = talk(function(ctx)
+      return ctx.all { function() return say(ctx, "echo", { id = false }).count end,
+        function() return say(ctx, "echo", { id = false }).count end }
+    end)
+    assert.same({ 1, 2 }, out)
   end)
 
   it("is checked before it begins", function()

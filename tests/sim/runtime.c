@@ -16,7 +16,12 @@
 #include "sim/world.h"
 #include "transport/host.h"
 
-enum { EVENTS_MAX = 4096, EVENTS_OF_EPISODE = 200000, MS = 1000000 };
+enum {
+  EVENTS_MAX = 4096,
+  EVENTS_OF_EPISODE = 200000,
+  MS = 1000000,
+  SILENCE_MS = 599999 /* just before whoever waits gives up */
+};
 
 /* Something that will happen: a reply, or the end of a sync. */
 struct event {
@@ -27,15 +32,7 @@ struct event {
   enum fate fate;
   enum task_kind kind;
   char label[LABEL_MAX];
-  struct program *program; /* of a session; `epoch`: the one it was sent to */
-  int64_t epoch;
-};
-
-/* A program one talks to: it lives until the run stops, or it dies of a message. */
-enum { PROGRAMS = 8 };
-struct program {
-  char name[LABEL_MAX];
-  int64_t epoch; /* 0: it does not run */
+  struct exchange *program; /* of a session: the one that was told */
 };
 
 struct loop {
@@ -52,7 +49,6 @@ struct runtime {
   uint64_t order;
   void (*work)(void *), (*after)(void *);
   void *argument;
-  struct program programs[PROGRAMS];
   unsigned ending; /* programs that were told to end and ignore it, until they are killed */
   bool woken, stopped, keeps, stepping;
   bool listens;
@@ -141,33 +137,63 @@ static void server_replies(struct event *event, struct reply *reply) {
   }
 }
 
-/* The program that was asked dies of it, and whoever else waits for it hears nothing but that. */
-static void program_dies(struct runtime *r, struct program *program) {
-  char source[LABEL_MAX + 64];
-  struct error ignored;
-  if (!program->epoch) return;
-  snprintf(source, sizeof source, "ended:%lld:s9:%s", (long long)program->epoch, program->name);
-  program->epoch = 0;
-  for (size_t i = 0; i < r->count; i++)
-    if (r->events[i].program == program) r->events[i].fate = FATE_LOST;
-  engine_notice(r->engine, source, (struct span){"", 0}, &ignored);
-}
-
-static void session_replies(struct event *event, struct reply *reply, char *body, size_t size) {
-  switch (event->fate) {
-  case FATE_REFUSES:
-  case FATE_LOST:
-    reply->status = REPLY_BROKEN;
-    snprintf(reply->message, sizeof reply->message, "talker: ended before it answered");
-    break;
-  default:
-    snprintf(body, size, "{\"id\":\"%s\",\"%s\":\"did %s\"}", event->label,
-             event->fate == FATE_FAILS ? "error" : "result", event->label);
-    reply->body = (struct span){body, strlen(body)};
+/* What a program was told is over, unanswered. */
+static void forget_told(struct runtime *r, const struct exchange *program, const char *label) {
+  for (size_t i = r->count; i-- > 0;) {
+    struct event *event = &r->events[i];
+    if (event->program != program || (label && strcmp(event->label, label) != 0)) continue;
+    world_over(event->label);
+    *event = r->events[--r->count];
   }
 }
 
+/* A program one talks to lives until the run stops, or it dies of a message. */
+static void program_answers(struct runtime *r, struct event *event) {
+  char text[3 * LABEL_MAX];
+  static const char rubbish[] = "\xff\x01{\"error\": [[";
+  struct exchange *program = event->program;
+  world_over(event->label);
+  if (event->fate == FATE_SILENT) return;
+  if (event->fate == FATE_LOST || event->fate == FATE_REFUSES) {
+    struct reply reply = {.status = REPLY_KILLED, .sent = true, .code = 9, .retry_after_ms = -1};
+    snprintf(reply.message, sizeof reply.message, "talker: killed by signal 9 (SIGKILL)");
+    world_note("%s kills its program", event->label);
+    forget_told(r, program, NULL);
+    done(program, &reply);
+    return;
+  }
+  snprintf(text, sizeof text, "{\"id\":\"%s\",\"%s\":\"did %s\"}", event->label,
+           event->fate == FATE_FAILS ? "error" : "result", event->label);
+  world_note("answer to %s", event->label);
+  program->progress(program, event->fate == FATE_RUBBISH
+                                 ? (struct span){rubbish, sizeof rubbish - 1}
+                                 : (struct span){text, strlen(text)});
+}
+
+/* "do" is to be done, and answered; "stop" is not waited for any more. */
+static bool sim_write(struct transport *t, struct exchange *program, struct span message,
+                      struct error *error) {
+  struct runtime *r = running;
+  struct event event = {.program = program, .happens = program_answers};
+  char what[8];
+  (void)t, (void)error;
+  if (sscanf(message.data, "{\"id\":\"%63[^\"]\",\"method\":\"%7[a-z]", event.label, what) != 2)
+    abort();
+  if (strcmp(what, "stop") == 0) {
+    forget_told(r, program, event.label);
+    return true;
+  }
+  event.fate = world_sent(event.label, "", strncmp(event.label, "idem", 4) == 0);
+  bool answers = event.fate != FATE_SILENT && event.fate != FATE_RUBBISH;
+  later(r,
+        answers ? (int64_t)world_draw(world_one_in(8) ? 3000 : 30) * MS + 1000
+                : (int64_t)SILENCE_MS * MS,
+        event);
+  return true;
+}
+
 static void reply_arrives(struct runtime *r, struct event *event) {
+  (void)r;
   char body[3 * LABEL_MAX];
   static const char rubbish[] = "\xff\x00{\"error\": [[";
   snprintf(body, sizeof body, "did %s", event->label);
@@ -184,50 +210,19 @@ static void reply_arrives(struct runtime *r, struct event *event) {
     snprintf(reply.message, sizeof reply.message, "act: no answer in time");
   } else if (event->kind == TASK_HTTP)
     server_replies(event, &reply);
-  else if (event->kind == TASK_SESSION)
-    session_replies(event, &reply, body, sizeof body);
   else
     program_replies(event, &reply);
   world_note("reply to %s: %d %d", event->label, (int)reply.status, reply.code);
   world_over(event->label);
   done(event->exchange, &reply);
-  if (event->program && event->program->epoch == event->epoch &&
-      (event->fate == FATE_LOST || event->fate == FATE_REFUSES))
-    program_dies(r, event->program);
-}
-
-/* The program of a session that a message is for; it is started where it does not run. NULL: the
- * one it was for has ended. */
-static struct program *program_of(struct runtime *r, const struct task *task) {
-  struct program *unused = NULL;
-  for (size_t i = 0; i < PROGRAMS; i++) {
-    struct program *p = &r->programs[i];
-    if (p->epoch && strcmp(p->name, task->target) == 0)
-      return !task->session.epoch || task->session.epoch == p->epoch ? p : NULL;
-    if (!p->epoch) unused = p;
-  }
-  if (task->session.epoch && !task->session.begins) return NULL;
-  assert(unused && "too many sessions");
-  snprintf(unused->name, sizeof unused->name, "%s", task->target);
-  unused->epoch = task->session.epoch ? task->session.epoch : 1;
-  return unused;
 }
 
 /* What a task calls itself, and the key that goes along. */
 static void names_of(const struct task *task, char label[LABEL_MAX], char key[LABEL_MAX]) {
   static const struct strings none;
-  const char *id = task->kind == TASK_SESSION ? task->session.reply_id
-                   : task->kind == TASK_HTTP  ? task->http.reply_id
-                                              : NULL;
-  const struct strings *args = task->kind == TASK_PROCESS   ? &task->process.args
-                               : task->kind == TASK_SESSION ? &task->session.args
-                                                            : &none;
+  const struct strings *args = task->kind == TASK_PROCESS ? &task->process.args : &none;
   const char *text = args->count > 1 ? args->items[1] : task->target;
   key[0] = 0;
-  if (id) { /* a JSON text */
-    snprintf(label, LABEL_MAX, "%.*s", (int)strcspn(id + 1, "\""), id + 1);
-    return;
-  }
   const char *slash = task->kind == TASK_HTTP && text ? strrchr(text, '/') : NULL;
   snprintf(label, LABEL_MAX, "%s", slash ? slash + 1 : text ? text : "");
   const struct strings *list = task->kind == TASK_HTTP      ? &task->http.headers
@@ -244,21 +239,15 @@ static void names_of(const struct task *task, char label[LABEL_MAX], char key[LA
 static bool sim_send(struct transport *t, struct exchange *exchange, const struct task *task,
                      struct error *error) {
   struct runtime *r = running;
-  (void)t;
-  struct program *program = NULL;
-  if (task->kind == TASK_SESSION && !(program = program_of(r, task)))
-    return error_set(error, ERROR_STOPPED, "session %s: its program has ended", task->target);
+  (void)t, (void)error;
   exchange->handle = r;
+  if (task->kind == TASK_SESSION) return true;
   if (task->kind == TASK_TIMER) {
     later(r, task->timer.delay_ms * MS,
           (struct event){.exchange = exchange, .happens = time_passed});
     return true;
   }
-  struct event event = {.exchange = exchange,
-                        .happens = reply_arrives,
-                        .kind = task->kind,
-                        .program = program,
-                        .epoch = program ? program->epoch : 0};
+  struct event event = {.exchange = exchange, .happens = reply_arrives, .kind = task->kind};
   char key[LABEL_MAX];
   names_of(task, event.label, key);
   event.fate = world_sent(event.label, key, strncmp(event.label, "idem", 4) == 0);
@@ -282,6 +271,7 @@ static void is_killed(struct runtime *r, struct event *event) {
 static void sim_cancel(struct transport *t, struct exchange *exchange, bool at_once) {
   struct runtime *r = running;
   (void)t;
+  forget_told(r, exchange, NULL);
   for (size_t i = 0; i < r->count; i++)
     if (r->events[i].exchange == exchange) {
       world_note("canceled %s", r->events[i].label[0] ? r->events[i].label : "a timer");
@@ -308,8 +298,11 @@ static bool sim_ending(const struct transport *t) {
   return running->ending > 0;
 }
 
-static const struct transport_ops sim_ops = {
-    .send = sim_send, .cancel = sim_cancel, .close = sim_close, .ending = sim_ending};
+static const struct transport_ops sim_ops = {.send = sim_send,
+                                             .cancel = sim_cancel,
+                                             .close = sim_close,
+                                             .ending = sim_ending,
+                                             .write = sim_write};
 
 /* ---- what the engine asks for ---- */
 

@@ -92,6 +92,7 @@ function MAKERS.session(below)
     local reply, message, class = ctx.await {
       kind = "session", session = "talk" .. which, argv = { "talker" }, id = label, label = label,
       message = ('{"id":"%s","method":"do"}'):format(label), idempotent = idempotent, retry = RETRY,
+      withdraw = ('{"id":"%s","method":"stop"}'):format(label),
     }
     return heard(reply and reply.body, message, class, raises)
   end

@@ -72,4 +72,17 @@ function M.lines(text)
   end
 end
 
+---The value of a header; nil: there is none.
+---@param lines string  "name: value" each
+---@param name string   in small letters
+---@return string?
+function M.header(lines, name)
+  for line in lines:gmatch("[^\n]+") do
+    local at = find(line, ":", 1, true)
+    if at and line:sub(1, at - 1):lower() == name then
+      return M.trim(line:sub(at + 1))
+    end
+  end
+end
+
 return M

@@ -118,7 +118,7 @@ function Turn:load(fresh, torn)
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
   self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that runs on
-  self.calls = calls_of.new(run, self.journal, session)
+  self.calls = calls_of.new(run, self.journal, session, self.watcher)
   self.steps = steps_of.new(run, self.journal, self.calls, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
@@ -178,8 +178,8 @@ end
 local function drain(self)
   local queue = self.calls.queue
   queue:keep_back(self.steps.performing)
-  if next(queue.under_way) == nil then
-    return stop(self, table.unpack(self.verdict, 1, 3))
+  if next(queue.under_way) == nil and not self.calls:give_back() then
+    return stop(self, table.unpack(self.verdict, 1, 4))
   end
   self:ring()
   if self.run.phase == "draining" and self.run.limits:out_of_time() then
@@ -210,14 +210,16 @@ local function rang(self, what)
   end
 end
 
----What is due until then: waits that are over, attempts whose wait is over. Of a run that is to end only programs are
----noted: the rest is open in the books, and a resume waits for it.
+---What is due until then: waits that are over, attempts whose wait is over. In a run that is to end only programs are
+---noted, and sessions go on: the rest is open in the books, and a resume waits for it.
 function Turn:ring()
   local due, now = self.calls.due, core.mono_ms()
   while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
       programs.rang(self.calls, what)
+    elseif what.ring then
+      what.ring()
     elseif self.run.phase == "going" then
       rang(self, what)
     end
@@ -226,8 +228,9 @@ end
 
 ---Whether somebody waits for what may come from outside.
 function Turn:listens()
-  return (not self.run.keeps_nothing or self.session.wait or next(self.calls.talks) ~= nil) and not self.arrivals.deaf
-    and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
+  local calls = self.calls
+  return (not self.run.keeps_nothing or self.session.wait or next(calls.sessions) ~= nil) and not self.arrivals.deaf
+    and (self.books.questions ~= nil or next(calls.waiters) ~= nil)
 end
 
 ---What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.
@@ -337,13 +340,11 @@ function Turn:choose()
   local phase = self.run.phase
   if phase == "going" then
     local decision, status, reason, message, at_once = decide(self)
-    if decision == "pause" then
-      return stop(self, "paused", status, reason, message)
-    elseif not decision then
+    if not decision then
       return self:go(status)
     end
     self.run:become(at_once and "canceling" or "draining")
-    self.verdict = { status, reason, message }
+    self.verdict = decision == "pause" and { "paused", status, reason, message } or { status, reason, message }
     self.calls.queue:keep_back(self.steps.performing)
     if at_once then
       self.calls.queue:cancel_all()
@@ -362,7 +363,9 @@ end
 ---@param number integer
 ---@return table task
 function Turn:request(number)
-  return self.calls:task(self.calls.queue.under_way[number])
+  local queue = self.calls.queue
+  local what = queue.under_way[number] or queue.lines[number]
+  return what.errand or self.calls:task(what)
 end
 
 ---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
@@ -376,13 +379,16 @@ function Turn:accept(number, reply)
   if self.accepting then
     self.begun[self.accepting] = self.written
   end
-  local what, before = queue.under_way[number], self.begun[number]
+  local what, before = queue.under_way[number] or queue.lines[number], self.begun[number]
   if not what or before and before ~= count then -- what is open in the books is taken up on resume
     queue:forget(number)
     return "over"
   end
   self.accepting, self.written = number, count
-  if what.place then
+  if what.errand then
+    queue:over_with(what)
+    what:over(reply)
+  elseif what.place then
     self.calls:replied(what, reply, number)
     if self.run.phase ~= "stopping" then
       what.execution:go_on()
@@ -397,20 +403,38 @@ function Turn:accept(number, reply)
   return "over"
 end
 
----Something came that nobody asked for just now: a file in the inbox, what a host handed over.
----@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"
+---Something came that nobody asked for just now: a file in the inbox, what a host handed over, a message.
+---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"; or a word and a number
 ---@param bytes string
 function Turn:event(source, bytes)
-  self.arrivals:noticed(source, bytes)
+  local word, number = source:match("^(%a+):(%d+)$")
+  local what = word and self.calls.queue:find(math.tointeger(tonumber(number)))
+  if word == "message" and what then
+    what:hear(bytes)
+  elseif word == "head" and what and what.head then
+    what:head(bytes)
+  elseif word == "started" and what then
+    programs.started(self, what, bytes)
+  elseif source == "missed" then
+    what = self.calls.queue:find(math.tointeger(tonumber(bytes)))
+    self.journal:note(("session:%s: said more at once than is kept; some of it is lost"):format(
+      what and what.session.name or "?"))
+  elseif not word then
+    self.arrivals:noticed(source, bytes)
+  end
 end
 
----What a message of a session is: asked as it comes, before `event` or `accept` hears of it.
----@param session string
+---Whether a number waits for a message: asked as it comes, before `event` or `accept` hears of it.
+---@param number integer
 ---@param text string
----@param opens boolean
----@return string form
-function Turn:read(session, text, opens)
-  return message_of.read(self.calls.users[session], text, opens)
+---@return boolean
+function Turn:awaits(number, text)
+  local what = self.calls.queue:find(number)
+  if what and what.place then
+    local form, key = message_of.read(text)
+    return form == "answer" and key == message_of.key(what.request.id)
+  end
+  return what ~= nil and what.session:awaits(text)
 end
 
 -- ---- views and notices ----
@@ -446,7 +470,7 @@ end
 ---@param text string
 function Turn:progress(number, text)
   local call = self.calls.queue.under_way[number]
-  if call then
+  if call and call.place then
     call:show(self.watcher, text)
   end
 end

@@ -66,9 +66,8 @@ local NEXT <const> = {
 ---@field interrupted boolean unknown: with others, by the same interruption
 ---@field renewed boolean     it is repeated by decision: by another program of its session, too
 ---@field epoch integer|nil   of a session: the number of the program that it is for
----@field begins boolean|nil  ... and whether that begins with it
----@field fed_in integer|nil  ... the program that was told it among what came before
----@field fed_at integer|nil  ... and as the how manieth
+---@field follows boolean|nil  ... it answers what that asked
+---@field talk skillrt.LiveSession|false  ... which is to answer it
 ---@field w integer|nil       of a wait for an event: its number among all
 ---@field began integer|nil   of a sleep: when, of steady.lua
 ---@field instant integer|nil  ... and the time of the wall clock at which it ends
@@ -80,7 +79,7 @@ Call.__index = Call
 function Call.new(fields)
   fields.state, fields.attempt = "declared", 1
   fields.number, fields.reservation, fields.has_turn, fields.world = false, false, false, false
-  fields.doubt, fields.interrupted, fields.renewed = false, false, false
+  fields.doubt, fields.interrupted, fields.renewed, fields.talk = false, false, false, false
   return setmetatable(fields, Call)
 end
 

@@ -52,10 +52,11 @@ local request_of = require("skillrt.agent.request")
 ---@field scopes table<string, skillrt.Sub>  by id: sub-runs under way
 ---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
 ---@field unmatched table<string, true>          events for which somebody may have come
----@field talks table<string, integer>  by session: the number of its program that runs, for all we know
----@field begun table<string, integer>  ... of the last that was begun in this process
----@field users table<string, table>    ... the request that was sent last: who takes what it says unasked
+---@field sessions table<string, skillrt.LiveSession>  by name: those that have not ended
+---@field begun table<string, integer>  ... the number of the last that was begun in this process
 ---@field fed table<string, table>      ... answered messages that a new program of it is told
+---@field forgetful table<string, boolean>  ... its server forgot the last one before it took a message
+---@field watcher table|nil
 ---@field watching table|nil  the soft deadline that is watched (soft_deadline.lua)
 local Calls = {}
 Calls.__index = Calls
@@ -63,8 +64,9 @@ Calls.__index = Calls
 ---@param run skillrt.Run
 ---@param journal skillrt.Journal
 ---@param session skillrt.Session
+---@param watcher table|nil
 ---@return skillrt.Calls
-function Calls.new(run, journal, session)
+function Calls.new(run, journal, session, watcher)
   local self = setmetatable({
     run = run,
     journal = journal,
@@ -77,10 +79,11 @@ function Calls.new(run, journal, session)
     scopes = {},
     waiters = {},
     unmatched = {},
-    talks = {},
+    sessions = {},
     begun = {},
-    users = {},
     fed = {},
+    forgetful = {},
+    watcher = watcher,
   }, Calls)
   self.queue = queue_of.new(self)
   return self
@@ -234,7 +237,34 @@ function Calls:replied(call, reply, number)
   else
     call.ways.replied(self, call, reply)
   end
+  if not call.talk then -- else its session answers it
+    self.queue.under_way[number] = nil
+  end
+end
+
+---A session gives a call its reply.
+---@param call skillrt.Call
+---@param reply table
+function Calls:answer(call, reply)
+  local number = call.number
+  if call:open() then -- else an interruption came behind its result
+    reply_of.take(self, call, reply)
+  end
+  call.talk = false
   self.queue.under_way[number] = nil
+  if self.run.phase ~= "stopping" then
+    call.execution:go_on()
+  end
+end
+
+---The run is to stop: sessions are given back; whether that is under way.
+---@return boolean
+function Calls:give_back()
+  local is_under_way = false
+  for _, session in pairs(self.sessions) do
+    is_under_way = session.url ~= nil and session.way.give_back(session) or is_under_way
+  end
+  return is_under_way
 end
 
 ---What the world gives that stands in place of the transports: a reply, what a record says, or nothing yet.

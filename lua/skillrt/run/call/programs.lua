@@ -2,7 +2,7 @@
 -- resume ends what a dead process left of them before anything leaves again.
 --
 -- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows the books; what finds a
--- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, turn.lua, resume.lua.
+-- program again is the core's (csrc/transport/leftover.h). Called by turn.lua, resume.lua.
 
 local core = require("skillrt.core")
 
@@ -13,20 +13,18 @@ local SHORT_MS <const> = 200
 
 ---The core says that a program runs.
 ---@param turn skillrt.Turn
----@param number integer  the engine's, of its call
+---@param what skillrt.Call|skillrt.Errand  whose it is
 ---@param text string     "<pid> <start>"
-function M.started(turn, number, text)
-  local call = turn.calls.queue.under_way[number]
+function M.started(turn, what, text)
   local pid, start = text:match("^(%d+) (%S+)$")
-  if not (call and call.place and pid) then
-    return
+  if pid then
+    turn.calls.due:put(core.mono_ms() + SHORT_MS, {
+      program = { t = "program", pid = math.tointeger(tonumber(pid)), since = start,
+        session = what.session and what.session.name },
+      call = what.session and what.session.starter or what,
+      number = what.number,
+    })
   end
-  local talk = call.kind == "session" and call.request.session or nil
-  turn.calls.due:put(core.mono_ms() + SHORT_MS, {
-    program = { t = "program", pid = math.tointeger(tonumber(pid)), since = start, session = talk },
-    call = call,
-    number = number,
-  })
 end
 
 ---It has run for a while: it is noted, unless it is gone.

@@ -9,7 +9,9 @@ local core = require("skillrt.core")
 ---@class skillrt.Queue
 ---@field calls skillrt.Calls
 ---@field last integer         the engine knows numbers only: the last one that was used
----@field under_way table<integer, skillrt.Call|skillrt.Step>  ... and what they mean: a call, or a step to be performed
+---@field under_way table<integer, skillrt.Call|skillrt.Step|skillrt.Errand>  ... and what they mean: a call, a step to
+---       be performed, a message
+---@field lines table<integer, skillrt.Errand>  ... programs and streams, which hold nobody up
 ---@field starting integer[]  numbers of calls whose tasks are asked for with the next batch
 ---@field acting integer[]    ... of those that are performed in this process
 ---@field cancels integer[]   ... of those that the engine is to cancel
@@ -21,7 +23,7 @@ Queue.__index = Queue
 ---@param calls skillrt.Calls
 ---@return skillrt.Queue
 function Queue.new(calls)
-  return setmetatable({ calls = calls, last = 0, under_way = {}, starting = {},
+  return setmetatable({ calls = calls, last = 0, under_way = {}, lines = {}, starting = {},
     acting = {}, cancels = {}, withdrawn = false, held = {} }, Queue)
 end
 
@@ -32,6 +34,52 @@ function Queue:number(what)
   local number = self.last + 1
   self.last, self.under_way[number] = number, what
   return number
+end
+
+---What a number of the engine's means; nil: it is over.
+---@param number integer
+---@return skillrt.Call|skillrt.Step|skillrt.Errand|nil
+function Queue:find(number)
+  return self.under_way[number] or self.lines[number]
+end
+
+---An errand is begun that the run does not wait for.
+---@param errand skillrt.Errand
+function Queue:run(errand)
+  self.last = self.last + 1
+  errand.number, self.lines[self.last] = self.last, errand
+  table.insert(self.starting, self.last)
+end
+
+---An errand is begun, and the run does not end before it is over.
+---@param errand skillrt.Errand
+function Queue:act(errand)
+  errand.number = self:number(errand)
+  table.insert(self.starting, errand.number)
+end
+
+---The engine is through with an errand.
+---@param errand skillrt.Errand
+function Queue:over_with(errand)
+  local number = errand.number
+  errand.number, self.under_way[number], self.lines[number] = nil, nil, nil
+end
+
+---An errand is given up: nobody hears of it.
+---@param errand skillrt.Errand
+function Queue:give_up(errand)
+  local number = errand.number
+  if not number then
+    return
+  end
+  self:over_with(errand)
+  for i, other in ipairs(self.starting) do
+    if other == number then
+      table.remove(self.starting, i)
+      return
+    end
+  end
+  table.insert(self.cancels, number)
 end
 
 ---An engine's number means nothing any more.
@@ -45,15 +93,21 @@ end
 function Queue:keep_back(performing)
   for _, list in ipairs({ performing, self.starting, self.acting }) do
     for i = #list, 1, -1 do
-      self.under_way[list[i]], list[i] = nil, nil
+      local what = self:find(list[i])
+      if not (what and what.errand) then -- else it belongs to a call that was sent
+        self:forget(list[i])
+        table.remove(list, i)
+      end
     end
   end
 end
 
 ---The engine is to cancel all calls.
 function Queue:cancel_all()
-  for number, what in pairs(self.under_way) do
-    self.cancels[#self.cancels + 1] = what.place and number or nil
+  for _, what in pairs(self.under_way) do
+    if what.place then
+      self:stop(what)
+    end
   end
 end
 
@@ -179,7 +233,21 @@ end
 ---@param call skillrt.Call
 function Queue:cancel(call)
   call:become("canceling")
-  self.cancels[#self.cancels + 1] = call.number
+  self:stop(call)
+end
+
+---The same of a call that stays open in the books.
+---@param call skillrt.Call
+function Queue:stop(call)
+  if call.talk then -- soon: it may be in the middle of what its branch does
+    self.calls.due:put(core.mono_ms(), { ring = function()
+      if call.talk then
+        call.talk:cancel(call)
+      end
+    end })
+  else
+    self.cancels[#self.cancels + 1] = call.number
+  end
 end
 
 ---An agent refused, and says until when: nothing more of it is sent, nor what was due now.
@@ -219,7 +287,7 @@ function Queue:sift()
   for i = 1, #starting do
     local number = starting[i]
     starting[i] = nil
-    if self.under_way[number] then
+    if self:find(number) then
       kept = kept + 1
       starting[kept] = number
     end

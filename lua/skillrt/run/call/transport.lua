@@ -5,7 +5,6 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
-local message_of = require("skillrt.run.message")
 local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 local reply_of = require("skillrt.run.call.reply")
@@ -100,8 +99,7 @@ end
 ---@return table task
 function M.send(calls, call)
   local request, run = call.request, calls.run
-  local reply_id = request.id and message_of.key(request.id) or nil
-  local task = setmetatable({ unwatched = run.unwatched, reply_id = reply_id }, { __index = request })
+  local task = setmetatable({ unwatched = run.unwatched, awaits = request.id ~= nil }, { __index = request })
   local entry = {
     t = "call",
     a = call.attempt > 1 and call.attempt or nil,

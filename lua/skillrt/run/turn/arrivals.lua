@@ -8,14 +8,8 @@ local arrived = require("skillrt.run.books.arrivals")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
 local steady = require("skillrt.run.steady")
-
--- Sessions: loaded where a run has one.
-local function session()
-  return require("skillrt.run.call.kind.session")
-end
 
 ---@class skillrt.Arrivals
 ---@field turn skillrt.Turn
@@ -158,14 +152,6 @@ function Arrivals:noticed(source, bytes)
   elseif source == "answer" or source == "event" then
     self.handed, self.has_come = self.handed or {}, true
     table.insert(self.handed, read(bytes))
-  elseif source:find("^started:") then
-    programs.started(turn, math.tointeger(tonumber(source:sub(9))), bytes)
-  elseif source:find("^session:") then
-    session().said(turn, source, bytes)
-  elseif source:find("^ended:") then
-    session().ended(turn, source:sub(7), bytes)
-  elseif source == "missed" then
-    session().missed(turn, bytes)
   end
 end
 

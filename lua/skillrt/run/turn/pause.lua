@@ -82,7 +82,7 @@ end
 local function listens_to_a_session(calls)
   for name in pairs(calls.waiters) do
     local session = name:match("^session:(.+)$")
-    if session and calls.talks[session] then
+    if session and calls.sessions[session] then
       return true
     end
   end

@@ -19,16 +19,6 @@ local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- The value of a header of a reply.
-local function header_of(reply, name)
-  for line in (reply.extra or ""):gmatch("[^\n]+") do
-    local at = line:find(":", 1, true)
-    if at and line:sub(1, at - 1):lower() == name then
-      return text_of.trim(line:sub(at + 1))
-    end
-  end
-end
-
 -- Whether a server's declaration says itself who asks.
 local function has_own(server)
   for name in pairs(server.headers) do
@@ -112,7 +102,7 @@ end
 -- The messages that a reply holds.
 local function read(reply)
   local body, list = reply.body or "", {}
-  local kind = header_of(reply, "content-type") or ""
+  local kind = text_of.header(reply.extra or "", "content-type") or ""
   if not kind:lower():find("^text/event%-stream") then
     local value = json.decode(body)
     return type(value) == "table" and (json.is_array(value) and value or { value }) or {}

@@ -1,14 +1,13 @@
 -- run/call/kind/session.lua: a message to a session, which is a program one talks to: which of its programs it is for,
--- by their number (`epoch`), what follows where that one has ended, and what it says unasked. Found by its name.
+-- by their number (`epoch`), what a program that begins is fed, and what follows where one has ended. Found by its
+-- name.
 --
--- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows the
--- books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by arrivals.lua, resume.lua, too.
+-- The call is sent when its intent is durable; its message leaves, and its answer comes, as run/call/session.lua says.
+-- Knows the books. Called by resume.lua, too.
 
-local arrivals = require("skillrt.run.books.arrivals")
-local json = require("skillrt.base.json")
+local Session = require("skillrt.run.call.session")
 local message = require("skillrt.run.message")
 local names = require("skillrt.base.names")
-local record = require("skillrt.base.record")
 local reply_of = require("skillrt.run.call.reply")
 local transport = require("skillrt.run.call.transport")
 
@@ -17,7 +16,7 @@ local M = setmetatable({}, { __index = transport })
 
 -- An answer to what its program asked goes to that program alone. Whether it runs.
 local function has_asker(calls, call, open)
-  if not call.request.follows or calls.talks[call.request.session] then
+  if not call.request.follows or calls.sessions[call.request.session] then
     return true
   end
   local failed = { class = "lost", message = "the program that asked is gone" }
@@ -77,28 +76,21 @@ end
 
 -- What a new program of the session is told: messages of steps that are open, as they were sent and in that order.
 -- What was answered is answered to nobody.
-local function feed(calls, call, request, task)
-  local kept, order, messages, ids = calls.fed[request.session], {}, {}, {}
-  if request.again ~= "feed" or not kept then
-    return
+local function fed_to(calls, call)
+  local kept, list = calls.fed[call.request.session], {}
+  if call.request.again ~= "feed" or not kept then
+    return list
   end
   sweep(calls, kept)
-  local told = again(calls, call, request.session)
+  local told = again(calls, call, call.request.session)
   for said, entry in pairs(kept.by_said) do
     told[said] = entry
   end
-  for said in pairs(told) do
-    order[#order + 1] = said
+  for said, entry in pairs(told) do
+    list[#list + 1] = { said = said, message = entry.message, id = entry.id, call = entry.call }
   end
-  table.sort(order)
-  for i, said in ipairs(order) do
-    local entry = told[said]
-    messages[i], ids[i] = entry.message, message.key(entry.id) or ""
-    if entry.call then
-      entry.call.fed_in, entry.call.fed_at = calls.talks[request.session], i
-    end
-  end
-  task.fed, task.fed_ids = messages, ids
+  table.sort(list, function(a, b) return a.said < b.said end)
+  return list
 end
 
 -- Of a program that is told all again, or whose end its user sees to, nothing is kept.
@@ -106,116 +98,54 @@ local function is_kept(request)
   return not (request.pure or request.heard)
 end
 
--- For which program of its session a message is, and whether that begins with it.
-local function address(calls, call, task)
+-- For which program of its session a message is; one that does not run begins with it.
+local function address(calls, call)
   local request, books = call.request, calls.run.books
   local name = request.session
-  local talked = call.step.talks[name]
-  call.epoch, call.begins = calls.talks[name], nil
-  if request.again == "lost" and talked and not call.renewed then
-    call.epoch = talked -- refused where that has ended
-  elseif not call.epoch then
-    call.epoch = 1 + math.max(books.epochs and books.epochs[name] or 0, calls.begun[name] or 0)
-    call.begins, calls.talks[name], calls.begun[name] = true, call.epoch, call.epoch
-    feed(calls, call, request, task)
+  local session, talked = calls.sessions[name], call.step.talks[name]
+  local is_lost = request.again == "lost" and talked and not call.renewed
+  if is_lost and not (session and session.epoch == talked) then
+    call.epoch = talked -- refused, as that has ended
+    return
+  elseif not session then
+    local epoch = 1 + math.max(books.epochs and books.epochs[name] or 0, calls.begun[name] or 0)
+    session = Session.new(calls, call, epoch)
+    calls.sessions[name], calls.begun[name] = session, epoch
+    session:feed(fed_to(calls, call))
   end
-  if call.begins then
-    task.opening_ids = message.keys(request.opening)
-  end
-  task.epoch, task.begins, calls.users[name] = call.epoch, call.begins, request
-  task.follows = request.follows or (request.questions and message.answers(request.message)) or nil
-  task.fed_at, call.fed_at = call.fed_in == call.epoch and call.fed_at or nil, nil
+  call.epoch, call.follows = session.epoch, request.follows or (request.questions
+    and message.read(request.message) == "answer") or nil
 end
 
-function M.fill(calls, call, task, entry)
-  transport.set_folder(calls, call, task)
-  address(calls, call, task)
+function M.fill(calls, call, _, entry)
+  address(calls, call)
   if is_kept(call.request) then
     entry.session, entry.epoch, entry.said = call.request.session, call.epoch,
       said_before(call) or (calls.run.books.said or 0) + 1
   end
 end
 
--- ---- what it says unasked, and its end ----
-
--- At once, so that nothing that comes behind it is recorded, or acts, before it.
-local function keep(turn, entry)
-  entry.t = "event"
-  assert(turn:emit(entry))
-  turn.calls.unmatched[entry.name] = true
+---Nothing leaves yet: the engine says when its intent is durable.
+function M.send(calls, call)
+  transport.send(calls, call)
+  return { kind = "message" }
 end
 
--- The call of a session that waits for the answer with this id.
-local function waiting(calls, session, id)
-  for _, what in pairs(calls.queue.under_way) do
-    local request = what.place and what.request
-    if request and request.session == session and request.id == id then
-      return what
-    end
-  end
-end
-
--- Whether a session's user takes what was said; its text is shown to who watches.
-local function is_heard(turn, name, value)
-  local user = turn.calls.users[name]
-  local taken, id, text
-  if user and user.heard then
-    taken, id, text = user.heard(value)
-  end
-  local call = text and turn.watcher and waiting(turn.calls, name, id)
-  if call then
-    call:show(turn.watcher, text)
-  end
-  return taken
-end
-
----A program said something that answers no call: an event of the session's name. What nobody takes is bounded;
----that more was said is told once.
----@param turn skillrt.Turn
----@param source string  "session:<name>"
----@param bytes string
-function M.said(turn, source, bytes)
-  local value = json.decode(bytes)
-  if turn.run.phase == "stopped" or is_heard(turn, source:sub(9), value) then
-    return -- its last record is written, and the program ends
-  elseif (turn.books.events_count or 0) < arrivals.MOST then
-    if value == nil or value == json.null then
-      value = record.printable(bytes)
-    end
-    keep(turn, { name = source, value = value })
-  elseif not turn.overheard then
-    turn.overheard = true
-    local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
-    turn.journal:note(text:format(source, arrivals.MOST))
-  end
-end
-
----More was said at once than could be kept.
----@param turn skillrt.Turn
----@param source string
-function M.missed(turn, source)
-  turn.journal:note(source .. ": said more at once than is kept; some of it is lost")
-end
-
----A program has ended: an event, with how.
----@param turn skillrt.Turn
----@param source string  "<epoch>:<c, s or w><number>:<name>"
----@param bytes string   the end of its errors; w: why it was ended
-function M.ended(turn, source, bytes)
-  local number, how, code, name = source:match("^(%d+):(%a)(%-?%d+):(.+)$")
-  local epoch, talking = math.tointeger(tonumber(number)), turn.books.talking
-  M.forget(turn.calls, name, epoch)
-  if turn.run.phase == "stopped" or not talking or talking[name] ~= epoch then
-    return
-  end
-  local value = { ended = true, epoch = epoch }
-  if how == "w" then
-    value.message = record.printable(bytes)
+function M.replied(calls, call, reply)
+  local session = calls.sessions[call.request.session]
+  local is_canceled = call.state == "canceling" or calls.run.phase == "canceling"
+  if call.world or reply.status ~= "ok" then
+    reply_of.take(calls, call, reply)
+  elseif is_canceled then -- its intent is durable, and that is all
+    reply.status, reply.sent = "canceled", false
+    reply_of.take(calls, call, reply)
+  elseif session and session.epoch == call.epoch then
+    session:take(call)
   else
-    value[how == "s" and "signal" or "code"] = math.tointeger(tonumber(code))
-    value.stderr = bytes ~= "" and record.printable(bytes) or nil
+    reply.status, reply.sent = "gone", false
+    reply.message = ("%s: its program has ended"):format(call.request.session)
+    reply_of.take(calls, call, reply)
   end
-  keep(turn, { name = "session:" .. name, ended = epoch, value = value })
 end
 
 ---Programs that ran when the run stopped ended with its process: nobody knows how, and what they had said and was
@@ -230,23 +160,10 @@ function M.lost(turn)
   end
 end
 
----The program of that number does not run any more.
----@param calls skillrt.Calls
----@param name string
----@param epoch integer
-function M.forget(calls, name, epoch)
-  if calls.talks[name] == epoch then
-    calls.talks[name] = nil
-  end
-end
-
 -- ---- answers ----
 
----Before its reply is judged: whether its program is gone.
-function M.came(calls, call, reply)
-  if reply.status == "gone" or (call.begins and reply.sent == false) then
-    M.forget(calls, call.request.session, call.epoch)
-  end
+---Before its reply is judged: by which program it was answered.
+function M.came(_, call, reply)
   if is_kept(call.request) then
     reply.epoch = call.epoch
   end

@@ -1,0 +1,608 @@
+-- run/call/session.lua: a session: a program one talks to, or a server behind a URL, from its opening to its end: what
+-- it is told and when, whose answer a message is, and what its end means for whoever waits.
+--
+-- Nothing leaves before the intent of a call is durable. A program is a number of the engine's, and so is each message
+-- to it; how those to a URL travel says session_url.lua. Called by kind/session.lua.
+
+local arrivals = require("skillrt.run.books.arrivals")
+local core = require("skillrt.core")
+local json = require("skillrt.base.json")
+local message = require("skillrt.run.message")
+local record = require("skillrt.base.record")
+local transport = require("skillrt.run.call.transport")
+
+-- A session's way:
+--
+--   from                          when                                            to
+--   declared                      the intent of its first message is durable      opening
+--   opening                       its opening is said, and answered               feeding
+--   feeding                       what it is fed is answered                      open
+--   any but ended                 its program has ended, or is ended; its         ended
+--                                 server has forgotten it
+---@alias skillrt.SessionState "declared"|"opening"|"feeding"|"open"|"ended"
+
+---@type table<skillrt.SessionState, table<skillrt.SessionState, true>>
+local NEXT <const> = {
+  declared = { opening = true, ended = true },
+  opening = { feeding = true, ended = true },
+  feeding = { open = true, ended = true },
+  open = { ended = true },
+  ended = {},
+}
+
+---@class skillrt.Waiting  who waits for an answer
+---@field call skillrt.Call|nil  nil: it was fed, its answer is dropped
+---@field key string|nil   of the answer; nil: the next message is it
+---@field message string
+---@field at integer       of steady.lua: until when
+---@field since integer
+---@field has_left boolean
+---@field is_read boolean|nil  its answer has come, and is to be heard
+---@field is_over boolean|nil
+---@field is_fed boolean|nil
+---@field owner skillrt.Call|nil  fed: who will come for the answer
+---@field answer table|nil     ... which has come before
+
+---@class skillrt.Errand  a number of the engine's that is no call
+---@field errand table     its task
+---@field number integer|nil  while it is under way
+---@field over fun(self: skillrt.Errand, reply: table)
+---@field hear nil|fun(self: skillrt.Errand, text: string)  a message came
+---@field head nil|fun(self: skillrt.Errand, text: string)  the head of its reply
+---@field session skillrt.LiveSession
+
+---@class skillrt.LiveSession
+---@field state skillrt.SessionState  changed by `become` alone
+---@field calls skillrt.Calls
+---@field name string
+---@field epoch integer
+---@field request table    of its first message: what it is
+---@field user table       of the newest: who hears what it says unasked
+---@field starter skillrt.Call
+---@field program skillrt.Errand|nil
+---@field url table|nil    behind a URL: session_url.lua's
+---@field waiting skillrt.Waiting[]  the oldest first
+---@field fed table<integer, skillrt.Waiting>  what another program was told, by its place among all messages
+---@field feeding integer  how many answers to that are awaited
+---@field said integer     how much of the opening was said
+---@field opens_with string|nil  the key of the answer to it that is waited for
+---@field is_read boolean|nil  ... which has come, and is to be heard
+---@field asked table<string, table>  by key: calls that were answered by a question; { reply } once their own has come
+---@field questions string[]  what it asked when nobody took questions
+---@field questions_bytes integer
+---@field alarm table|nil  in `due`: until the first of those who wait gives up
+---@field overheard boolean  it was told that it says too much
+local Session = {}
+Session.__index = Session
+
+-- How long an answer is waited for; bytes of questions that are kept, and of its errors that are told.
+local TIMEOUT_S <const>, QUESTIONS_KEPT <const>, ERRORS_TOLD <const> = 600, 1 << 20, 4096
+
+---@param calls skillrt.Calls
+---@param call skillrt.Call  its first message
+---@param epoch integer
+---@return skillrt.LiveSession
+function Session.new(calls, call, epoch)
+  local request = call.request
+  local self = setmetatable({ state = "declared", calls = calls, name = request.session, epoch = epoch,
+    request = request, user = request, starter = call, waiting = {}, fed = {}, feeding = 0, said = 0, asked = {},
+    questions = {}, questions_bytes = 0, overheard = false }, Session)
+  if request.url then
+    self.way = require("skillrt.run.call.session_url")
+    self.way.begin(self)
+  end
+  return self
+end
+
+---@param state skillrt.SessionState
+function Session:become(state)
+  if not NEXT[self.state][state] then
+    error(("session %s: %s, and cannot become %s"):format(self.name, self.state, state))
+  end
+  self.state = state
+end
+
+---Whether what it is told first is over, so that calls may leave.
+---@return boolean
+function Session:is_open()
+  return self.state == "feeding" or self.state == "open"
+end
+
+-- ---- what it is told ----
+
+local function ignore() end
+
+-- The program of a session, until it ends.
+local function start(self)
+  local program = { session = self, errand = setmetatable({}, { __index = self.request }) }
+  transport.set_folder(self.calls, self.starter, program.errand)
+  function program.hear(_, text) self:hear(text) end
+  function program.over(_, reply)
+    if self.state ~= "ended" and reply.status ~= "canceled" then -- else the run stops: what is open stays so
+      self:finish(reply)
+    end
+  end
+  self.program = program
+  self.calls.queue:run(program)
+end
+
+---A message leaves.
+---@param text string
+---@param one skillrt.Waiting|nil  who waits for its answer
+---@param is_brief boolean|nil  nobody needs to know what comes of it
+function Session:tell(text, one, is_brief)
+  if self.way then
+    self.way.tell(self, text, one, is_brief)
+  elseif self.program.number then
+    local errand = { kind = "message", to = self.program.number, message = text }
+    local told = { session = self, errand = errand, over = ignore }
+    if one then
+      function told.over(_, reply)
+        if reply.status == "refused" then -- it has no form that can be written
+          self:give_up(one, "refused", reply.message)
+        end
+      end
+    end
+    self.calls.queue:act(told)
+  end
+end
+
+local function leave(self, one)
+  one.has_left = true
+  self:tell(one.message, one)
+end
+
+-- Who waits is given what has come before.
+local function serve(self)
+  for _, one in ipairs({ table.unpack(self.waiting) }) do
+    local asked = one.call and one.has_left and one.key and self.asked[one.key]
+    if self.questions[1] and self:takes_questions(one) then
+      local question = table.remove(self.questions, 1)
+      self.questions_bytes = self.questions_bytes - #question
+      self:put(one, question)
+    elseif asked and asked.reply then
+      self:answer(one, asked.reply)
+    end
+  end
+end
+
+-- All may leave.
+local function open(self)
+  self:become("open")
+  for _, one in ipairs({ table.unpack(self.waiting) }) do
+    if not one.has_left then
+      leave(self, one)
+    end
+  end
+  serve(self)
+end
+
+-- One of those that were fed has its answer, or somebody who waits for it.
+local function feed_on(self)
+  self.feeding = self.feeding - 1
+  if self.state == "feeding" and self.feeding == 0 then
+    open(self)
+  end
+end
+
+---What comes next of the opening is said; each message that asks something is answered before the next.
+function Session:go_on()
+  local opening = self.request.opening or {}
+  self.opens_with, self.is_read = nil, nil
+  while self.said < #opening do
+    self.said = self.said + 1
+    local text = opening[self.said]
+    local form, key = message.read(text)
+    self.opens_with = form == "question" and key or nil
+    self:tell(text)
+    if self.opens_with then
+      return
+    end
+  end
+  if self.way and not self.way.is_ready(self) then
+    return
+  end
+  self:become("feeding")
+  for _, one in ipairs({ table.unpack(self.waiting) }) do
+    if one.is_fed then
+      leave(self, one)
+    end
+  end
+  if self.feeding == 0 then
+    open(self)
+  end
+end
+
+---What another program was told, in its order.
+---@param told { said: integer, message: string, id: any, call: skillrt.Call|nil }[]
+function Session:feed(told)
+  local now, timeout = core.mono_ms(), self.request.timeout or TIMEOUT_S
+  for _, entry in ipairs(told) do
+    local one = { message = entry.message, key = message.key(entry.id), owner = entry.call, is_fed = true,
+      has_left = false, since = now, at = now + math.ceil(timeout * 1000) }
+    self.waiting[#self.waiting + 1], self.fed[entry.said], self.feeding = one, one, self.feeding + 1
+  end
+end
+
+---The intent of a call is durable: its message leaves, or waits until it may.
+---@param call skillrt.Call
+function Session:take(call)
+  local request, open_entry = call.request, call:open()
+  local key, now = message.key(request.id), core.mono_ms()
+  call.talk, self.user = self, request
+  if not call.follows and key and self.asked[key] then
+    self:forget(key, true)
+  end
+  local fed = self.fed[open_entry and open_entry.said or 0]
+  if fed and fed.owner == call then -- it was said in its place
+    fed.owner, fed.call, fed.at, fed.key = nil, call, now + math.ceil((request.timeout or TIMEOUT_S) * 1000), key
+    if fed.answer then
+      self:answer(fed, fed.answer)
+      return
+    end
+    feed_on(self)
+  else
+    local one = { call = call, key = key, message = request.message, since = now, has_left = false,
+      at = now + math.ceil((request.timeout or TIMEOUT_S) * 1000) }
+    self.waiting[#self.waiting + 1] = one
+    if self.state == "open" then
+      leave(self, one)
+      serve(self)
+    end
+  end
+  if self.state == "declared" then
+    self:become("opening")
+    if not self.way then
+      start(self)
+    end
+    self:go_on()
+  end
+  self:arm()
+end
+
+-- ---- what it says ----
+
+---Whether somebody who waits takes a question for the answer.
+---@param one skillrt.Waiting
+---@return boolean
+function Session:takes_questions(one)
+  return self.state ~= "feeding" and one.has_left and one.call ~= nil and one.call.request.questions == true
+end
+
+-- Whose answer a message is; false: it is for one who does not wait now, and for nobody else.
+local function addressee(self, form, key, origin)
+  if origin and form == "question" then
+    for _, one in ipairs(self.waiting) do
+      if one.key == origin and self:takes_questions(one) then
+        return one
+      end
+    end
+    if self.asked[origin] then
+      return false
+    end
+  end
+  for _, one in ipairs(self.waiting) do
+    local is_his = not one.key and one.has_left or form == "answer" and key == one.key
+      or form == "question" and self:takes_questions(one)
+    if is_his then
+      return one
+    end
+  end
+end
+
+---Nothing is waited for any more that has this key.
+---@param key string
+---@param at_once boolean
+function Session:forget(key, at_once)
+  self.asked[key] = nil
+  if self.way then
+    self.way.leave(self, key, at_once)
+  end
+end
+
+local function remove(self, one)
+  for i, other in ipairs(self.waiting) do
+    if other == one then
+      table.remove(self.waiting, i)
+      return self:arm()
+    end
+  end
+end
+
+-- A reply as a transport gives it.
+local function reply_of(one, fields)
+  local reply = { status = "ok", sent = true, code = 0, body = "", extra = "", retry_after_ms = -1, message = "",
+    elapsed_ms = core.mono_ms() - one.since }
+  for name, value in pairs(fields) do
+    reply[name] = value
+  end
+  return reply
+end
+
+---Who waits has its reply.
+---@param one skillrt.Waiting
+---@param fields table  of the reply
+---@param is_asked boolean|nil  it is a question: its own answer is still to come
+function Session:answer(one, fields, is_asked)
+  local call = one.call
+  if one.is_over then
+    return
+  elseif call then
+    self.calls:answer(call, reply_of(one, fields))
+  end
+  one.is_over = true
+  remove(self, one)
+  if one.key and not is_asked then
+    self:forget(one.key, fields.status ~= nil and fields.status ~= "ok")
+  end
+end
+
+---Nothing more comes for who waits for this key; where nobody does yet, that is kept.
+---@param key string
+---@param fields table  of the reply
+function Session:fail(key, fields)
+  local asked = self.asked[key]
+  for _, one in ipairs(self.waiting) do
+    if one.key == key then
+      return self:answer(one, fields)
+    end
+  end
+  if asked and not asked.reply then
+    asked.reply = { status = fields.status == "ok" and "broken" or fields.status,
+      message = (fields.message or "") ~= "" and fields.message or "its answer was refused" }
+  end
+end
+
+---A question is the answer of who waits.
+---@param one skillrt.Waiting
+---@param text string
+function Session:put(one, text)
+  if one.key then
+    self.asked[one.key] = self.asked[one.key] or {}
+  end
+  self:answer(one, { body = text }, true)
+end
+
+-- Whether its user takes what was said; a text of it is shown to who watches.
+local function is_taken(self, value)
+  local heard, watcher = self.user.heard, self.calls.watcher
+  local taken, id, text
+  if heard then
+    taken, id, text = heard(value)
+  end
+  for _, one in ipairs(text and watcher and self.waiting or {}) do
+    if one.call and one.call.request.id == id then
+      one.call:show(watcher, text)
+      break
+    end
+  end
+  return taken
+end
+
+-- What answers nobody is an event of the session's name, recorded before what comes behind it is heard. What nobody
+-- takes is bounded; that more was said is told once.
+local function overhear(self, text, value)
+  local calls = self.calls
+  local source = "session:" .. self.name
+  if text == "" or self.feeding > 0 or calls.run.phase == "stopped"
+    or is_taken(self, value) then
+    return
+  elseif (calls.run.books.events_count or 0) < arrivals.MOST then
+    if value == nil or value == json.null then
+      value = record.printable(text)
+    end
+    assert(calls.journal:emit({ t = "event", name = source, value = value }))
+    calls:event_came(source)
+  elseif not self.overheard then
+    self.overheard = true
+    local said = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
+    calls.journal:note(said:format(source, arrivals.MOST))
+  end
+end
+
+-- The opening was answered: what follows goes along with what the answer says, or there is no session.
+local function opened(self, text, value)
+  overhear(self, text, value)
+  local take = self.user.opened
+  local headers, refusal
+  if take then
+    headers, refusal = take(value)
+  end
+  if refusal then
+    self:finish({ status = "refused", sent = true, message = refusal })
+  else
+    if self.way then
+      self.way.opened(self, headers or {})
+    end
+    self:go_on()
+  end
+end
+
+---It said something.
+---@param text string
+---@param origin string|nil  the key of the call on whose stream it came
+function Session:hear(text, origin)
+  local form, key, value = message.read(text)
+  local replies = self.user.replies
+  if form == "list" and self.way then
+    for _, part in ipairs(message.parts(value)) do
+      self:hear(part, origin)
+    end
+    return
+  elseif form == "answer" and key == self.opens_with then
+    return opened(self, text, value)
+  elseif form == "question" and replies and replies[value.method] then
+    return self:tell(('{"jsonrpc":"2.0","id":%s,"result":%s}'):format(key, replies[value.method]), nil, true)
+  end
+  local one = addressee(self, form, key, origin)
+  local asked = form == "answer" and self.asked[key]
+  if one and not one.call then
+    one.answer = one.owner and { body = text }
+    if not one.owner then
+      remove(self, one)
+    end
+    feed_on(self)
+  elseif one and form == "question" then
+    self:put(one, text)
+  elseif one then
+    self:answer(one, { body = text })
+  elseif asked and not asked.reply then
+    asked.reply = { body = text }
+    if self.way then
+      self.way.leave(self, key, false)
+    end
+  elseif form == "question" and self.request.questions and self.state ~= "feeding" then
+    if self.questions_bytes + #text <= QUESTIONS_KEPT then
+      self.questions[#self.questions + 1], self.questions_bytes = text, self.questions_bytes + #text
+    end
+  else
+    overhear(self, text, value)
+  end
+end
+
+-- Who waits for an answer with this key; the next message is one without.
+local function awaited(self, key)
+  for _, one in ipairs(self.waiting) do
+    if not one.is_read and (not one.key or key == one.key) then
+      return one
+    end
+  end
+  return self.asked[key] or key == self.opens_with and self or nil
+end
+
+---Whether a message is waited for: it is kept, however much it says besides. One for each who waits is.
+---@param text string
+---@return boolean
+function Session:awaits(text)
+  local form, key, value = message.read(text)
+  if form == "list" and self.way then
+    for _, part in ipairs(message.parts(value)) do
+      if self:awaits(part) then
+        return true
+      end
+    end
+    return false
+  end
+  local one = awaited(self, form == "answer" and key or 0)
+  local is_first = one ~= nil and not one.is_read
+  if one then
+    one.is_read = true
+  end
+  return is_first
+end
+
+-- ---- its time ----
+
+---Sets its alarm for the first of those who wait.
+function Session:arm()
+  local due, at = self.calls.due, nil
+  for _, one in ipairs(self.waiting) do
+    at = math.min(at or one.at, one.at)
+  end
+  if self.alarm and self.alarm.at ~= at then
+    due:drop(self.alarm)
+    self.alarm = nil
+  end
+  if at and not self.alarm then
+    self.alarm = { at = at, ring = function()
+      self.alarm = nil
+      self:give_up_late()
+    end }
+    due:put(at, self.alarm)
+  end
+end
+
+---Who has waited too long gives up.
+function Session:give_up_late()
+  for _, one in ipairs({ table.unpack(self.waiting) }) do
+    if one.at <= core.mono_ms() then
+      self:give_up(one, "timeout", "no answer in time")
+    end
+  end
+  self:arm()
+end
+
+---An answer is not waited for any more. Where it has no id, the answers of others would be taken for it.
+---@param one skillrt.Waiting
+---@param status string
+---@param why string
+function Session:give_up(one, status, why)
+  local left = one.has_left
+  local is_out_of_step = not one.key or not left or not one.call
+  local withdraw = one.call and one.call.request.withdraw
+  self:answer(one, { status = status, sent = left, message = ("%s: %s"):format(self.name, why) })
+  if self.state == "ended" then
+    return
+  elseif is_out_of_step then
+    self:finish({ status = "broken", sent = true, is_ours = true, message = left
+      and "ended, as an answer without an id was given up" or "ended, as it did not answer what it was told first" })
+  elseif withdraw then
+    self:tell(withdraw, nil, true)
+  end
+end
+
+---Nobody waits for a call any more.
+---@param call skillrt.Call
+function Session:cancel(call)
+  for _, one in ipairs(self.waiting) do
+    if one.call == call then
+      return self:give_up(one, "canceled", "canceled")
+    end
+  end
+end
+
+-- ---- its end ----
+
+-- How it ended is an event, too.
+local function tell_end(self, reply)
+  local calls, value = self.calls, { ended = true, epoch = self.epoch }
+  local talking, source = calls.run.books.talking, "session:" .. self.name
+  if calls.run.phase == "stopped" or not talking or talking[self.name] ~= self.epoch then
+    return
+  elseif not self.way and (reply.status == "ok" or reply.status == "killed") then
+    value[reply.status == "ok" and "code" or "signal"] = reply.code
+    value.stderr = reply.extra ~= "" and record.printable(reply.extra:sub(-ERRORS_TOLD)) or nil
+  else
+    local words = reply.message ~= "" and reply.message or ("HTTP %d"):format(reply.code)
+    value.message = record.printable(("%s: %s"):format(self.name, words))
+  end
+  assert(calls.journal:emit({ t = "event", name = source, ended = self.epoch, value = value }))
+  calls:event_came(source)
+end
+
+---It is over: nothing more is told to it.
+---@param reply table  how it ended
+function Session:close(reply)
+  local calls = self.calls
+  self:become("ended")
+  if calls.sessions[self.name] == self then
+    calls.sessions[self.name] = nil
+  end
+  tell_end(self, reply)
+end
+
+---It has ended, or is ended: whoever waits hears of it.
+---@param reply table  of its program; or why it is ended
+function Session:finish(reply)
+  local has_exited = reply.status == "ok" and not self.way
+  local words = has_exited and ("ended with exit code %d before it answered"):format(reply.code) or reply.message
+  self:close(reply)
+  if self.way then
+    self.way.finish(self)
+  elseif self.program and self.program.number then
+    self.calls.queue:give_up(self.program)
+  end
+  for _, one in ipairs({ table.unpack(self.waiting) }) do
+    self:answer(one, {
+      status = has_exited and "broken" or reply.status,
+      sent = reply.sent and one.has_left,
+      code = reply.code,
+      body = self.way and reply.body or nil,
+      extra = reply.extra,
+      retry_after_ms = reply.retry_after_ms,
+      message = words ~= "" and ("%s: %s"):format(self.name, words) or nil,
+    })
+  end
+end
+
+return Session
