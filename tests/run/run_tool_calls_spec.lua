@@ -218,6 +218,23 @@ describe("a tool loop", function()
     end
   end)
 
+  it("sends nothing at a place where a tool was in use, where the script has changed", function()
+    local folder = R.folder()
+    local function made(run)
+      return { tools = { ask = { description = "x", input = { type = "object" }, run = function(_, ctx)
+        return ctx.ask { question = "Go on?" }
+      end } }, actions = { { id = "a", run = run } } }
+    end
+    local asks = made(function(_, ctx) return { text = ctx.tool("ask", {}) } end)
+    assert.equal("waiting_for_person", assert(R.run(asks, { work_dir = folder .. "/run" })).reason)
+    local ok, result, message = pcall(skillrt.resume, folder .. "/run", { skill = R.skill(made(function(_, ctx)
+      return { text = ctx.await { kind = "command", argv = { "sh", "-c", "printf x >> " .. folder .. "/sent" } } }
+    end)) })
+    message = ok and (message or result and result.message) or result
+    assert.matches("step 1 %(a%) has diverged at call 1: it was tool ask .*, and is sh now", tostring(message))
+    assert.is_nil(R.read(folder .. "/sent"))
+  end)
+
   it("does not take what a tool gave for other arguments, where the script has changed", function()
     local used = {}
     local function made(n)
