@@ -51,6 +51,17 @@ end
 describe("a skill run by a step of another", function()
   after_each(R.clean)
 
+  it("is refused before its first step where the host has not the functions that its agents call", function()
+    local calls = R.skill { agents = { tell = { kind = "host", call = "weather" } },
+      actions = { { id = "ask", agent = "tell" } } }
+    local result = assert(R.run { actions = { { id = "inside", run = function(_, ctx)
+      return { said = select(2, ctx.run(calls)) }
+    end } } })
+    assert.matches('agent "tell" calls "weather": it is a function of the program that embeds skillrt',
+      tostring(result.state.said))
+    assert.equal(1, result.steps)
+  end)
+
   it("is told of functions of the host as any other is", function()
     local asks = R.skill { actions = { { id = "ask", run = function(_, ctx)
       return { said = { pcall(ctx.await, { kind = "host", name = "weather" }) } }

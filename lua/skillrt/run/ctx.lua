@@ -10,8 +10,8 @@ local core = require("skillrt.core")
 local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
-local functions_of = require("skillrt.run.runner.functions")
 local inside_of = require("skillrt.base.privileges")
+local needs = require("skillrt.run.runner.needs")
 local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
 local request_of = require("skillrt.agent.request")
@@ -171,7 +171,7 @@ local TIMED <const> = { http = true, command = true, session = true, host = true
 local function checked(run, definition, request)
   local whole, problem = request_of.check(request, run.functions)
   if whole and whole.kind == "host" and run.functions[whole.name] == nil then
-    problem = ("function %s: %s"):format(whole.name, functions_of.problem(whole.name, run.functions))
+    problem = ("function %s: %s"):format(whole.name, needs.problem(whole.name, run.functions))
   end
   if problem then
     error("ctx.await: " .. problem, 3)

@@ -7,13 +7,12 @@ local core = require("skillrt.core")
 local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
-local functions = require("skillrt.run.runner.functions")
-local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
 local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
 local limits = require("skillrt.skill.limits")
 local look = require("skillrt.run.look")
+local needs = require("skillrt.run.runner.needs")
 local turn = require("skillrt.run.turn")
 local prepare = require("skillrt.run.runner.prepare")
 local seal = require("skillrt.base.seal")
@@ -127,13 +126,9 @@ end
 -- Opens the run in the core.
 local function open(parts, options, mode)
   local skill, session = parts.run.skill, parts.session
-  local module, missing, code = http.module(skill, options.http_module)
+  local module, missing, code = needs.check(skill, parts.run.functions, options.http_module)
   if missing then
     return nil, missing, code
-  end
-  local unknown = functions.missing(skill, parts.run.functions)
-  if unknown then
-    return nil, ("%s: %s"):format(skill.name, unknown), "missing"
   end
   local self = turn.new(parts.run, session, {
     first = parts.first,

@@ -1,7 +1,7 @@
 -- agent/kind/host.lua: an agent that is a function of the program in which skillrt is embedded (skillrt.h).
 --
 -- It is given a task as JSON, as a server is, and answers with JSON, as a program prints it. That it is there
--- is checked before the run begins (runner/functions.lua).
+-- is checked before the run begins (runner/needs.lua).
 
 local Agent = require("skillrt.agent.kind")
 local prompt = require("skillrt.agent.prompt")

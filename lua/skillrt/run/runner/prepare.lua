@@ -4,8 +4,8 @@
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local limits_of = require("skillrt.skill.limits")
+local outline = require("skillrt.base.outline")
 local skill_of = require("skillrt.skill")
-local specs = require("skillrt.run.runner.specs")
 local strategy = require("skillrt.skill.strategy")
 
 local M = {}
@@ -42,6 +42,38 @@ local function strategy_loader(dir, is_typed)
   end
 end
 
+local MAXIMUM <const> = 4 << 20 -- bytes of a document that is read whole
+
+local function refused(skill, path, problem, code)
+  local message = "%s: %s; %s demands it to be read before its first step: write it, or take it out of its specs"
+  return nil, message:format(path, problem, skill.name), code
+end
+
+-- Reads the specs and the config a skill was made from: no run starts without them (F15); their texts go to `keep`.
+local function read_specs(skill, keep)
+  for _, path in ipairs(skill.specs or {}) do
+    local there = files.join(skill.dir, path)
+    local text, message, code = files.kept(skill.dir, path, MAXIMUM)
+    if not text then
+      local absent = not files.stat(there)
+      return refused(skill, there, absent and "is missing" or message:sub(#there + 3), absent and "missing" or code)
+    elseif not text:find("%S") then
+      return refused(skill, there, "is empty", "invalid")
+    elseif outline.is(text) then
+      return refused(skill, there, "is an outline that nobody has filled in", "invalid")
+    end
+    keep(path, text)
+  end
+  if skill.config then
+    local text, message, code = files.kept(files.dirname(skill.config), skill.config:match("[^/]+$"))
+    if not text then
+      return nil, message, code
+    end
+    keep(skill.config:match("[^/]+$"), text)
+  end
+  return true
+end
+
 -- The digests of everything that decides: script, prompts, specs, strategy (R23, DESIGN "The journal pins").
 local function pins_of(skill)
   local pins, prompts = {}, {}
@@ -64,7 +96,7 @@ local function pins_of(skill)
   if skill.strategy.text then
     pin("strategy " .. skill.strategy.name, skill.strategy.text)
   end
-  local ok, problem, cause = specs.read(skill, function(name, text)
+  local ok, problem, cause = read_specs(skill, function(name, text)
     prompts[name] = text
     pin(name, text)
   end)

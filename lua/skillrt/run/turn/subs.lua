@@ -7,8 +7,8 @@
 local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
-local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
+local needs = require("skillrt.run.runner.needs")
 local prepare = require("skillrt.run.runner.prepare")
 local questions = require("skillrt.run.questions")
 local resume = require("skillrt.run.resume")
@@ -98,7 +98,7 @@ local function prepared_for(turn, call, known)
   elseif turn.run.world then
     turn.run.world:dress(prepared)
   end
-  local _, missing = http.module(prepared)
+  local _, missing = needs.check(prepared, turn.run.functions)
   if missing then
     return nil, missing
   end
