@@ -78,17 +78,14 @@ function Journal.new(run)
   }, Journal)
 end
 
--- A record was read or written. The first of a run holds its state, as large as it is then.
-local function passed(self, size, is_books, blobs)
-  local since = self.since + size
-  if is_books or not self.due then
-    for _, blob in ipairs(blobs or {}) do
-      size = size + #blob[2]
-    end
-    self.due = math.max(self.interval, self.times * size)
-    since = is_books and 0 or since
+-- A record of all the books was read or written, or the first of a run, which holds its state as large as it is then:
+-- when the next one is due.
+local function set_due(self, size, is_books, blobs)
+  for _, blob in ipairs(blobs or {}) do
+    size = size + #blob[2]
   end
-  self.since = since
+  self.due = math.max(self.interval, self.times * size)
+  self.since = is_books and 0 or self.since
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
@@ -113,7 +110,10 @@ local function put(self, entry, ours)
   self.out[#self.out + 1] = payload
   self.source.news = true
   entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then nobody holds it longer than he must
-  passed(self, #payload, entry.t == "books", blobs)
+  self.since = self.since + #payload
+  if entry.t == "books" or not self.due then
+    set_due(self, #payload, entry.t == "books", blobs)
+  end
   self.count = self.count + 1
   return true
 end
@@ -290,7 +290,11 @@ end
 ---@param seq integer
 ---@param is_applied boolean|nil  the books know it already
 function Journal:take_back(payload, seq, is_applied)
-  passed(self, #payload, snapshot.is_books(payload))
+  local is_books = snapshot.is_books(payload)
+  self.since = self.since + #payload
+  if is_books or not self.due then
+    set_due(self, #payload, is_books)
+  end
   if not is_applied then
     self.newest:add(payload, seq, self.source.read_blob)
   end

@@ -247,8 +247,8 @@ function M.new(run, step, definition, request)
     step = step.number,
     kind = step.kind,
     [step.kind] = definition,
-    timeout = asked.timeout or run.limits:seconds_of(definition),
     idempotent = first_of(definition.idempotent_declared, asked.idempotent),
+    timeout = asked.timeout or run.limits:seconds_of(definition),
     retry = asked.retry,
     member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members
     attempt = step.attempt,

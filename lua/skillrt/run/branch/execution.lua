@@ -143,6 +143,10 @@ end
 local Scope = {}
 Scope.__index = Scope
 
+local function is_full(scope)
+  return scope.limit and scope.out >= scope.limit
+end
+
 ---Counts calls in this scope and all above it.
 ---@param scope skillrt.Scope|nil
 ---@param open integer  so many more are open
@@ -159,7 +163,7 @@ end
 ---@param scope skillrt.Scope|nil
 ---@return skillrt.Scope|nil
 function Scope.full(scope)
-  while scope and not (scope.limit and scope.out >= scope.limit) do
+  while scope and not is_full(scope) do
     scope = scope.above
   end
   return scope
@@ -174,7 +178,7 @@ end
 ---The call that waits longest, where there is room for it.
 ---@return skillrt.Call|nil
 function Scope:take()
-  local call = not (self.limit and self.out >= self.limit) and self.waiting[self.first]
+  local call = not is_full(self) and self.waiting[self.first]
   if call then
     self.waiting[self.first], self.first = false, self.first + 1
   elseif self.first > #self.waiting then
@@ -504,6 +508,7 @@ end
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
   local branch = call.branch
+  self.taken[call.place] = true
   if branch.state ~= "ended" then
     branch.last = call.place
     self:wake(branch, a, b, c, d)
@@ -742,14 +747,12 @@ function Execution:settle()
   end
 end
 
----What it asked for that is not what was recorded; then it is closed.
----@return table|nil divergence
-function Execution:diverged()
+---It has diverged: it is closed.
+---@return table divergence  what it asked for that is not what was recorded
+function Execution:give_divergence()
   local found = self.divergence
-  if found then
-    self.divergence = nil
-    self:close()
-  end
+  self.divergence = nil
+  self:close()
   return found
 end
 

@@ -185,7 +185,6 @@ function Calls:begin(call)
   local execution, step, place = call.execution, call.step, call.place
   local known, open = step.known[place], step.calls[place]
   if known and not execution.taken[place] then -- what a further attempt keeps
-    execution:take(place)
     self:give(call, known)
   elseif open then
     call.ways.take_up(self, call, open)
@@ -292,7 +291,6 @@ function Calls:settle(call, entry, ok, value)
     self.queue:over(call)
   end
   self:emit(call, entry)
-  call.execution:take(call.place)
   if call.ways.over then
     call.ways.over(self, call)
   end

@@ -274,10 +274,10 @@ end
 ---@param step skillrt.Step
 function Steps:look(step)
   local execution = step.live.execution
-  local diverged = execution and execution:diverged()
-  if not diverged then
+  if not (execution and execution.divergence) then
     return
   end
+  local diverged = execution:give_divergence()
   if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
     diverged.now = "another " .. diverged.now
   end
