@@ -219,20 +219,20 @@ describe("a tool loop", function()
   end)
 
   it("sends nothing at a place where a tool was in use, where the script has changed", function()
-    local folder = R.folder()
-    local function made(run)
+    local place = R.folder()
+    local function made(perform)
       return { tools = { ask = { description = "x", input = { type = "object" }, run = function(_, ctx)
         return ctx.ask { question = "Go on?" }
-      end } }, actions = { { id = "a", run = run } } }
+      end } }, actions = { { id = "a", run = perform } } }
     end
     local asks = made(function(_, ctx) return { text = ctx.tool("ask", {}) } end)
-    assert.equal("waiting_for_person", assert(R.run(asks, { work_dir = folder .. "/run" })).reason)
-    local ok, result, message = pcall(skillrt.resume, folder .. "/run", { skill = R.skill(made(function(_, ctx)
-      return { text = ctx.await { kind = "command", argv = { "sh", "-c", "printf x >> " .. folder .. "/sent" } } }
+    assert.equal("waiting_for_person", assert(R.run(asks, { work_dir = place .. "/run" })).reason)
+    local ok, result, message = pcall(skillrt.resume, place .. "/run", { skill = R.skill(made(function(_, ctx)
+      return { text = ctx.await { kind = "command", argv = { "sh", "-c", "printf x >> " .. place .. "/sent" } } }
     end)) })
     message = ok and (message or result and result.message) or result
     assert.matches("step 1 %(a%) has diverged at call 1: it was tool ask .*, and is sh now", tostring(message))
-    assert.is_nil(R.read(folder .. "/sent"))
+    assert.is_nil(R.read(place .. "/sent"))
   end)
 
   it("does not take what a tool gave for other arguments, where the script has changed", function()

@@ -22,13 +22,13 @@ local OWNERS <const> = {
   run = { "^run/run%.lua" },
   scheduler = { "^run/turn/scheduler" },
   scope = { "^run/branch/", table.unpack(RECORDED) }, -- a combinator's, or the books of a sub-run
-  session = { "^run/runner" },
+  session = { "^run/runner", "^run/call/session" }, -- how a run was opened, or a program one talks to
   snapshot = { "^run/snapshot" },
   step = { "^run/step/", "^run/story" }, -- also that of a story
   steps = { "^run/step/" },
   sub = { "^run/turn/subs" },
   subs = { "^run/turn/subs" },
-  turn = { "^run/turn%.lua", "^run/call/kind/session" }, -- `overheard`
+  turn = { "^run/turn%.lua" },
 }
 
 -- Types of records say of a run's story, and of lines for people, what they add to those: `call`, `step`, `session`.
