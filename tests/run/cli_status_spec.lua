@@ -16,7 +16,7 @@ describe("a folder of runs", function()
       return { v = ctx.ask "which?" }
     end } } }]]
 
-  it("is listed, the newest first, by list and by status; latest names the newest", function()
+  it("is listed, the newest first; latest names the newest", function()
     local folder <close> = kit.folder()
     folder.file("asks.lua", SCRIPT)
     for _, name in ipairs { "one", "two" } do
@@ -24,7 +24,7 @@ describe("a folder of runs", function()
       os.execute "sleep 0.02"
     end
     assert.equal(0, kit.run(folder, { "answer", "runs/one", "x" }).code)
-    for _, args in ipairs { { "list" }, { "list", "runs" }, { "status", "runs" } } do
+    for _, args in ipairs { { "list" }, { "list", "runs" } } do
       local run = kit.run(folder, args)
       assert.equal(0, run.code, run.err)
       local first, second = run.out:match "^([^\n]+)\n([^\n]+)\n$"

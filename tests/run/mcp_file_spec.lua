@@ -93,8 +93,8 @@ describe("a folder's .mcp.json", function()
     for _, text in ipairs {
       'mcp "old": speaks "sse", which is not spoken here (there are stdio and http); many such servers have streamable HTTP at '
         .. "another URL; it is left out", 'mcp "off": is disabled there, and left out',
-      'mcp "app": envFile is not read: name what it needs in env, as ${NAME}', 'mcp "My App": is called My_App here',
-      'note: mcp "app": autoApprove has no meaning here', 'mcp "app": field "startupDelay" is not known here',
+      'mcp "app": field "envFile" is not read: name what it needs in env, as ${NAME}', 'mcp "My App": is called My_App here',
+      'note: mcp "app": field "autoApprove" has no meaning here', 'mcp "app": field "startupDelay" is not known here',
       "${input:app-key} cannot be asked for here: write ${NAME}", 'mcp "my.app": is left out: another one is called my_app here',
     } do
       assert.truthy(run.out:find(text, 1, true), text .. run.out)

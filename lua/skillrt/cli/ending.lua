@@ -47,7 +47,7 @@ local HINTS = {
         text_of.shell(dir), text_of.shell(place)))
     end
     return message:find(": holds no run$") and 'a run with context = "memory" leaves nothing; any other names its '
-      .. "directory in its last line"
+      .. "directory in its last line; skillrt list DIR shows the runs in a folder"
   end,
   system = function(_, message)
     return message:find("/state%.json: Not a directory$") and "a run is a directory; name that"

@@ -1,4 +1,4 @@
--- test/output.lua: how tests are told: plain for people, TAP and JUnit's XML for other programs.
+-- test/output.lua: how the results of tests are printed: plain for people, as JUnit's XML for other programs.
 --
 -- Writes as it goes, but for XML. Knows results, no tests.
 
@@ -6,14 +6,6 @@ local output = require("skillrt.report.output")
 local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
-
-local function lines_of(text, before)
-  local out = {}
-  for _, line in ipairs(text_of.lines(text or "")) do
-    out[#out + 1] = before .. line
-  end
-  return table.concat(out, "\n")
-end
 
 local SIGN <const> = { success = "+", failure = "-", error = "*", pending = "." }
 local WORD <const> = { failure = "Failure", error = "Error", pending = "Pending" }
@@ -33,31 +25,11 @@ function M.plain()
         output.write(("\n%s: %s @ %s\n"):format(WORD[result.status], text_of.escape(result.name),
           text_of.escape(result.line or result.file)))
         if result.message and result.message ~= "" then
-          output.write(lines_of(result.message, "  ") .. "\n")
+          output.write("  " .. table.concat(text_of.lines(result.message), "\n  ") .. "\n")
         end
       end
       output.write(("\n%d successes / %d failures / %d errors / %d pending : %.3f seconds\n"):format(counts.success,
         counts.failure, counts.error, counts.pending, seconds))
-    end,
-  }
-end
-
----The Test Anything Protocol.
-function M.tap()
-  local count = 0
-  return {
-    test = function(result)
-      count = count + 1
-      local well = result.status == "success" or result.status == "pending"
-      local name = text_of.escape(result.name):gsub("#", "\\#")
-      output.write(("%s %d - %s%s\n"):format(well and "ok" or "not ok", count, name,
-        result.status == "pending" and " # SKIP" or ""))
-      if not well then
-        output.write(lines_of((result.line or result.file) .. "\n" .. (result.message or ""), "# ") .. "\n")
-      end
-    end,
-    closed = function()
-      output.write(("1..%d\n"):format(count))
     end,
   }
 end

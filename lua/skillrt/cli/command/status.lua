@@ -5,7 +5,7 @@ local core = require("skillrt.core")
 return {
   name = "status",
   summary = "Shows a run's status, steps, last error, open questions, and the suggested next command",
-  arguments = { { name = "DIR", help = "the directory of the run; of a folder of runs: lists them" } },
+  arguments = { { name = "DIR", help = "the directory of the run" } },
   options = { { name = "json", help = "prints one JSON object" } },
   ---@param args table
   ---@return integer code
@@ -13,11 +13,7 @@ return {
     local output = require("skillrt.report.output")
     local report = require("skillrt.report.status")
     local books, found, code = require("skillrt.run.look").books(args.dir)
-    local list = not books and code == "missing" and require("skillrt.report.runs").of(args.dir) or {}
-    if list[1] and not args.json then
-      output.write(table.concat(require("skillrt.report.runs").lines(list), "\n") .. "\n")
-      return 0
-    elseif not books then
+    if not books then
       return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
     end
     local status = report.of(args.dir, books, found --[[@as table]])

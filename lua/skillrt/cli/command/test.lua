@@ -13,8 +13,7 @@ return {
   },
   options = {
     { name = "filter", value = "PATTERN", help = "runs only tests whose full name matches a Lua pattern" },
-    { name = "output", value = "FORM", choices = { "plain", "tap", "junit" },
-      help = "plain (the default), tap or junit" },
+    { name = "output", value = "FORM", choices = { "plain", "junit" }, help = "plain (the default) or junit" },
     { name = "timeout", value = "SECONDS", help = "the most seconds per test; default: 10" },
     require("skillrt.cli.trust").OPTION,
   },

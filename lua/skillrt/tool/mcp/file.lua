@@ -32,8 +32,12 @@ local KINDS <const> = { stdio = "stdio", ["local"] = "stdio", http = "http", str
 -- What is for people or for the program that the file was written for.
 local SILENT <const> = set("description note notes comment name title displayName icon version author homepage "
   .. "category tags setup gallery metadata dev disabled enabled isActive")
-local UNREAD <const> = set("auth authentication authProvider")
-local LEAVE <const> = set("autoApprove alwaysAllow trust")
+
+-- What is looked at by nothing here, and what is said of it.
+local UNKNOWN <const> = "is not known here, and was not looked at"
+local LEAVE <const> = "has no meaning here: which tools need a person's leave says `approval`"
+local UNREAD <const> = { auth = UNKNOWN, authentication = UNKNOWN, authProvider = UNKNOWN, autoApprove = LEAVE,
+  alwaysAllow = LEAVE, trust = LEAVE, envFile = "is not read: name what it needs in env, as ${NAME}" }
 
 -- Without comments, or without commas that nothing follows, as editors write JSON.
 local function without(text, pattern, drop)
@@ -92,14 +96,8 @@ local function servers_of(raw)
       return list
     end
   end
-  local any
-  for name, one in pairs(raw) do
-    if type(name) ~= "string" or type(one) ~= "table" or not (one.command or one.url or one.serverUrl) then
-      return nil
-    end
-    any = true
-  end
-  return any and raw or nil
+  local one = raw[names.sorted(raw)[1]]
+  return type(one) == "table" and (one.command or one.url or one.serverUrl) and raw or nil
 end
 
 -- Values as ours are: numbers that stand for texts.
@@ -134,7 +132,7 @@ local function oauth_of(given, tell)
     if OF_OAUTH[key] then
       out[OF_OAUTH[key]] = given[key]
     else
-      tell("warning", ("field %s of oauth is not known here, and was not looked at"):format(names.show(key)))
+      tell("warning", ("field %s of oauth %s"):format(names.show(key), UNKNOWN))
     end
   end
   return out
@@ -148,26 +146,21 @@ local function translated(one, known, tell)
   local out = {}
   for _, key in ipairs(names.sorted(one)) do
     local value, field = one[key], NAMES[key] or key
+    local unread = UNREAD[key] or not known[field] and not names.nearest(key, known) and UNKNOWN
     if value == json.null or SILENT[key] or key:find("^[_$/]") then
       goto continue
-    elseif LEAVE[key] then
-      if type(value) == "table" and next(value) ~= nil or value == true then
-        tell("note", ("%s has no meaning here: which tools need a person's leave says `approval`"):format(key))
-      end
+    elseif unread then
+      tell(unread == LEAVE and "note" or "warning", ("field %s %s"):format(names.show(key), unread))
     elseif key == "oauth" and type(value) == "table" then
       out.oauth = oauth_of(value, tell)
-    elseif key == "envFile" then
-      tell("warning", "envFile is not read: name what it needs in env, as ${NAME}")
     elseif field == "type" then
       local kind, why = kind_of(value)
       if why then
         return tell("warning", why .. "; it is left out")
       end
       out.type = kind
-    elseif known[field] or not UNREAD[key] and names.nearest(key, known) then
-      out[field] = value -- or a slip of the pen, that is refused
     else
-      tell("warning", ("field %s is not known here, and was not looked at"):format(names.show(key)))
+      out[field] = value -- or a slip of the pen, that is refused
     end
     ::continue::
   end
