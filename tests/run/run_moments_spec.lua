@@ -214,6 +214,23 @@ end)
 describe("a fork", function()
   after_each(R.clean)
 
+  it("gives a new step no number of one that had failed, which a resume takes up by its own", function()
+    local function acting(fails)
+      local function act(_, ctx)
+        assert(ctx.await { kind = "command", argv = { "echo" } })
+        assert(not fails, "not yet")
+      end
+      return R.skill { name = "acts", limits = { max_errors = 1, max_retries = 0 }, actions = {
+        { id = "late", priority = 1, when = "open === true", run = act }, { id = "other", run = act } } }
+    end
+    local dir, out = R.folder() .. "/run", R.folder() .. "/fork"
+    acting(true):run { work_dir = dir }
+    assert(travel.fork(dir, nil, out, { open = true }))
+    assert(skillrt.resume(out, { skill = acting(false), accept_changes = true }))
+    local start = R.records(out, "start")[1]
+    assert.same({ "late", 2 }, { start.action, start.step })
+  end)
+
   it("is a run of its own that names where it comes from, with the state it had there and what is set", function()
     local dir, first = run()
     local out = R.folder() .. "/fork"

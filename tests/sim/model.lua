@@ -204,6 +204,13 @@ rule("start done fail skip", function(_, entry, it)
   end
 end)
 
+-- A step that does not resume an earlier one has a number of its own.
+rule("start", function(_, entry, it)
+  if not entry.from and it.step.state ~= "none" then
+    return "its number is that of another step"
+  end
+end)
+
 -- What belongs to a step is recorded while the step is open.
 rule("call attempt result doubt tool round used note stage late checkpoint", function(_, _, it)
   if it.step and it.step.state ~= "open" then
@@ -920,9 +927,9 @@ end
 local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", "knows" }
 
 -- A run is taken back: it is as it was behind that record, and what was under way there as if it had not begun. What
--- was spent, asked and came from outside stays.
+-- was spent, asked and came from outside stays. So begins a fork where another run stood; it has spent nothing yet.
 function APPLY.rollback(run, entry)
-  local there = run.replay(entry.to)
+  local there = run.replay(entry.to, entry.from)
   for _, name in ipairs(GROWS) do
     there.scopes[""][name] = run.scopes[""][name]
   end
@@ -1103,10 +1110,10 @@ end
 -- Walks the records up to the one of this number; `wrong` nil: asks no rule.
 local walk
 
-function walk(list, skill, last, wrong)
+function walk(list, skill, last, wrong, origin)
   local run = new_run(skill)
-  function run.replay(to)
-    return walk(list, skill, to)
+  function run.replay(to, is_fork)
+    return walk(is_fork and origin or list, skill, to, nil, origin)
   end
   for number, entry in ipairs(list) do
     if last and list.seqs[number] > last then
@@ -1132,8 +1139,9 @@ end
 ---@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms }
 ---@param skill skillrt.Skill
 ---@param wrong fun(message: string)
-function M.check(list, sent, skill, wrong)
-  walk(list, skill, nil, wrong)
+---@param origin table[]|nil  of a fork: the records of the run that it comes from
+function M.check(list, sent, skill, wrong, origin)
+  walk(list, skill, nil, wrong, origin)
   each_has_its_record(list, sent, wrong)
   each_answer_was_given(list, sent, wrong)
   unsent_is_not_executed(list, sent, wrong)

@@ -123,10 +123,20 @@ static int l_reported(lua_State *S) {
   }
   return 0;
 }
-/* sent(): the witness's list, for the model */
+/* forked(true): another run goes on from here; forked(): whether it does */
+static int l_forked(lua_State *S) {
+  if (lua_toboolean(S, 1)) {
+    world->forked = true;
+    world->reported_size = 0;
+    world->sent_before = world->sent_count;
+  }
+  lua_pushboolean(S, world->forked);
+  return 1;
+}
+/* sent(): the witness's list of what this run sent, for the model */
 static int l_sent(lua_State *S) {
-  lua_createtable(S, (int)world->sent_count, 0);
-  for (size_t i = 0; i < world->sent_count; i++) {
+  lua_createtable(S, (int)(world->sent_count - world->sent_before), 0);
+  for (size_t i = world->sent_before; i < world->sent_count; i++) {
     const struct sent *one = &world->sent[i];
     lua_createtable(S, 0, 8);
     lua_pushstring(S, one->label);
@@ -145,7 +155,7 @@ static int l_sent(lua_State *S) {
     lua_setfield(S, -2, "ended");
     lua_pushinteger(S, (one->ended_ns - one->began_ns) / 1000000);
     lua_setfield(S, -2, "ms");
-    lua_rawseti(S, -2, (lua_Integer)i + 1);
+    lua_rawseti(S, -2, (lua_Integer)(i - world->sent_before) + 1);
   }
   return 1;
 }
@@ -371,6 +381,7 @@ static void open_lua(void) {
                                        {"allow", l_allow},
                                        {"reported", l_reported},
                                        {"later", l_later},
+                                       {"forked", l_forked},
                                        {"durable", l_durable},
                                        {"sent", l_sent},
                                        {"records", l_records},

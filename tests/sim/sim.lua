@@ -25,12 +25,17 @@ local model = dofile(dir .. "model.lua")
 local summary = dofile "tests/support/crash_audit.lua"
 local declared = dofile "tests/support/declared.lua"
 
-local RUN <const> = "/run"
+local FIRST_RUN <const> = "/run"
 
--- All records of the run's journal, those of a batch one by one.
-local function records()
+-- Where the run is.
+local function here()
+  return sim.forked() and "/fork" or FIRST_RUN
+end
+
+-- All records of a run's journal, those of a batch one by one.
+local function records(where)
   local list, store = { seqs = {} }, {}
-  local report, message, code = core.read(RUN, function(payload, seq)
+  local report, message, code = core.read(where or here(), function(payload, seq)
     local entry = assert(record.decode(payload, function(digest)
       return assert(store.blob(digest))
     end))
@@ -197,8 +202,8 @@ local function put(entry)
   put_count = put_count + 1
   local name = ("%d-%d"):format(sim.episode(), put_count)
   entry.id = name
-  core.files.make_folders(RUN .. "/inbox")
-  assert(core.files.write(("%s/inbox/%s.json"):format(RUN, name), json.encode(entry)))
+  core.files.make_folders(here() .. "/inbox")
+  assert(core.files.write(("%s/inbox/%s.json"):format(here(), name), json.encode(entry)))
   sim.note(("put %s: %s"):format(name, json.encode(entry)))
 end
 
@@ -207,7 +212,7 @@ end
 ---@return boolean  whether the inbox changed
 function people(rough)
   local list = records()
-  local books = list and runner.read(RUN)
+  local books = list and runner.read(here())
   local before = put_count
   for _, one in ipairs(books and questions.list(books) or {}) do
     if sim.draw(2) == 0 then
@@ -226,10 +231,9 @@ function people(rough)
   return put_count > before
 end
 
--- A person takes the run back to one of its records: what was sent since, and by steps that were under way there, may
--- be sent again. What is done a second time is undone twice.
-local function take_back(list)
-  local at = 2 + sim.draw(#list - 1)
+-- What a run that begins anew from an earlier record may send again: what was sent since, and by steps that were under
+-- way there. What is done a second time is undone twice.
+local function allow_since(list)
   for _, entry in ipairs(list) do
     if entry.t == "call" then
       sim.allow(entry.label or entry.to or "")
@@ -237,10 +241,31 @@ local function take_back(list)
       sim.allow(("once%s.%d.undone"):format(entry.id, entry.step))
     end
   end
+end
+
+-- A person takes the run back to one of its records.
+local function take_back(list)
+  local at = 2 + sim.draw(#list - 1)
+  allow_since(list)
   sim.note(("rollback %d"):format(list.seqs[at]))
-  local done, message, code = travel.rollback(RUN, tostring(list.seqs[at]))
+  local done, message, code = travel.rollback(here(), tostring(list.seqs[at]))
   if not done and code ~= "invalid" and code ~= "missing" then
     sim.wrong("rollback: " .. tostring(message))
+  end
+end
+
+-- A person begins another run where the run stood behind one of its records, and goes on with that one. The first one
+-- is held against the rules as it is.
+local function fork(list, skill)
+  local at = 2 + sim.draw_for(#list - 1, "fork at")
+  model.check(list, sim.sent(), skill, sim.wrong)
+  allow_since(list)
+  sim.note(("fork %d"):format(list.seqs[at]))
+  local done, message, code = travel.fork(here(), tostring(list.seqs[at]), "/fork")
+  if done then
+    sim.forked(true)
+  elseif code ~= "invalid" and code ~= "missing" then
+    sim.wrong("fork: " .. tostring(message))
   end
 end
 
@@ -254,7 +279,12 @@ local function decisions(skill, rough)
     take_back(list)
     list = assert(records())
   end
-  local books, last = runner.read(RUN)
+  local forks = "fork:" .. sim.episode()
+  if rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
+    fork(list, skill)
+    list = assert(records())
+  end
+  local books, last = runner.read(here())
   if not books then
     return nil, last
   end
@@ -329,7 +359,7 @@ function episode(seed, resume, rough)
   local changed = is_changed(rough)
   local skill = skills.draw(seed, rough, changed)
   sim.durable(skill.durability == "power")
-  local options = { watcher = watcher(), work_dir = RUN, http_module = "simulated", run_id = "sim", cwd = "/",
+  local options = { watcher = watcher(), work_dir = FIRST_RUN, http_module = "simulated", run_id = "sim", cwd = "/",
     session = not resume and "mine" or nil }
   local run, report, self
   if resume then
@@ -342,7 +372,7 @@ function episode(seed, resume, rough)
     for key, value in pairs(more) do
       options[key] = value
     end
-    put_count = 0
+    put_count, options.work_dir = 0, here()
     options.accept_changes = changed or nil
     run, report, self = runner.take_up(skill, options)
   else
@@ -364,7 +394,7 @@ function audit(seed, _, rough)
       sim.note(json.encode(entry))
     end
   end
-  local text, lost, duplicated = summary(RUN, sim.records(), true)
+  local text, lost, duplicated = summary(here(), sim.records(), true)
   if lost > 0 or duplicated > 0 then
     sim.wrong(("%d reported records are lost, %d steps ended twice"):format(lost, duplicated))
   end
@@ -375,7 +405,8 @@ function audit(seed, _, rough)
     for _, entry in ipairs(list) do
       text = entry.t == "contexts" and entry.failed and "" or text -- the disk failed under a file to know: another end
     end
-    model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong)
+    model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong,
+      sim.forked() and assert(records(FIRST_RUN)) or nil)
   end
   return { summary = text }
 end

@@ -90,6 +90,8 @@ struct world {
   char wrong[2048];       /* the first rule that was broken */
   char reported[1 << 20]; /* records that were reported, each with its NUL */
   size_t reported_size;
+  bool forked;        /* it is another run since, which began where the first one stood */
+  size_t sent_before; /* ... and these were sent by the first one */
 };
 
 extern struct world *world; /* of this point */

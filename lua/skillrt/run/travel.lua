@@ -172,6 +172,7 @@ function M.fork(dir, place, out, set)
   first.seal = is_ours and seal.of(first) or nil
   local entry = moment.rollback(there)
   entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
+  entry.last_step = there.last_step
   local store = store_of.at(out)
   local books, message, code = write(store, "create", first, function()
     return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }

@@ -48,6 +48,7 @@ return {
     position table fields of the books
     state table
     from table? of another run
+    last_step integer? ... the highest number of a step there: what had failed is resumed by its number
     set table? what changes in the state then
     files list? files that tools wrote are as they were
     texts table? ... what they held
@@ -75,6 +76,7 @@ return {
     books.state:set("current_action", nil)
     books.state:set("current_phase", nil)
     books.rollbacks = (books.rollbacks or 0) + 1
+    books.last_step = record.last_step or books.last_step
     books.rolled = (record.files or record.aside) and record.to
   end,
 
