@@ -66,7 +66,7 @@ static bool finished(const struct engine *e) {
 
 static bool idle(const struct engine *e) {
   return e->state == RUN_GOING && !e->arrived.first && !e->due.first && !e->events.first &&
-         !e->shown.first && !e->ticked && batch_count(&e->out) == 0;
+         !e->shown.first && !e->ticked && !e->load_due && batch_count(&e->out) == 0;
 }
 
 /* What is only shown may be told at any time, also while a sync is under way. */

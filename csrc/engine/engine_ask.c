@@ -24,7 +24,7 @@ static bool ask_choose(struct engine *e, struct decision *decision) {
   decision->kind = DECIDE_GO;
   decision->perform = decision->start = decision->cancel = (struct numbers){NULL, 0};
   decision->wait_ms = -1;
-  decision->events = false;
+  decision->events = decision->load = false;
   decision->due = 0;
   decision->status[0] = decision->reason[0] = 0;
   return policy->choose(policy->self, &e->out, decision, engine_trouble(e));
@@ -219,8 +219,8 @@ static bool set_out(struct engine *e, struct numbers numbers, bool functions) {
 }
 
 static bool nothing_can_come(const struct engine *e, const struct decision *decision) {
-  return decision->wait_ms < 0 && !decision->events && e->slots.count == 0 && !e->events.first &&
-         !engine_stopping(e);
+  return decision->wait_ms < 0 && !decision->events && !decision->load && e->slots.count == 0 &&
+         !e->events.first && !engine_stopping(e);
 }
 
 static bool choose(struct engine *e) {
@@ -242,6 +242,7 @@ static bool choose(struct engine *e) {
   if (nothing_can_come(e, &decision))
     return policy_bug(e, "it waits, but nothing is under way that could end that");
   engine_wait_ms(e, decision.wait_ms);
+  e->load_due = decision.load;
   if (decision.events && e->options.listen) e->options.listen(e->options.data);
   return true;
 }
@@ -271,7 +272,17 @@ static void tell_stop(struct engine *e) {
   e->options.policy->stop(e->options.policy->self, e->why);
 }
 
+static bool load_again(struct engine *e) {
+  const struct policy *policy = e->options.policy;
+  size_t mark = batch_count(&e->out);
+  e->load_due = false;
+  e->choose_ns = NOW;
+  return policy->load(policy->self, e->options.store, &e->out, engine_trouble(e)) ||
+         question_failed(e, mark, "load");
+}
+
 bool engine_ask(struct engine *e) {
+  if (e->load_due && e->state == RUN_GOING && !load_again(e)) return false;
   if (!take_what_came(e)) return false;
   if (e->state == RUN_CANCELED) {
     release_over(e);

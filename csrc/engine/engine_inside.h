@@ -131,6 +131,7 @@ struct engine {
   uint64_t came;              /* events and replies until now */
   bool missed;                /* messages since could not be kept, and the policy is told so */
   bool ticked;
+  bool load_due; /* the last choice asked for it */
 
   enum run_state state;
   enum sync_state sync;

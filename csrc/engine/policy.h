@@ -47,6 +47,7 @@ struct decision {
   int64_t wait_ms;        /* choose again after so long, whatever comes before; 0: at the next turn;
                              -1: no such time */
   bool events;            /* event may still bring something */
+  bool load;              /* load is asked again, once all that was recorded is durable */
   char status[16];        /* completed failed aborted paused */
   int64_t due;            /* UTC ms: the run is to be resumed then; 0: not by itself */
   char reason[64];        /* task_completed, error_limit, user_exit ... */
@@ -66,7 +67,8 @@ struct policy {
   bool starts;
 
   /* Rebuild from the journal. A new run has no records: the policy then appends its first
-   * ones to `out`. `store` also gives blobs. */
+   * ones to `out`. Asked again where a choice says so: what begins then needs what was recorded
+   * before. In this question alone the policy reads the store; no other waits for one. */
   bool (*load)(void *self, struct store *store, struct batch *out, struct error *);
 
   /* What now? Asked first of all, and then once for all that came meanwhile: verdicts, events, the

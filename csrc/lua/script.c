@@ -130,11 +130,11 @@ static void read_lists(lua_State *L, int at, int self, struct question *question
   }
 }
 
-/* "go", performs, starts, cancels, wait_ms, events; or "stop", status, reason, due */
+/* "go", performs, starts, cancels, wait_ms, events, load; or "stop", status, reason, due */
 static int choose_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
-  lua_call(L, 1, 6);
+  lua_call(L, 1, 7);
   static const char *const kinds[] = {"go", "stop", NULL};
   static const enum decision_kind values[] = {DECIDE_GO, DECIDE_STOP};
   struct decision *decision = question->decision;
@@ -148,6 +148,7 @@ static int choose_body(lua_State *L) {
     read_lists(L, answer + 1, self, question);
     decision->wait_ms = (int64_t)luaL_optinteger(L, answer + 4, -1);
     decision->events = lua_toboolean(L, answer + 5);
+    decision->load = lua_toboolean(L, answer + 6);
   }
   take_records(L, question);
   return 0;
@@ -242,13 +243,21 @@ static int notice_body(lua_State *L) {
 
 /* ---- struct policy ---- */
 
+/* Its first time it is told the records, and what the store reports of them. */
+static bool ask_load(struct script *script, struct batch *out, struct error *error) {
+  struct question question = {.script = script, .method = "reload", .out = out};
+  if (script->loaded) return ask(&question, notice_body, error);
+  question.method = "load";
+  script->loaded = true;
+  return script_read(script, &question.number, error) && ask(&question, load_body, error);
+}
+
 static bool script_load(void *self, struct store *store, struct batch *out, struct error *error) {
   struct script *script = self;
-  uint64_t records;
   script->store = store;
-  if (!script_read(script, &records, error)) return false;
-  struct question question = {.script = script, .method = "load", .number = records, .out = out};
-  return ask(&question, load_body, error);
+  bool ok = ask_load(script, out, error);
+  script->store = NULL;
+  return ok;
 }
 
 static bool script_choose(void *self, struct batch *out, struct decision *decision,
@@ -330,16 +339,21 @@ static void script_stop(void *self, const char *why) {
   ask(&question, notice_body, &ignored);
 }
 
+static struct store *readable_store(lua_State *L, struct error *error) {
+  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
+  struct store *store = *box ? (*box)->store : NULL;
+  if (!store) error_set(error, ERROR_INVALID, "the store is read only while load is asked");
+  return store;
+}
+
 /* read_blob(digest) -> text, or nil, message, code; upvalue: a box with the script, empty once
  * that is gone. */
 static int read_blob(lua_State *L) {
-  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
   const char *digest = luaL_checkstring(L, 1);
   struct error error = {0};
   struct buffer *value = bind_buffer(L, (size_t)1 << 30);
-  struct store *store = *box ? (*box)->store : NULL;
-  if (!store) return luaL_error(L, "read_blob: the run is closed");
-  if (!store->ops->blob_get(store, digest, value, &error)) return bind_fail(L, &error);
+  struct store *store = readable_store(L, &error);
+  if (!store || !store->ops->blob_get(store, digest, value, &error)) return bind_fail(L, &error);
   lua_pushlstring(L, value->data ? value->data : "", value->length);
   buffer_clear(value);
   return 1;
@@ -347,14 +361,13 @@ static int read_blob(lua_State *L) {
 
 /* read_record(seq) -> payload, or nil, message, code; upvalue: as above. */
 static int read_record(lua_State *L) {
-  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
   lua_Integer seq = luaL_checkinteger(L, 1);
   struct error error = {0};
   luaL_argcheck(L, seq >= 0, 1, "a record's number");
   struct buffer *payload = bind_buffer(L, RECORD_MAX);
-  struct store *store = *box ? (*box)->store : NULL;
-  if (!store) return luaL_error(L, "read_record: the run is closed");
-  if (!store->ops->record(store, (uint64_t)seq, payload, &error)) return bind_fail(L, &error);
+  struct store *store = readable_store(L, &error);
+  if (!store || !store->ops->record(store, (uint64_t)seq, payload, &error))
+    return bind_fail(L, &error);
   lua_pushlstring(L, payload->data ? payload->data : "", payload->length);
   buffer_clear(payload);
   return 1;

@@ -19,8 +19,9 @@ struct script {
   struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
   struct interrupt *interrupt; /* of this run, and of the runs inside it; the caller's */
-  struct store *store;         /* known since load */
-  uint64_t *numbers;           /* of the last decision, in a userdata that the policy keeps */
+  struct store *store;         /* while load is asked */
+  bool loaded;
+  uint64_t *numbers; /* of the last decision, in a userdata that the policy keeps */
   size_t numbers_room;
   struct error said; /* by a C call inside the question */
 };

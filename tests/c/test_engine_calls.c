@@ -240,6 +240,28 @@ static void functions(void) {
   }
 }
 
+static void loads(void) {
+  TEST("load is asked again where a choice says so, once all is durable, and a choice follows") {
+    setup_verbose(1, 1);
+    h.policy.loads = h.policy.notes = true;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    CHECK_STR(h.log.text, "append(new) sync durable(1) save(1) choose request(1) append(n,i1) sync "
+                          "durable(3) send(1) load choose append(l,n) pool");
+    teardown();
+  }
+  TEST("a run that is asked to stop is not loaded again") {
+    setup_under_way(1, 1);
+    h.policy.loads = true;
+    CHECK(engine_event(h.engine, "inbox", (struct span){"!", 1}, NULL));
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && !h.policy.loads); /* its sync is under way */
+    engine_stop(h.engine, "user_exit");
+    CHECK(fake_host_pool(&h) && fake_host_run(&h, 10));
+    CHECK(fake_log_count(&h.log, "load") == 0);
+    CHECK_STR(engine_reason(h.engine), "user_exit");
+    teardown();
+  }
+}
+
 /* CPU seconds for `replies`, with `width` calls out all the time. */
 static double cost(uint64_t width, uint64_t replies) {
   setup_verbose(UINT64_MAX, width);
@@ -296,6 +318,7 @@ int main(void) {
   attempts();
   given_up();
   functions();
+  loads();
   many();
   return check_finish();
 }

@@ -112,6 +112,7 @@ static void policy_faults(void) {
     for (unsigned n = 2; n < 20; n++) {
       setup(3, 2);
       h.policy.fail_at = n;
+      h.policy.loads = true;
       CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
       CHECK(fake_log_count(&h.log, "half") == 0);
       if (h.policy.questions < n)

@@ -40,6 +40,7 @@ static bool record(struct batch *out, struct error *error) {
 
 static bool load(void *self, struct store *store, struct batch *out, struct error *error) {
   (void)self, (void)store;
+  expect(durable == records && !stopping);
   return record(out, error);
 }
 
@@ -83,6 +84,7 @@ static bool choose(void *self, struct batch *out, struct decision *d, struct err
     }
   }
   d->events = chance(2);
+  d->load = chance(10) == 0;
   d->wait_ms = under_way() == 0 || chance(3) == 0 ? (int64_t)chance(30) : -1;
   return written;
 }

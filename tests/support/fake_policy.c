@@ -34,7 +34,10 @@ static void forget_lists(struct fake_policy *p) {
 static bool fake_load(void *self, struct store *store, struct batch *out, struct error *error) {
   struct fake_policy *p = self;
   (void)store;
-  return !fails(p, "load", out, error) && (p->resumed || batch_add(out, "new", 3, error));
+  bool again = p->choices > 0;
+  if (fails(p, "load", out, error)) return false;
+  if (again && p->verbose) fake_log_add(p->log, "load");
+  return again ? batch_add(out, "l", 1, error) : p->resumed || batch_add(out, "new", 3, error);
 }
 
 static bool stop_answer(struct fake_policy *p, struct batch *out, struct decision *d,
@@ -95,6 +98,8 @@ static bool fake_choose(void *self, struct batch *out, struct decision *d, struc
   name_canceled(p, d);
   if (p->wait_ms >= 0) d->wait_ms = p->wait_ms;
   if (p->events) d->events = true;
+  d->load = p->loads;
+  p->loads = false;
   return !p->notes || batch_add(out, "n", 1, error);
 }
 

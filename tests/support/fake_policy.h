@@ -1,7 +1,7 @@
 /* fake_policy.h: a policy that runs `total` like calls, or functions, `width` at once, and logs.
  *
  * Records: new, i<number> (intent of a call), x<number> (again), r<number> (result), c<number>
- * (canceled), e:<bytes> (event), end:<reason>. Targets are the number. */
+ * (canceled), e:<bytes> (event), l (loaded again), end:<reason>. Targets are the number. */
 #ifndef SKILLRT_TESTS_FAKE_POLICY_H
 #define SKILLRT_TESTS_FAKE_POLICY_H
 
@@ -38,6 +38,7 @@ struct fake_policy {
   bool events;             /* said by each choice that goes on */
   bool resumed;            /* load finds records, and appends none */
   bool notes;              /* a choice that goes on appends "n" */
+  bool loads;              /* said by the next choice that goes on */
   bool in_memory;          /* no intent, no record per number */
   bool one_number;         /* all have the number 1, one after the other */
   enum fake_bug bug;

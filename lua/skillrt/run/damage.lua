@@ -1,7 +1,7 @@
 -- run/damage.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
 -- paused there; where it has none it fails (R86).
 --
--- Called by turn.lua, when nothing is under way any more.
+-- Called by turn.lua, when nothing is under way any more; the record is made in `load`, as it is read what stood there.
 
 local moment = require("skillrt.run.travel.moment")
 
@@ -22,7 +22,7 @@ function M.verdict(turn)
   return "paused", "rolled_back", ("%s; the run went back to the checkpoint %s"):format(text, kept.name)
 end
 
----The record that takes the run back; it is read from the journal what stood there.
+---The record that takes the run back.
 ---@param turn skillrt.Turn
 ---@return table record
 function M.record(turn)

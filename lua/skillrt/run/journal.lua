@@ -2,7 +2,8 @@
 -- the journal.
 --
 -- A watcher hears of a record when it is made and may tell of it when it is durable. Results of calls are
--- held only until they are durable; then the books know where they lie. Knows no modes and no agents.
+-- held only until they are durable; then the books know where they lie, and they are read back in `load` alone: what a
+-- step that is performed again does not ask for there is read ahead. Knows no modes and no agents.
 
 local core = require("skillrt.core")
 local draws = require("skillrt.run.branch.draws")
@@ -25,6 +26,7 @@ local mono_ms, wall_ms = core.mono_ms, core.wall_ms
 ---@field newest skillrt.Snapshot
 ---@field since integer    bytes of records since the newest one of all the books
 ---@field due number|nil   from how many on the next one is due
+---@field ahead table<table, table|string>  what was read ahead: a record, or a text, by what the books hold of it
 ---@field begun table|nil  the start of the newest step, as its first record will carry it; nil: it has one
 ---@field begun_step integer|nil  the number of that step
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
@@ -67,6 +69,7 @@ function Journal.new(run)
     blobs = run.blobs,
     count = 0,
     unplaced = {},
+    ahead = setmetatable({}, { __mode = "k" }),
     ahead_ms = wall_ms() - mono_ms(), -- of the clock that nobody sets
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books),
@@ -267,22 +270,39 @@ function Journal:forget()
   end
 end
 
----The record of a result or round that is over.
----@param held table  { seq } or { result }
----@return table record
-function Journal:reread(held)
-  if held.result then
-    return held.result
-  end
-  local payload, message, code = self.source.read_record(held.seq)
+local function read_record(self, seq)
+  local payload, message, code = self.source.read_record(seq)
   local entry
   if payload then
     entry, message, code = record.decode(payload, self.source.read_blob)
   end
   if not entry then
-    fatal.raise(("record %d: %s"):format(held.seq, message), code or "corrupt") -- a script may be asking
+    fatal.raise(("record %d: %s"):format(seq, message), code or "corrupt") -- a script may be asking
   end
   return entry
+end
+
+local function read_text(self, digest)
+  local text, message, code = self.source.read_blob(digest)
+  if not text then
+    fatal.raise("what a step has read: " .. message, code)
+  end
+  return text
+end
+
+---What was recorded of a step: the record of a result or round that is over, or a long text that it has read.
+---@param held table  { seq }, { result } or { sha256 }: of the books
+---@return table|string
+function Journal:reread(held)
+  local known = held.result or self.ahead[held]
+  self.ahead[held] = nil
+  return known or held.seq and read_record(self, held.seq) or read_text(self, held.sha256)
+end
+
+---It may be asked for later, when the store is not read.
+---@param held table
+function Journal:read_ahead(held)
+  self.ahead[held] = not held.result and self:reread(held) or nil
 end
 
 ---One record read back from the journal.

@@ -32,6 +32,8 @@ local M = {}
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field verdict table|false  { status, reason, message }: what the run comes to
+---@field goes_back boolean  to a checkpoint, once the record of that is known
+---@field rollback table|false  that record
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
 ---@field accepting integer|false  the number whose `accept` has begun and not ended
 ---@field written integer     ... how much was written then
@@ -49,7 +51,8 @@ Turn.__index = Turn
 ---@return skillrt.Turn
 function M.new(run, session, options)
   local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {},
-    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false }, Turn)
+    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false, goes_back = false,
+    rollback = false }, Turn)
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.arrivals, self.rest = arrivals.new(self), pause_of.new(self)
   self.skill = run.skill
@@ -134,6 +137,19 @@ function Turn:load(fresh, torn)
   self.run:become("going")
 end
 
+---Performs steps again that need what was recorded of them, or learns where the run goes back to: the store is read.
+function Turn:reload()
+  local again = self.calls.queue.again
+  self.rollback = self.goes_back and require("skillrt.run.damage").record(self)
+  while again[1] do
+    local step = table.remove(again, 1)
+    step.live.home:perform_again(step)
+    if self.calls.opening[1] then
+      self:of_subs():open()
+    end
+  end
+end
+
 -- ---- the end ----
 
 -- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
@@ -148,7 +164,7 @@ local function write_end(self, status, reason, message, due)
   self.verdict = { status, reason, due }
   local limit = run.limits:named(reason)
   if reason == "rolled_back" then
-    assert(self:emit(require("skillrt.run.damage").record(self)))
+    assert(self:emit(self.rollback))
   end
   local unkept, kept
   if self.books.session and run.skill.contexts then
@@ -179,7 +195,10 @@ local function drain(self)
   local queue = self.calls.queue
   queue:keep_back(self.steps.performing)
   if next(queue.under_way) == nil and not self.calls:give_back() then
-    return stop(self, table.unpack(self.verdict, 1, 4))
+    self.goes_back = self.verdict[2] == "rolled_back" and not self.rollback
+    if not self.goes_back then
+      return stop(self, table.unpack(self.verdict, 1, 4))
+    end
   end
   self:ring()
   if self.run.phase == "draining" and self.run.limits:out_of_time() then
@@ -257,7 +276,8 @@ function Turn:go(stays_until)
     queue:sift()
   end
   local listens = self:listens()
-  return "go", performing, queue.starting, queue.cancels, at and math.max(0, at - core.mono_ms()), listens
+  return "go", performing, queue.starting, queue.cancels, at and math.max(0, at - core.mono_ms()), listens,
+    self.goes_back or queue.again[1] ~= nil
 end
 
 -- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
@@ -326,7 +346,8 @@ local function decide(self)
   end
 
   -- rest: whether a run of which nothing is under way pauses
-  if not steps.performing[1] and next(calls.queue.under_way) == nil and not next(calls.unmatched) then
+  if not steps.performing[1] and not calls.queue.again[1] and next(calls.queue.under_way) == nil
+    and not next(calls.unmatched) then
     kind, what, why, text = self.rest:decide()
     if kind == "again" then
       return decide(self)

@@ -11,17 +11,18 @@ local STORES <const> = {
   end,
 }
 
--- Makes records durable and stops; `asked` is called on the way, with the policy.
+-- Makes records durable and stops; `asked` is called while it is loaded, with the policy.
 local function policy_of(records, asked, ending)
   local self = { out = {}, blobs = {}, seen = {} }
   function self.record(_, payload) table.insert(self.seen, payload) end
   function self.load()
-    table.move(records, 1, #records, 1, self.out)
-  end
-  function self.choose()
     if asked then
       asked(self)
     end
+    table.move(records, 1, #records, 1, self.out)
+  end
+  function self.choose()
+    self.in_choice = { self.read_record(1) }
     table.insert(self.out, ending and '{"t":"stop"}') -- what is listed comes with a record
     return "stop", table.unpack(ending or { "completed", "task_completed" })
   end
@@ -86,7 +87,7 @@ for kind, new in pairs(STORES) do
       assert.same({ '{"a":1}', '{"b":2}', '{"c":3}' }, { list[1][2], list[2][2], list[3][2] })
       assert.same({ 3, "r1" }, { report.records, report.run_id })
       assert.same({ list[3] }, payloads(store, { from = list[2][1] + 1 }))
-      assert.error_matches(function() policy.read_record(1) end, "the run is closed")
+      assert.same({ "invalid", "invalid" }, { policy.in_choice[3], (select(3, policy.read_record(1))) })
     end)
 
     it("takes a value apart before the record that names it", function()

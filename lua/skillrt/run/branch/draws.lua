@@ -103,6 +103,19 @@ local function stored(journal, held)
   return { sha256 = journal:keep(text), bytes = #text }
 end
 
+---The long texts that a step has read and was not given back.
+---@param step skillrt.Step
+---@return table[] list  of the books
+function M.texts_left(step)
+  local list, cursors = {}, step.live.cursors or {}
+  for at, values in pairs(step.values) do
+    for i = at:sub(-1) == "r" and (cursors[at] or 0) + 1 or math.huge, #values do
+      list[#list + 1] = values[i].sha256 and values[i] or nil
+    end
+  end
+  return list
+end
+
 ---A text of the world, recorded as `drawn` does; a long one beside the record. What is read is recorded when
 ---the function waits: of a step that is over nothing has to be given back.
 ---@param journal skillrt.Journal
@@ -122,11 +135,7 @@ function M.read(journal, step, make)
     add(step.live, "read", at, { text = text, message = message and record.printable(message), code = code })
     return text, message, code
   elseif known.sha256 then
-    local text, message, code = journal.source.read_blob(known.sha256)
-    if not text then
-      error({ message = ("what step %d has read: %s"):format(step.number, message), code = code }, 0)
-    end
-    return text
+    return journal:reread(known) --[[@as string]]
   end
   return known.text, known.message, known.code
 end

@@ -5,6 +5,7 @@
 -- whose function awaits nothing has no execution at all. Called by steps.lua, run/call/ and run/branch/combine.lua.
 
 local drawn = require("skillrt.base.drawn")
+local draws = require("skillrt.run.branch.draws")
 local fatal = require("skillrt.base.fatal")
 local places = require("skillrt.run.places")
 
@@ -701,6 +702,21 @@ function Execution:replay()
     end
   end
   self:advance() -- a call in doubt may have been decided
+end
+
+---What is recorded and was not given back may be asked for later: it is read now.
+function Execution:read_ahead()
+  local step, journal = self.step, self.run_calls.journal
+  for place, known in pairs(self:is_open() and step.known or {}) do
+    if not self.taken[place] then
+      journal:read_ahead(known)
+    end
+  end
+  for _, list in ipairs({ step.rounds, draws.texts_left(step) }) do
+    for _, held in pairs(self:is_open() and list or {}) do
+      journal:read_ahead(held)
+    end
+  end
 end
 
 ---Branches are ended; when no call is open any more `ending` is called.

@@ -13,6 +13,7 @@ local core = require("skillrt.core")
 ---       be performed, a message
 ---@field lines table<integer, skillrt.Errand>  ... programs and streams, which hold nobody up
 ---@field starting integer[]  numbers of calls whose tasks are asked for with the next batch
+---@field again skillrt.Step[]  to be performed again when the store is read: in `load`
 ---@field acting integer[]    ... of those that are performed in this process
 ---@field cancels integer[]   ... of those that the engine is to cancel
 ---@field withdrawn boolean   `starting` names calls that are not to be sent any more
@@ -23,7 +24,7 @@ Queue.__index = Queue
 ---@param calls skillrt.Calls
 ---@return skillrt.Queue
 function Queue.new(calls)
-  return setmetatable({ calls = calls, last = 0, under_way = {}, lines = {}, starting = {},
+  return setmetatable({ calls = calls, last = 0, under_way = {}, lines = {}, starting = {}, again = {},
     acting = {}, cancels = {}, withdrawn = false, held = {} }, Queue)
 end
 
@@ -82,6 +83,12 @@ function Queue:give_up(errand)
   table.insert(self.cancels, number)
 end
 
+---A step is performed again when the store is read.
+---@param step skillrt.Step
+function Queue:perform_again(step)
+  self.again[#self.again + 1] = step
+end
+
 ---An engine's number means nothing any more.
 ---@param number integer
 function Queue:forget(number)
@@ -91,7 +98,7 @@ end
 ---Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
 ---@param performing integer[]  numbers of steps
 function Queue:keep_back(performing)
-  for _, list in ipairs({ performing, self.starting, self.acting }) do
+  for _, list in ipairs({ performing, self.again, self.starting, self.acting }) do
     for i = #list, 1, -1 do
       local what = self:find(list[i])
       if not (what and what.errand) then -- else it belongs to a call that was sent

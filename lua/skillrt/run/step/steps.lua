@@ -123,12 +123,14 @@ function Steps:start(definition, said)
 end
 
 ---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
----at once, as it does nothing but call.
+---at once, as it does nothing but call; what goes on with what it has got when that is read.
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = step.live.definition or self:definition_of(step)
   if self.top.run.phase == "opening" and next(step.known) then
-    return self:perform_again(step)
+    return self:resume(step)
+  elseif step.state ~= "first" then
+    self.calls.queue:perform_again(step)
   elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
     local performing = self.performing
     performing[#performing + 1] = self.calls.queue:number(step)
@@ -518,13 +520,27 @@ local function loosen(self, step)
   end
 end
 
----Performs a step with what is recorded of it; what may leave leaves with the first batch.
+---Performs a step with what is recorded of it; what may leave leaves with the next batch. Called while the store is
+---read: in `load`.
 ---@param step skillrt.Step
 function Steps:perform_again(step)
+  self:perform(step)
+  if step.live.execution then
+    step.live.execution:read_ahead()
+  end
+end
+
+---A step goes on that a process before has begun; its script may be another one by now.
+---@param step skillrt.Step
+function Steps:resume(step)
   if step.state == "broken" or self.run.accept_changes and step.state ~= "loose" then
     loosen(self, step)
   end
-  self:perform(step)
+  if self.top.run.phase == "opening" then
+    self:perform_again(step)
+  else
+    self.calls.queue:perform_again(step)
+  end
 end
 
 ---Takes up the steps that were under way when the run stopped.
@@ -546,8 +562,8 @@ function Steps:take_up()
       assert(not self:definition_of(step).cleanup or self.journal:emit(entry)) -- a step of its own does it
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
-    elseif next(step.known) or next(step.calls) or next(step.rounds) then
-      self:perform_again(step)
+    elseif next(step.known) or next(step.calls) or next(step.rounds) or next(step.values) then
+      self:resume(step)
     else
       self:go(step)
     end
