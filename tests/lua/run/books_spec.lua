@@ -74,6 +74,20 @@ describe("the books", function()
     assert.equal(0, books.state.root.error_count)
   end)
 
+  it("forget a sub-run that completed, and keep one that failed until its step is over", function()
+    for status, is_kept in pairs { completed = false, failed = true } do
+      local books = begun()
+      apply(books, { t = "start", action = "a", step = 1, n = 1 },
+        { t = "call", step = 1, c = "1", kind = "run", to = "s", digest = "d", idem = true, sub = "1.1" },
+        { t = "run", sub = "1.1", step = 1, run = "r", skill = "s", mode = "autonomous", state = {} },
+        { t = "stop", sub = "1.1", status = status, reason = "x" },
+        { t = "result", step = 1, c = "1", reply = {} })
+      assert.equal(is_kept, books.subs ~= nil and books.subs["1.1"] ~= nil, status)
+      apply(books, { t = "done", step = 1 })
+      assert.is_nil(books.subs)
+    end
+  end)
+
   it("forget a person's answer once it was used", function()
     local books = begun()
     apply(books, { t = "ask", q = 1, question = { question = "?" } }, { t = "answer", q = 1, value = "a" })
