@@ -16,12 +16,7 @@
 #include "sim/world.h"
 #include "transport/host.h"
 
-enum {
-  EVENTS_MAX = 4096,
-  EVENTS_OF_EPISODE = 200000,
-  MS = 1000000,
-  SILENCE_MS = 599999 /* just before whoever waits gives up */
-};
+enum { EVENTS_MAX = 4096, EVENTS_OF_EPISODE = 200000, MS = 1000000 };
 
 /* Something that will happen: a reply, or the end of a sync. */
 struct event {
@@ -153,7 +148,6 @@ static void program_answers(struct runtime *r, struct event *event) {
   static const char rubbish[] = "\xff\x01{\"error\": [[";
   struct exchange *program = event->program;
   world_over(event->label);
-  if (event->fate == FATE_SILENT) return;
   if (event->fate == FATE_LOST || event->fate == FATE_REFUSES) {
     struct reply reply = {.status = REPLY_KILLED, .sent = true, .code = 9, .retry_after_ms = -1};
     snprintf(reply.message, sizeof reply.message, "talker: killed by signal 9 (SIGKILL)");
@@ -184,11 +178,10 @@ static bool sim_write(struct transport *t, struct exchange *program, struct span
     return true;
   }
   event.fate = world_sent(event.label, "", strncmp(event.label, "idem", 4) == 0);
-  bool answers = event.fate != FATE_SILENT && event.fate != FATE_RUBBISH;
-  later(r,
-        answers ? (int64_t)world_draw(world_one_in(8) ? 3000 : 30) * MS + 1000
-                : (int64_t)SILENCE_MS * MS,
-        event);
+  if (event.fate == FATE_SILENT) /* nothing is under way: who waits gives up by itself */
+    world_over(event.label);
+  else
+    later(r, (int64_t)world_draw(world_one_in(8) ? 3000 : 30) * MS + 1000, event);
   return true;
 }
 

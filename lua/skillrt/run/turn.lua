@@ -407,8 +407,7 @@ function Turn:accept(number, reply)
   end
   self.accepting, self.written = number, count
   if what.errand then
-    queue:over_with(what)
-    what:over(reply)
+    queue:ended(what, number, reply)
   elseif what.place then
     self.calls:replied(what, reply, number)
     if self.run.phase ~= "stopping" then

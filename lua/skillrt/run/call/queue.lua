@@ -59,11 +59,14 @@ function Queue:act(errand)
   table.insert(self.starting, errand.number)
 end
 
----The engine is through with an errand.
+---The engine is through with an errand, which may begin again; where that is interrupted, it is told so once more.
 ---@param errand skillrt.Errand
-function Queue:over_with(errand)
-  local number = errand.number
-  errand.number, self.under_way[number], self.lines[number] = nil, nil, nil
+---@param number integer
+---@param reply table
+function Queue:ended(errand, number, reply)
+  errand.number = nil
+  errand:over(reply)
+  self:forget(number)
 end
 
 ---An errand is given up: nobody hears of it.
@@ -73,7 +76,8 @@ function Queue:give_up(errand)
   if not number then
     return
   end
-  self:over_with(errand)
+  errand.number = nil
+  self:forget(number)
   for i, other in ipairs(self.starting) do
     if other == number then
       table.remove(self.starting, i)
@@ -92,7 +96,7 @@ end
 ---An engine's number means nothing any more.
 ---@param number integer
 function Queue:forget(number)
-  self.under_way[number] = nil
+  self.under_way[number], self.lines[number] = nil, nil
 end
 
 ---Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
