@@ -21,7 +21,7 @@ require "skillrt.skill.action"
 
 local function check_finding(one, lines)
   assert(one.level == "error" or one.level == "warning" or one.level == "note")
-  assert(one.code:find "^load%.[a-z-]+$" and #one.what > 0)
+  assert((one.code:find "^load%.[a-z-]+$" or one.code:find "^config%.[a-z-]+$") and #one.what > 0)
   assert(one.line == nil or math.type(one.line) == "integer" and one.line >= 1 and one.line <= lines + 2, one.line)
   local text = findings.text(one)
   assert(utf8.len(text) and not text:find "%c", text)

@@ -486,7 +486,7 @@ local LEAVES = {
   id = function(value) return select(2, names.id(value)) end,
   path = path_problem,
   key = function(value)
-    return not tostring(value):find "^[A-Za-z_\128-\255][%w_\128-\255]*$"
+    return (type(value) ~= "string" or not value:find "^[A-Za-z_\128-\255][%w_\128-\255]*$")
       and "must be a name such as files_done, not " .. M.show(value) or nil
   end,
   name = name_problem("^[a-z][a-z0-9-]*$", 3, 30),

@@ -173,6 +173,8 @@ describe("a bad skill-config", function()
     { "an id that is missing", autonomous { { name = "A" } }, "actions[1].id: is missing" },
     { "fields that are no objects", autonomous(nil, { state_schema = { fields = { 1 } } }), "fields[1]: must be an object, not 1" },
     { "a field that is no name", autonomous(nil, { state_schema = { fields = { { name = "a b" } } } }), "must be a name such as" },
+    { "a field whose name is no text", autonomous(nil, { state_schema = { fields = { { name = true } } } }),
+      "fields[1].name: must be a name such as" },
     { "the same field twice", autonomous(nil, { state_schema = { fields = { { name = "a" }, { name = "a" } } } }), "item 1 too" },
     { "an id that is too long", autonomous { { id = ("a"):rep(65) } }, "must be at most 64 characters long, not 65" },
     { "an id like our orchestrator", sequential { { id = "orchestrator" } }, "is a file skillrt writes" },
