@@ -129,19 +129,19 @@ describe("what an agent.yml says besides its sets", function()
     local told = {}
     for _, one in ipairs(found) do told[#told + 1] = one.level .. " " .. one.what end
     local all = table.concat(told, "\n")
-    for _, wanted in ipairs { "note llm: is not read by skillrt", "note batch: is not read",
-      "note workflow.coverage-threshold: is not read", 'note workflow.max-retrys: is not read by skillrt (did you mean "max-retries"?)',
-      'key "bnd" is not known (did you mean "bind"?)' } do
+    for _, wanted in ipairs { "note llm: is not obeyed", "note batch: no such key",
+      "note workflow.coverage-threshold: no such key", 'warning workflow.max-retrys: no such key (did you mean "max-retries"?)',
+      'bnd: no such key (did you mean "bind"?)' } do
       assert.truthy(all:find(wanted, 1, true), wanted .. "\n" .. all)
     end
   end)
 
   it("is refused where nothing would look at it: another type, a flow without its sets, a start nobody needs", function()
-    for text, wanted in pairs { ["name: 5\n"] = "1: error: name must be a text, not 5", ["workflow: fast\n"] = "workflow must be an object",
-      ['workflow: {interactive: "yes"}\n'] = 'workflow.interactive must be true or false, not "yes"',
-      ["workflow: {max-retries: false}\n"] = "max-retries must be a whole number", ["switching: report\n"] = "switching must be an",
+    for text, wanted in pairs { ["name: 5\n"] = "1: error: name: must be a text, not 5", ["workflow: fast\n"] = "workflow: must be an object",
+      ['workflow: {interactive: "yes"}\n'] = 'workflow.interactive: must be true or false, not "yes"',
+      ["workflow: {max-retries: false}\n"] = "max-retries: must be a whole number", ["switching: report\n"] = "switching: must be an",
       ["optional_tools: MutationTestTool\n"] = "optional_tools must be a list", ["switching: {start: repair}\n"] = "start is of no use",
-      ["switching: {next: [a]}\n"] = "switching.next must be an object", ["switching: {by: report, rules: x}\n"] = "switching.rules must",
+      ["switching: {next: [a]}\n"] = "switching.next: must be an object", ["switching: {by: report, rules: x}\n"] = "switching.rules: must",
       ["bind: {Nobody: read_file}\n"] = 'no tool set names "Nobody"' } do
       local none, message = loaded(text .. yml())
       assert.is_nil(none, text)
