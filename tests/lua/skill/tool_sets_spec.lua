@@ -137,18 +137,19 @@ describe("what an agent.yml says besides its sets", function()
   end)
 
   it("is refused where nothing would look at it: another type, a flow without its sets, a start nobody needs", function()
-    for text, wanted in pairs { ["name: 5\n"] = "1: error: name: must be a text, not 5", ["workflow: fast\n"] = "workflow: must be an object",
+    for text, wanted in pairs { ["name: 5\n"] = "1: error: name: must be a text, not 5",
+      ["workflow: fast\n"] = "workflow: must be an object",
       ['workflow: {interactive: "yes"}\n'] = 'workflow.interactive: must be true or false, not "yes"',
       ["workflow: {max-retries: false}\n"] = "max-retries: must be a whole number", ["switching: report\n"] = "switching: must be an",
-      ["optional_tools: MutationTestTool\n"] = "optional_tools must be a list", ["switching: {start: repair}\n"] = "start is of no use",
+      ["switching: {start: repair}\n"] = "start is of no use",
       ["switching: {next: [a]}\n"] = "switching.next: must be an object", ["switching: {by: report, rules: x}\n"] = "switching.rules: must",
       ["bind: {Nobody: read_file}\n"] = 'no tool set names "Nobody"' } do
       local none, message = loaded(text .. yml())
       assert.is_nil(none, text)
       assert.truthy(message:find(wanted, 1, true), message)
     end
-    for more, wanted in pairs { ["prompt: [a]"] = "skills[1].prompt must be a text", ["optional: A"] = "skills[1].optional must be a list",
-      ["description: 7"] = "skills[1].description must be a text" } do
+    for more, wanted in pairs { ["prompt: [a]"] = "skills[1].prompt: must be a text",
+      ["description: 7"] = "skills[1].description: must be a text" } do
       local none, message = loaded("skills:\n  - {name: a, tools: [A], " .. more .. "}\n")
       assert.is_nil(none, more)
       assert.truthy(message:find(wanted, 1, true), message)
