@@ -603,7 +603,7 @@ function Check:object(kind, object, where)
   self:unknown(kind, object, where)
   for _, row in ipairs(M.KINDS[kind]) do
     local value = object[row.key]
-    if value == json.null or row.type == "words" and type(value) == "string" and not value:find "%S" then
+    if value == json.null and row.type ~= "any" or row.type == "words" and type(value) == "string" and not value:find "%S" then
       value = nil
     end
     if value == nil and (row.mark == "+" or row.default ~= "") then
