@@ -283,7 +283,8 @@ local function decisions(skill, rough)
     list = assert(records())
   end
   local forks = "fork:" .. sim.episode()
-  if FORKS and rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
+  local may = FORKS and rough and #list > 2 and not sim.forked()
+  if may and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
     fork(list, skill)
     list = assert(records())
   end

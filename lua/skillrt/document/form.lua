@@ -603,7 +603,8 @@ function Check:object(kind, object, where)
   self:unknown(kind, object, where)
   for _, row in ipairs(M.KINDS[kind]) do
     local value = object[row.key]
-    if value == json.null and row.type ~= "any" or row.type == "words" and type(value) == "string" and not value:find "%S" then
+    local is_blank = row.type == "words" and type(value) == "string" and not value:find "%S"
+    if is_blank or value == json.null and row.type ~= "any" then
       value = nil
     end
     if value == nil and (row.mark == "+" or row.default ~= "") then
