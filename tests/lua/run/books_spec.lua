@@ -30,6 +30,21 @@ describe("the books", function()
     assert.equal("1970-01-01T00:00:01.000Z", root.started_at)
   end)
 
+  it("keep what a changed script waits for when it asks for something else in another branch", function()
+    local function open_ones(loose)
+      local books = begun()
+      apply(books, { t = "start", phase = "a", step = 1, n = 1 },
+        { t = "call", step = 1, c = "1.1.1", kind = "command", to = "sh", digest = "old" },
+        { t = "result", step = 1, c = "1.1.1", reply = { status = "ok" } },
+        { t = "call", step = 1, c = "1.2.1", kind = "session", to = "script", digest = "d", pure = true },
+        { t = "drop", step = 1, from = loose and {} or { "1.1.1" }, loose = loose })
+      local step = books.steps[1]
+      return step.calls["1.2.1"] ~= nil, step.known["1.1.1"] ~= nil
+    end
+    assert.same({ true, false }, { open_ones() })
+    assert.same({ false, true }, { open_ones(true) }) -- nothing of it runs yet
+  end)
+
   it("are the same from records that were read back as from those that were written (R69)", function()
     local records = {
       { t = "start", phase = "a", step = 1, n = 1 },

@@ -12,7 +12,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    whole.steps[record.step]:drop(record.from, record.loose)
+    whole.steps[record.step]:drop(record.from, record.loose, nil, nil, not record.loose)
     subs.sweep(whole)
   end,
 }

@@ -403,7 +403,11 @@ end
 ---@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
 ---@param scopes table<string, skillrt.Books>|nil  of sub-runs; nil: each begins anew
 ---@param is_allowed boolean|nil  a person lets what failed in a sub-run be sent again
-function Step.drop(step, from, loose, scopes, is_allowed)
+---@param is_asking boolean|nil  its function runs, and has asked for what is under way: that stays
+function Step.drop(step, from, loose, scopes, is_allowed, is_asking)
+  local function is_asked_anew(at)
+    return is_open_again(step, at) and not (is_asking and step.calls[at])
+  end
   if loose then
     step:become("loose")
   end
@@ -420,7 +424,7 @@ function Step.drop(step, from, loose, scopes, is_allowed)
     end
     without(step, function(at)
       local open = step.calls[at] -- a wait that comes later is asked for when its turn comes
-      return at == place or places.is_below(at, place) or is_open_again(step, at)
+      return at == place or places.is_below(at, place) or is_asked_anew(at)
         or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
     for at, call in pairs(resumed) do
@@ -430,9 +434,7 @@ function Step.drop(step, from, loose, scopes, is_allowed)
     end
   end
   if step.state == "loose" then
-    without(step, function(at)
-      return is_open_again(step, at)
-    end)
+    without(step, is_asked_anew)
   end
 end
 
