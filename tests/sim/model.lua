@@ -322,14 +322,23 @@ rule("fail", function(run, entry, it)
   end
 end)
 
+-- The place of a sub-run that was given up after something in it may have acted: a further attempt begins it anew.
+local function given_up_acted(run, step)
+  for place, call in pairs(step.calls) do
+    if call.sub and call.state == "allowed" and acted_below(run, step, place) then
+      return place
+    end
+  end
+end
+
 -- A failure that may pass is tried again, unless max_retries is used up, or what it blames may have acted or has
--- attempts of its own.
+-- attempts of its own, or what it would begin anew has acted.
 rule("fail", function(run, entry, it)
   local step, most = it.step, most_retries(run, it)
   local blamed = entry.blame and step.calls[entry.blame]
   local may = PASSING[entry.class] and not entry.traceback and most and step.retries < most
   if may and not entry.retry and not entry.circuit and not (blamed and blamed.own)
-    and not (entry.blame and acted_below(run, step, entry.blame)) then
+    and not (entry.blame and acted_below(run, step, entry.blame)) and not given_up_acted(run, step) then
     return "it may pass, and is not tried again"
   end
 end)
@@ -519,7 +528,7 @@ end)
 
 -- A question is closed by one of its options, or by its default where nobody answered.
 rule("result", function(_, entry, it)
-  local question = it.call.question
+  local question = it.call.state == "asked" and it.call.question -- else another thing is recorded there
   local options = question and question.options
   if not options or entry.value == nil or entry.unanswered then
     return nil
@@ -728,14 +737,30 @@ function APPLY.stop(run, entry, it)
   end
 end
 
+-- Whether a place comes later in the branch of another one: there a wait is asked for when its turn comes again.
+local function is_behind(place, other)
+  local branch, first = position_of(other)
+  local rest = first and place:sub(1, #branch) == branch and place:sub(#branch + 1):match "^%d+"
+  return rest and tonumber(rest) > first
+end
+
+-- What a further attempt asks for anew: what is at this place or below it, and waits that come later.
+local function ask_anew(step, from)
+  for place, call in pairs(step.calls) do
+    local is_later_wait = call.state == "asked" and not call.sub and is_behind(place, from)
+    call.state = (is_below(place, from) or is_later_wait) and "allowed" or call.state
+  end
+  for place in pairs(step.rounds) do
+    step.rounds[place] = not is_below(place, from) and step.rounds[place] or nil
+  end
+end
+
 function APPLY.start(run, entry, it)
   local step, scope = it.step, it.scope
   step.state, step.id, step.scope, step.undoes = "open", it.id, scope, entry.undo
   step.retries, step.due_at, step.cut = 0, nil, run.cut and {}
   for _, from in ipairs(entry.from or {}) do
-    for place, call in pairs(step.calls) do
-      call.state = is_below(place, from) and "allowed" or call.state
-    end
+    ask_anew(step, from)
   end
   scope.open, scope.begun = scope.open + 1, true
   scope.over[it.id] = nil
@@ -857,10 +882,8 @@ end
 -- Results from these places on are forgotten, as the script asks for something else.
 function APPLY.drop(_, entry, it)
   for _, from in ipairs(entry.from or {}) do
-    local branch, first = position_of(from)
     for place in pairs(it.step.calls) do
-      local rest = first and tostring(place):sub(1, #branch) == branch and tostring(place):sub(#branch + 1):match "^%d+"
-      if rest and tonumber(rest) >= first then
+      if is_below(place, from) or is_behind(place, from) then
         it.step.calls[place] = nil
       end
     end
@@ -901,8 +924,8 @@ function APPLY.fail(run, entry, it)
   if entry.retry then
     step.retries = step.retries + 1
     step.due_at, step.due_process = entry.at - run.moved + entry.retry, run.process
-    for place, call in pairs(step.calls) do
-      call.state = entry.blame and is_below(place, entry.blame) and "allowed" or call.state
+    if entry.blame then
+      ask_anew(step, entry.blame)
     end
   elseif entry.over == "script" then
     step.retries = 0

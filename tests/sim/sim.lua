@@ -254,9 +254,6 @@ local function take_back(list)
   end
 end
 
--- A fork is drawn where FORKS=1 asks for it: seeds are open (seeds.txt).
-local FORKS <const> = os.getenv "FORKS" == "1"
-
 -- A person begins another run where the run stood behind one of its records, and goes on with that one. The first one
 -- is held against the rules as it is.
 local function fork(list, skill)
@@ -283,8 +280,7 @@ local function decisions(skill, rough)
     list = assert(records())
   end
   local forks = "fork:" .. sim.episode()
-  local may = FORKS and rough and #list > 2 and not sim.forked()
-  if may and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
+  if rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
     fork(list, skill)
     list = assert(records())
   end

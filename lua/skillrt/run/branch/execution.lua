@@ -494,14 +494,14 @@ end
 
 ---Goes on with the step after one of its calls was over.
 function Execution:go_on()
+  local step = self.step
+  local home = step.live.home
   if self.state ~= "closed" then
-    local step = self.step
-    local live = step.live
-    live.home.limits:allow(live.definition or live.home:definition_of(step))
+    home.limits:allow(step.live.definition or home:definition_of(step))
     self:advance()
-    if self.divergence then
-      live.home:look(step)
-    end
+  end
+  if self.divergence then -- its last call may have ended behind its function, which did not ask for all of them
+    home:look(step)
   end
 end
 
