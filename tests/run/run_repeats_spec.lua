@@ -170,7 +170,7 @@ describe("an action that failed", function()
       return nil, select(2, ctx.await(call("bill", "exit 3")))
     end, { max_runs = 3 }), { work_dir = dir }))
     assert.same({ "failed", "action_failed", 1 }, { result.status, result.reason, sent() })
-    assert.matches("not repeated: call 1 may have acted", result.message)
+    assert.equal(1, select(2, result.message:gsub("not repeated: call 1 may have acted", "")), result.message)
   end)
 
   it("is chosen again where it is repeatable: only what the failure blames is sent again", function()

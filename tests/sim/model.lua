@@ -521,7 +521,8 @@ rule("result", function(run, entry, it)
     or entry.failed and entry.failed.class == "timeout")
   local is_here = call.process == run.process
   local passed = entry.at - run.moved - (is_here and call.at - call.moved or run.opened_at)
-  if by_time and entry.at < call.due - TICK_MS and passed < call.due - call.at - TICK_MS then
+  local left = by_time and call.due - math.max(call.at, is_here and call.at or run.opened_at)
+  if by_time and entry.at < call.due - TICK_MS and passed < left - TICK_MS then
     return ("it ends %d ms before its time"):format(call.due - entry.at)
   end
 end)

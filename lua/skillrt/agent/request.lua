@@ -377,14 +377,17 @@ local FILLED <const> = { "url", "headers", "body", "argv", "env", "stdin", "mess
 ---@param key string
 function M.complete_key(request, beginning, key)
   local pattern, whole = beginning:gsub("%W", "%%%0"), key:gsub("%%", "%%%%")
+  local function completed(text)
+    return text:find(beginning, 1, true) and text:gsub(pattern, whole) or text
+  end
   for _, name in ipairs(FILLED) do
     local value = request[name]
     if type(value) == "string" then
-      request[name] = value:gsub(pattern, whole)
+      request[name] = completed(value)
     elseif value then
       local copy = {}
       for at, text in pairs(value) do
-        copy[at] = text:gsub(pattern, whole)
+        copy[at] = completed(text)
       end
       request[name] = copy
     end

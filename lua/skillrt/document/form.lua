@@ -15,7 +15,7 @@ local M = {}
 -- to these; `~type` may be a text instead, which is what the first key says; `one|other` are words to choose from. "!"
 -- behind a key: it is required, "+": it is made where it is missing. Behind "=" stands what it is then. A label is a
 -- text that says something, words that say nothing are missing; what is unread is a host's, and its doc says what
--- skillrt goes by instead.
+-- skillrt goes by instead. "&": all keys of a kind above.
 local TABLE <const> = [[
 config
   $schema text="urn:skillrt:schema:skill-config" The schema of this file.
@@ -296,6 +296,22 @@ switching*
   order text[] The sets that are steps, in their order.
   verify text The set that verifies.
   repair text The set that repairs.
+host_keys*
+  effort unread The agent's own settings say it.
+  hooks unread They are the host's; skillrt runs none.
+  disallowed-tools unread allowed-tools says what it may use.
+  version any For hosts.
+  argument-hint any For hosts.
+  color any For hosts.
+  user-invocable any For hosts.
+  disable-model-invocation any For hosts.
+  author any For hosts.
+  tags any For hosts.
+  triggers any For hosts.
+  category any For hosts.
+  when_to_use any For hosts.
+  paths any For hosts.
+  shell any For hosts.
 skill_md*
   name! skill_name How hosts find it; its folder has the same name.
   description! description What it does and when it is of use.
@@ -307,21 +323,7 @@ skill_md*
   agent unread --agent says who performs it.
   context unread A run is a process of its own anyway.
   tools unread allowed-tools says what it may use.
-  effort unread The agent's own settings say it.
-  hooks unread They are the host's; skillrt runs none.
-  disallowed-tools unread allowed-tools says what it may use.
-  version any For hosts.
-  argument-hint any For hosts.
-  color any For hosts.
-  user-invocable any For hosts.
-  disable-model-invocation any For hosts.
-  author any For hosts.
-  tags any For hosts.
-  triggers any For hosts.
-  category any For hosts.
-  when_to_use any For hosts.
-  paths any For hosts.
-  shell any For hosts.
+  & host_keys
 command*
   name text How it is called.
   description text What it does.
@@ -329,42 +331,14 @@ command*
   model unread --agent and SKILLRT_AGENT say which model performs it.
   agent unread --agent says who performs it.
   context unread A run is a process of its own anyway.
-  effort unread The agent's own settings say it.
-  hooks unread They are the host's; skillrt runs none.
-  disallowed-tools unread allowed-tools says what it may use.
-  version any For hosts.
-  argument-hint any For hosts.
-  color any For hosts.
-  user-invocable any For hosts.
-  disable-model-invocation any For hosts.
-  author any For hosts.
-  tags any For hosts.
-  triggers any For hosts.
-  category any For hosts.
-  when_to_use any For hosts.
-  paths any For hosts.
-  shell any For hosts.
+  & host_keys
 agent_md*
   name! text How it is called.
   description text What it does and when it is of use.
   tools tools The tools it may use.
   model text The model that performs it.
   context unread A run is a process of its own anyway.
-  effort unread The agent's own settings say it.
-  hooks unread They are the host's; skillrt runs none.
-  disallowed-tools unread allowed-tools says what it may use.
-  version any For hosts.
-  argument-hint any For hosts.
-  color any For hosts.
-  user-invocable any For hosts.
-  disable-model-invocation any For hosts.
-  author any For hosts.
-  tags any For hosts.
-  triggers any For hosts.
-  category any For hosts.
-  when_to_use any For hosts.
-  paths any For hosts.
-  shell any For hosts.
+  & host_keys
 ]]
 
 ---@class skillrt.Key  a key of an object
@@ -381,11 +355,22 @@ agent_md*
 M.KINDS = {}
 
 local last
+
+local function add(row)
+  assert(row.key and not last.rank[row.key], row.key)
+  last[#last + 1], last.rank[row.key] = row, #last + 1
+end
+
 for line in TABLE:gsub("\n    ", " "):gmatch "[^\n]+" do
   local kind, open = line:match "^([%w_]+)(%*?)$"
+  local group = line:match "^  & ([%w_]+)$"
   if kind then
     last = { rank = {}, is_open = open ~= "" }
     M.KINDS[kind] = last
+  elseif group then
+    for _, row in ipairs(M.KINDS[group]) do
+      add(row)
+    end
   else
     local key, mark, text, of, many, default, doc =
       line:match "^  ([%w_$-]+)([!+]?) (~?)([%w_|]*)([%[{]?)[%]}]?=?(%S*) ?(.*)$"
@@ -394,7 +379,7 @@ for line in TABLE:gsub("\n    ", " "):gmatch "[^\n]+" do
       row.choices = row.choices or {}
       row.choices[word] = true
     end
-    last[#last + 1], last.rank[key] = row, #last + 1
+    add(row)
   end
 end
 

@@ -46,13 +46,15 @@ local function acted_at(step, blame)
   return first
 end
 
+local NOT_REPEATED <const> = "not repeated: call %s may have acted"
+
 ---Why the call that a failure blames may not be sent again; nil: it may.
 ---@param step skillrt.Step
 ---@param blame string|nil  its place
 ---@return string|nil why
 function M.obstacle(step, blame)
   local place = blame and acted_at(step, blame)
-  return place and ("not repeated: call %s may have acted"):format(place) or nil
+  return place and NOT_REPEATED:format(place) or nil
 end
 
 ---Whether a further attempt of a step may send again the call that its failure blames; a call with a policy of its own
@@ -142,9 +144,12 @@ function M.barred(books, one)
     return nil
   end
   local held = held_of(books, one)
-  local place = held and M.barred_by(one, held)
-  return M.decision(books, id)
-    or place and ("%s: %s (not repeated: call %s may have acted)"):format(id, held.why, place) or nil
+  local place, decision = held and M.barred_by(one, held), M.decision(books, id)
+  if decision or not place then
+    return decision
+  end
+  local why = NOT_REPEATED:format(place)
+  return ("%s: %s"):format(id, held.why:find(why, 1, true) and held.why or ("%s (%s)"):format(held.why, why))
 end
 
 ---The step that an action which failed is resumed as, and what it asks for anew; nil: it begins a new one.
