@@ -169,7 +169,7 @@ static void hand_over(struct engine *e, struct slot *slot, enum slot_state state
   engine_answer(e, slot, passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
 }
 
-/* What a program that is under way is told. */
+/* Writes a message to a program that is under way. */
 static void tell(struct engine *e, struct slot *slot) {
   struct error *error = engine_trouble(e);
   uint64_t number = slot->task.message.to;

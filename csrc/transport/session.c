@@ -1,14 +1,14 @@
-/* session.c: the transport of programs one talks to: each is an exchange that lasts until its
- * program has ended, or is given up.
+/* session.c: the transport of programs that exchange messages with a run: each is an exchange that
+ * lasts until its program has ended, or is given up.
  *
- *   state     entered by                                   left by
- *   RUNS      send                                         its end; cancel; what is no message
- *   CLOSING   cancel: its input is closed                  its end; 500 ms: SIGTERM (2 s, then
- * SIGKILL) GONE      its end, or SIGTERM                          the loop has closed its handles
+ *   state     entered by                     left by
+ *   RUNS      send                           its end; cancel; output that is no message
+ *   CLOSING   cancel: its input is closed    its end; SIGTERM after 500 ms, SIGKILL 2 s later
+ *   GONE      its end, or SIGTERM            the loop has closed its handles
  *
- * What it writes is cut into messages (session_frame.h), each of which is progress; what it is told
- * is written as it reads. Its reply is its end: exit code or signal, and the end of its errors. The
- * program is an exchange of a process transport of our own. Knows nothing of what messages say. */
+ * Its output is cut into messages (session_frame.h), each of which is progress; messages to it are
+ * written as it reads. Its reply is its end: exit code or signal, and the end of its stderr. The
+ * program is an exchange of a process transport of our own. Does not read messages. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -98,7 +98,7 @@ phase
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
   condition words A condition on the state, as in `files.length > 0 && !reviewed` (docs/conditions.md).
-  agent ~agent Who performs it: a type that the host knows, or a model (type "llm").
+  agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives+ text[] What has to come out.
 agent
   type text The agent's type, default universal-executor; "llm" asks the model named by `tool`.
@@ -119,7 +119,7 @@ action
   max_runs any How often it may run; default 1.
   type any "llm" or "code-analysis"; more keys then say how.
   tool ~tool Type llm: the model's tool and those to fall back on.
-  agent ~agent Who performs it: a type that the host knows, or a model (type "llm").
+  agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   mode any Type llm: analysis or write.
   prompt any For hosts.
   scope any For hosts.
@@ -156,7 +156,7 @@ extension
   actions own_action{} More about an action, by its id.
   phases own_phase{} More about a phase, by its id.
   skills tool_set[] Tool sets; an empty list of tools means all of them.
-  agent any Who performs what no other agent does, as --agent takes it: a word such as claude, an address, a
+  agent any The agent for all steps that name none, as --agent takes it: a word such as claude, an address, a
     program; or an agent as in Lua. --agent and SKILLRT_AGENT win.
   agents object Agents by type or tool, as in Lua; "*" for all others.
   host object Names of the host: task_tool.
@@ -182,7 +182,7 @@ own_action
   idempotent truth May be sent again after a crash.
   max_retries any Further attempts.
   max_errors any How often it may fail before on_error counts.
-  on_error any fail, skip, continue, or the id of an action that is gone on with.
+  on_error any fail, skip, continue, or the id of the action that runs next.
   limits own_limits Limits of this action alone.
   timeout_s any Seconds of one exchange.
   tool_set text The tool set that is active.
@@ -192,7 +192,7 @@ own_phase
   idempotent truth May be sent again after a crash.
   max_retries any Further attempts.
   max_errors any How often it may fail before on_error counts.
-  on_error any fail, skip, continue, or the id of a later phase that is gone on with.
+  on_error any fail, skip, continue, or the id of a later phase that runs next.
   limits own_limits Limits of this phase alone.
   timeout_s any Seconds of one exchange.
   tool_set text The tool set that is active.
@@ -207,7 +207,7 @@ detection
   window any How many calls are looked at.
   lead any How many more of them must speak for another set.
   fallback any The set that a call to an absent tool leads to.
-  context_summary summary What is told of the phases before.
+  context_summary summary What prompts say of earlier phases.
 summary
   max_bytes any Its length at most.
 tool_set*
@@ -239,7 +239,7 @@ workflow_phase
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
   condition words A condition on the state (docs/conditions.md).
-  agent ~agent Who performs it: a type that the host knows, or a model (type "llm").
+  agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.
   idempotent truth May be done again after a crash.
@@ -273,7 +273,7 @@ entry
 agent_yml*
   name text How it is called.
   description text What it does and when it is of use.
-  llm unread --agent says who performs the steps; an API key belongs into the environment: ${env:NAME}.
+  llm unread --agent chooses the agent; an API key belongs in the environment: ${env:NAME}.
   workflow settings Limits of the flow.
   skills! tool_set[] Tool sets; each is a step.
   bind object By a name in tool sets: a built-in tool, or a list of them.
@@ -292,7 +292,7 @@ switching*
   window count How many calls are looked at.
   lead count How many more of them must speak for another set.
   fallback text The set that a call to an absent tool leads to.
-  summary whole Bytes of what is told of the phases before.
+  summary whole Most bytes that prompts say of earlier phases.
   order text[] The sets that are steps, in their order.
   verify text The set that verifies.
   repair text The set that repairs.
@@ -319,8 +319,8 @@ skill_md*
   compatibility compatibility What it needs: hosts, programs, network.
   metadata object Texts by name, for whoever reads them.
   allowed-tools tools The tools it may use: a list, or a text such as `Read, Bash(git:*)`.
-  model unread --agent and SKILLRT_AGENT say which model performs it.
-  agent unread --agent says who performs it.
+  model unread --agent and SKILLRT_AGENT choose the model.
+  agent unread --agent chooses the agent.
   context unread A run is a process of its own anyway.
   tools unread allowed-tools says what it may use.
   & host_keys
@@ -328,8 +328,8 @@ command*
   name text How it is called.
   description text What it does.
   allowed-tools tools The tools it may use.
-  model unread --agent and SKILLRT_AGENT say which model performs it.
-  agent unread --agent says who performs it.
+  model unread --agent and SKILLRT_AGENT choose the model.
+  agent unread --agent chooses the agent.
   context unread A run is a process of its own anyway.
   & host_keys
 agent_md*

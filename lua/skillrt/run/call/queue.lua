@@ -3,7 +3,6 @@
 -- Two things hold it back: the gate of its agent, and the limits of its action, its sub-run and the run. Whoever waits
 -- first is sent first. Knows limits and gates, no kinds of calls. Called by calls.lua.
 
-
 local core = require("skillrt.core")
 
 ---@class skillrt.Queue
@@ -11,7 +10,7 @@ local core = require("skillrt.core")
 ---@field last integer         the engine knows numbers only: the last one that was used
 ---@field under_way table<integer, skillrt.Call|skillrt.Step|skillrt.Errand>  ... and what they mean: a call, a step to
 ---       be performed, a message
----@field lines table<integer, skillrt.Errand>  ... programs and streams, which hold nobody up
+---@field lines table<integer, skillrt.Errand>  ... programs and streams, which the run does not wait for
 ---@field starting integer[]  numbers of calls whose tasks are asked for with the next batch
 ---@field again skillrt.Step[]  to be performed again when the store is read: in `load`
 ---@field acting integer[]    ... of those that are performed in this process
@@ -44,7 +43,7 @@ function Queue:find(number)
   return self.under_way[number] or self.lines[number]
 end
 
----An errand is begun that the run does not wait for.
+---Begins an errand that the run does not wait for.
 ---@param errand skillrt.Errand
 function Queue:run(errand)
   self.last = self.last + 1
@@ -52,14 +51,14 @@ function Queue:run(errand)
   table.insert(self.starting, self.last)
 end
 
----An errand is begun, and the run does not end before it is over.
+---Begins an errand that ends before the run does.
 ---@param errand skillrt.Errand
 function Queue:act(errand)
   errand.number = self:number(errand)
   table.insert(self.starting, errand.number)
 end
 
----The engine is through with an errand, which may begin again; where that is interrupted, it is told so once more.
+---The engine has finished an errand, which may begin again. Where that is interrupted, the engine reports it once more.
 ---@param errand skillrt.Errand
 ---@param number integer
 ---@param reply table
@@ -69,7 +68,7 @@ function Queue:ended(errand, number, reply)
   self:forget(number)
 end
 
----An errand is given up: nobody hears of it.
+---Gives up an errand: its end is not reported.
 ---@param errand skillrt.Errand
 function Queue:give_up(errand)
   local number = errand.number
@@ -93,7 +92,7 @@ function Queue:perform_again(step)
   self.again[#self.again + 1] = step
 end
 
----An engine's number means nothing any more.
+---Forgets a number of the engine's.
 ---@param number integer
 function Queue:forget(number)
   self.under_way[number], self.lines[number] = nil, nil

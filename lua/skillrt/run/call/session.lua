@@ -1,8 +1,8 @@
--- run/call/session.lua: a session: a program one talks to, or a server behind a URL, from its opening to its end: what
--- it is told and when, whose answer a message is, and what its end means for whoever waits.
+-- run/call/session.lua: a session with a program or with a server behind a URL, from its opening to its end: when
+-- messages are sent to it, which call a message answers, and what its end means for the calls that wait.
 --
--- Nothing leaves before the intent of a call is durable. A program is a number of the engine's, and so is each message
--- to it; how those to a URL travel says session_url.lua. Called by kind/session.lua.
+-- Nothing is sent before the intent of a call is durable. A program is a number of the engine's, and so is each message
+-- to it; session_url.lua sends those to a URL. Called by kind/session.lua.
 
 local arrivals = require("skillrt.run.books.arrivals")
 local core = require("skillrt.core")
@@ -15,8 +15,8 @@ local transport = require("skillrt.run.call.transport")
 --
 --   from                          when                                            to
 --   declared                      the intent of its first message is durable      opening
---   opening                       its opening is said, and answered               feeding
---   feeding                       what it is fed is answered                      open
+--   opening                       its opening was sent, and answered              feeding
+--   feeding                       the messages replayed to it are answered        open
 --   any but ended                 its program has ended, or is ended; its         ended
 --                                 server has forgotten it
 ---@alias skillrt.SessionState "declared"|"opening"|"feeding"|"open"|"ended"
@@ -30,8 +30,8 @@ local NEXT <const> = {
   ended = {},
 }
 
----@class skillrt.Waiting  who waits for an answer
----@field call skillrt.Call|nil  nil: it was fed, its answer is dropped
+---@class skillrt.Waiting  a call that waits for an answer, or a message that was replayed
+---@field call skillrt.Call|nil  nil: it was replayed, its answer is dropped
 ---@field key string|nil   of the answer; nil: the next message is it
 ---@field message string
 ---@field at integer       of steady.lua: until when
@@ -57,25 +57,25 @@ local NEXT <const> = {
 ---@field name string
 ---@field epoch integer
 ---@field request table    of its first message: what it is
----@field user table       of the newest: who hears what it says unasked
+---@field user table       of the newest: it takes messages that answer no call
 ---@field starter skillrt.Call
 ---@field program skillrt.Errand|nil
 ---@field url table|nil    behind a URL: session_url.lua's
 ---@field waiting skillrt.Waiting[]  the oldest first
----@field fed table<integer, skillrt.Waiting>  what another program was told, by its place among all messages
+---@field fed table<integer, skillrt.Waiting>  messages that are replayed, by their place among all
 ---@field feeding integer  how many answers to that are awaited
----@field said integer     how much of the opening was said
+---@field said integer     how many messages of the opening were sent
 ---@field opens_with string|nil  the key of the answer to it that is waited for
 ---@field is_read boolean|nil  ... which has come, and is to be heard
 ---@field asked table<string, table>  by key: calls that were answered by a question; { reply } once their own has come
----@field questions string[]  what it asked when nobody took questions
+---@field questions string[]  what it asked when no call took questions
 ---@field questions_bytes integer
 ---@field alarm table|nil  in `due`: until the first of those who wait gives up
----@field overheard boolean  it was told that it says too much
+---@field overheard boolean  the note that it says too much was written
 local Session = {}
 Session.__index = Session
 
--- How long an answer is waited for; bytes of questions that are kept, and of its errors that are told.
+-- The longest wait for an answer; most bytes of questions that wait, and of stderr that an event shows.
 local TIMEOUT_S <const>, QUESTIONS_KEPT <const>, ERRORS_TOLD <const> = 600, 1 << 20, 4096
 
 ---@param calls skillrt.Calls
@@ -102,13 +102,13 @@ function Session:become(state)
   self.state = state
 end
 
----Whether what it is told first is over, so that calls may leave.
+---Whether its opening is over, so that messages of calls may be sent.
 ---@return boolean
 function Session:is_open()
   return self.state == "feeding" or self.state == "open"
 end
 
--- ---- what it is told ----
+-- ---- messages to it ----
 
 local function ignore() end
 
@@ -126,10 +126,10 @@ local function start(self)
   self.calls.queue:run(program)
 end
 
----A message leaves.
+---Sends a message.
 ---@param text string
 ---@param one skillrt.Waiting|nil  who waits for its answer
----@param is_brief boolean|nil  nobody needs to know what comes of it
+---@param is_brief boolean|nil  no call depends on whether it arrives
 function Session:tell(text, one, is_brief)
   if self.way then
     self.way.tell(self, text, one, is_brief)
@@ -152,7 +152,7 @@ local function leave(self, one)
   self:tell(one.message, one)
 end
 
--- Who waits is given what has come before.
+-- Gives the calls that wait the questions and answers that came before they asked.
 local function serve(self)
   for _, one in ipairs({ table.unpack(self.waiting) }) do
     local asked = one.call and one.has_left and one.key and self.asked[one.key]
@@ -166,7 +166,7 @@ local function serve(self)
   end
 end
 
--- All may leave.
+-- Sends the messages of all calls that wait.
 local function open(self)
   self:become("open")
   for _, one in ipairs({ table.unpack(self.waiting) }) do
@@ -177,7 +177,7 @@ local function open(self)
   serve(self)
 end
 
--- One of those that were fed has its answer, or somebody who waits for it.
+-- A replayed message has its answer, or a call that waits for it.
 local function feed_on(self)
   self.feeding = self.feeding - 1
   if self.state == "feeding" and self.feeding == 0 then
@@ -185,7 +185,7 @@ local function feed_on(self)
   end
 end
 
----What comes next of the opening is said; each message that asks something is answered before the next.
+---Sends what comes next of the opening; each message that asks something is answered before the next is sent.
 function Session:go_on()
   local opening = self.request.opening or {}
   self.opens_with, self.is_read = nil, nil
@@ -213,7 +213,7 @@ function Session:go_on()
   end
 end
 
----What another program was told, in its order.
+---Replays the messages that an earlier program of the session was sent, in their order.
 ---@param told { said: integer, message: string, id: any, call: skillrt.Call|nil }[]
 function Session:feed(told)
   local now, timeout = core.mono_ms(), self.request.timeout or TIMEOUT_S
@@ -224,7 +224,7 @@ function Session:feed(told)
   end
 end
 
----The intent of a call is durable: its message leaves, or waits until it may.
+---The intent of a call is durable: sends its message, or lets it wait for the opening.
 ---@param call skillrt.Call
 function Session:take(call)
   local request, open_entry = call.request, call:open()
@@ -260,16 +260,16 @@ function Session:take(call)
   self:arm()
 end
 
--- ---- what it says ----
+-- ---- messages from it ----
 
----Whether somebody who waits takes a question for the answer.
+---Whether a call that waits accepts a question as its answer.
 ---@param one skillrt.Waiting
 ---@return boolean
 function Session:takes_questions(one)
   return self.state ~= "feeding" and one.has_left and one.call ~= nil and one.call.request.questions == true
 end
 
--- Whose answer a message is; false: it is for one who does not wait now, and for nobody else.
+-- The call that a message answers; false: it belongs to a call that does not wait now.
 local function addressee(self, form, key, origin)
   if origin and form == "question" then
     for _, one in ipairs(self.waiting) do
@@ -290,7 +290,7 @@ local function addressee(self, form, key, origin)
   end
 end
 
----Nothing is waited for any more that has this key.
+---No call waits for an answer with this key any more.
 ---@param key string
 ---@param at_once boolean
 function Session:forget(key, at_once)
@@ -319,7 +319,7 @@ local function reply_of(one, fields)
   return reply
 end
 
----Who waits has its reply.
+---Gives a call that waits its reply.
 ---@param one skillrt.Waiting
 ---@param fields table  of the reply
 ---@param is_asked boolean|nil  it is a question: its own answer is still to come
@@ -337,7 +337,7 @@ function Session:answer(one, fields, is_asked)
   end
 end
 
----Nothing more comes for who waits for this key; where nobody does yet, that is kept.
+---No answer with this key will come: the call that waits fails, or the one that asks for it later.
 ---@param key string
 ---@param fields table  of the reply
 function Session:fail(key, fields)
@@ -353,7 +353,7 @@ function Session:fail(key, fields)
   end
 end
 
----A question is the answer of who waits.
+---Gives a question to a call that waits, as its answer.
 ---@param one skillrt.Waiting
 ---@param text string
 function Session:put(one, text)
@@ -363,7 +363,7 @@ function Session:put(one, text)
   self:answer(one, { body = text }, true)
 end
 
--- Whether its user takes what was said; a text of it is shown to who watches.
+-- Whether its user takes a message; its text is shown to the watcher.
 local function is_taken(self, value)
   local heard, watcher = self.user.heard, self.calls.watcher
   local taken, id, text
@@ -379,8 +379,8 @@ local function is_taken(self, value)
   return taken
 end
 
--- What answers nobody is an event of the session's name, recorded before what comes behind it is heard. What nobody
--- takes is bounded; that more was said is told once.
+-- A message that answers no call is an event of the session's name, recorded before later messages are read. How many
+-- may wait is bounded; that more came is noted once.
 local function overhear(self, text, value)
   local calls = self.calls
   local source = "session:" .. self.name
@@ -400,7 +400,7 @@ local function overhear(self, text, value)
   end
 end
 
--- The opening was answered: what follows goes along with what the answer says, or there is no session.
+-- The opening was answered: later messages follow what the answer says, or there is no session.
 local function opened(self, text, value)
   overhear(self, text, value)
   local take = self.user.opened
@@ -418,7 +418,7 @@ local function opened(self, text, value)
   end
 end
 
----It said something.
+---Reads a message of it.
 ---@param text string
 ---@param origin string|nil  the key of the call on whose stream it came
 function Session:hear(text, origin)
@@ -460,7 +460,7 @@ function Session:hear(text, origin)
   end
 end
 
--- Who waits for an answer with this key; the next message is one without.
+-- The call that waits for an answer with this key; one without a key takes the next message.
 local function awaited(self, key)
   for _, one in ipairs(self.waiting) do
     if not one.is_read and (not one.key or key == one.key) then
@@ -470,7 +470,7 @@ local function awaited(self, key)
   return self.asked[key] or key == self.opens_with and self or nil
 end
 
----Whether a message is waited for: it is kept, however much it says besides. One for each who waits is.
+---Whether a call waits for this message: then the engine keeps it however many others wait. One message per call.
 ---@param text string
 ---@return boolean
 function Session:awaits(text)
@@ -493,7 +493,7 @@ end
 
 -- ---- its time ----
 
----Sets its alarm for the first of those who wait.
+---Sets its alarm for the call whose time is over first.
 function Session:arm()
   local due, at = self.calls.due, nil
   for _, one in ipairs(self.waiting) do
@@ -512,7 +512,7 @@ function Session:arm()
   end
 end
 
----Who has waited too long gives up.
+---Gives up the calls whose time is over.
 function Session:give_up_late()
   for _, one in ipairs({ table.unpack(self.waiting) }) do
     if one.at <= core.mono_ms() then
@@ -522,7 +522,7 @@ function Session:give_up_late()
   self:arm()
 end
 
----An answer is not waited for any more. Where it has no id, the answers of others would be taken for it.
+---Gives up a call. If it has no id, answers to later calls would be taken for its own, so the session ends.
 ---@param one skillrt.Waiting
 ---@param status string
 ---@param why string
@@ -541,7 +541,7 @@ function Session:give_up(one, status, why)
   end
 end
 
----Nobody waits for a call any more.
+---A call is canceled.
 ---@param call skillrt.Call
 function Session:cancel(call)
   for _, one in ipairs(self.waiting) do
@@ -570,7 +570,7 @@ local function tell_end(self, reply)
   calls:event_came(source)
 end
 
----It is over: nothing more is told to it.
+---Ends the session: nothing more is sent to it.
 ---@param reply table  how it ended
 function Session:close(reply)
   local calls = self.calls
@@ -581,7 +581,7 @@ function Session:close(reply)
   tell_end(self, reply)
 end
 
----It has ended, or is ended: whoever waits hears of it.
+---It has ended, or has to: the calls that wait fail.
 ---@param reply table  of its program; or why it is ended
 function Session:finish(reply)
   local has_exited = reply.status == "ok" and not self.way
