@@ -388,6 +388,12 @@ function episode(seed, resume, rough)
   return result
 end
 
+-- The records of the run that a fork comes from; nil: a power cut took the one where it began, before it was durable.
+local function origin_of(list)
+  local from, origin = list[1] and list[1].from, assert(records(FIRST_RUN))
+  return from and origin.seqs[#origin] >= from.seq and origin or nil
+end
+
 function audit(seed, _, rough)
   if os.getenv "SHOW" then
     for _, entry in ipairs(records() or {}) do
@@ -405,8 +411,10 @@ function audit(seed, _, rough)
     for _, entry in ipairs(list) do
       text = entry.t == "contexts" and entry.failed and "" or text -- the disk failed under a file to know: another end
     end
-    model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong,
-      sim.forked() and assert(records(FIRST_RUN)) or nil)
+    local origin = sim.forked() and origin_of(list)
+    if origin or not sim.forked() then
+      model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong, origin or nil)
+    end
   end
   return { summary = text }
 end
