@@ -144,7 +144,8 @@ function M.barred(books, one)
     return nil
   end
   local held = held_of(books, one)
-  local place, decision = held and M.barred_by(one, held), M.decision(books, id)
+  local place = held and M.barred_by(one, held)
+  local decision = M.decision(books, id)
   if decision or not place then
     return decision
   end
