@@ -309,15 +309,15 @@ end
 
 -- A hand-edited state.json, read before the core checks it.
 local function edited_state(parts)
-  local path = parts.run.store:path("state.json")
-  local text, message, code = files.read(path)
+  local there = parts.run.store
+  local text, message, code = there:kept("state.json")
   if not text then
     return nil, message, code
   end
   local value, why = json.decode(text)
   if type(value) ~= "table" or type(value._skillrt) ~= "table" then
     why = why or "has no _skillrt entry; delete the file to have it written anew"
-    return nil, ("%s: %s"):format(path, why), "invalid"
+    return nil, ("%s: %s"):format(there:path("state.json"), why), "invalid"
   end
   local seq = value._skillrt.seq
   value._skillrt = nil

@@ -133,7 +133,7 @@ function M.mode(run)
   local skill, books = run.skill, run.books
   local looks = {
     exists = function(name)
-      return files.stat(run.store:path(name)) ~= nil
+      return run.store:stat(name) ~= nil
     end,
   }
   if skill.mode == "sequential" then
