@@ -182,7 +182,7 @@ function M.told(what, got)
   return { what = what, want = "-", got = got, ok = true }
 end
 
---- Findings as a Markdown table, as docs/performance.md holds it.
+--- Findings as a Markdown table, as docs/inside/performance.md holds it.
 ---@param findings bench.finding[]
 ---@return string
 function M.table_of(findings)

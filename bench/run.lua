@@ -1,5 +1,5 @@
 -- run.lua: `make bench`: takes every row in bench/rows/, prints one table of ratios and leaves it in
--- bench.md of the build folder, from where docs/performance.md has it.
+-- bench.md of the build folder, from where docs/inside/performance.md has it.
 --
 -- A row file returns a function(measure) -> list of findings (see measure.lua). A row that cannot
 -- be taken says why and counts as failed. ONLY=name takes the rows whose file name holds it.

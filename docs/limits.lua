@@ -1,6 +1,6 @@
 -- limits.lua: writes the limits (lua/skillrt/skill/limit/) where people and programs read them: make limits
 --
--- docs/scripting.md has them between two marks, examples/systemd as exit codes; tests/lua/skill/limits_spec.lua checks
+-- docs/write/skills.md has them between two marks, examples/systemd as exit codes; tests/lua/skill/limits_spec.lua checks
 -- that all are current.
 
 local exit_codes = require "skillrt.cli.exit_codes"
@@ -16,7 +16,7 @@ local function ending(row)
   return ("`%s` (`%s`), %d"):format(row.status, row.reason, limits.code(row))
 end
 
----The table of docs/scripting.md.
+---The table of docs/write/skills.md.
 ---@return string
 function M.table()
   local lines = { "| field | default | what it limits | ends the run as, exit code |", "|---|---|---|---|" }
@@ -48,7 +48,7 @@ end
 ---@param read fun(path: string): string
 ---@return table<string, string>
 function M.pages(read)
-  local scripting = "docs/scripting.md"
+  local scripting = "docs/write/skills.md"
   local unit = "examples/systemd/skillrt@.service"
   return {
     [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),

@@ -131,7 +131,7 @@ approved them with --trust; a changed file needs approval again. skillrt check r
 ignores. The tools that a server offers are shown at its first use, and recorded; if it later offers other tools, a
 person has to agree before they are sent to a model. skillrt login logs in to a remote server that requires it.]]
 paragraph "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are environment variables. Fields:"
-for cell, default, text in pages "docs/mcp.md" do
+for cell, default, text in pages "docs/write/mcp.md" do
   put ".TP"
   put(".B " .. roff(cell))
   say(text .. (default ~= "" and ("; default %s"):format(default) or ""))

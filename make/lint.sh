@@ -23,8 +23,8 @@ check() {
 
 requirements_current() {
   $LUA tests/requirements.lua >"$log.md" || return 1
-  cmp -s "$log.md" docs/requirements.md ||
-    { echo "docs/requirements.md: out of date: run make requirements and commit it" && false; }
+  cmp -s "$log.md" tests/requirements.md ||
+    { echo "tests/requirements.md: out of date: run make requirements and commit it" && false; }
 }
 lua_files() {
   find lua strategies csrc tests bench examples -name '*.lua' 2>/dev/null | LC_ALL=C sort
@@ -36,7 +36,7 @@ mkdir -p build/luacheck build/cppcheck # what they know of files that have not c
 check "luacheck" luacheck --quiet --no-color --cache build/luacheck $(lua_files)
 check "clang-format" clang-format --dry-run -Werror "$@"
 check "who may use whom (tests/layers.sh)" bash tests/layers.sh
-check "docs/requirements.md is current" requirements_current
+check "tests/requirements.md is current" requirements_current
 if command -v cppcheck >/dev/null 2>&1; then
   check "cppcheck" cppcheck --quiet --std=c11 -j 2 --cppcheck-build-dir=build/cppcheck --error-exitcode=1 --inline-suppr -Icsrc \
     --enable=warning,portability --suppress=missingIncludeSystem --suppress=identicalInnerCondition csrc

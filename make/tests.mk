@@ -116,7 +116,7 @@ fuzz: all $(FUZZERS) | $(NEED) ## fuzz each target for FUZZ_SECONDS (60) with AS
 
 # ---- manners
 FORMATTED := $(shell find csrc tests bench examples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
-lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), docs/requirements.md, cppcheck
+lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), tests/requirements.md, cppcheck
 	@LUA='$(LUA)' sh make/lint.sh $(FORMATTED)
 
 .PHONY: mutant
@@ -131,27 +131,27 @@ mutants: all ## break 200 lines (COUNT), one at a time, and see how many quick t
 manual: all ## write docs/skillrt.1 from the commands' own tables
 	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new
 	mv docs/skillrt.1.new docs/skillrt.1
-requirements: ## write docs/requirements.md from the tests' own names
-	@$(LUA) tests/requirements.lua > docs/requirements.md.new || { rm docs/requirements.md.new; exit 1; }
-	mv docs/requirements.md.new docs/requirements.md
+requirements: ## write tests/requirements.md from the tests' own names
+	@$(LUA) tests/requirements.lua > tests/requirements.md.new || { rm tests/requirements.md.new; exit 1; }
+	mv tests/requirements.md.new tests/requirements.md
 .PHONY: limits
-limits: all ## write the limits into docs/scripting.md and examples/systemd from their files
+limits: all ## write the limits into docs/write/skills.md and examples/systemd from their files
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
 .PHONY: schemas
 schemas: all ## write docs/schema/*.json from the table of the keys of documents
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua
 .PHONY: corpus
-corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md
+corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/reference/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua
 .PHONY: started
 started: all ## write the list of modules that a plain run loads, which travel compiled (csrc/started.txt)
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) csrc/started.lua csrc/started.txt
 .PHONY: architecture
-architecture: all ## write the lists of files and of records in docs/architecture.md from what the files say
+architecture: all ## write the lists of files and of records in docs/inside/architecture.md from what the files say
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) tests/files.lua
-check-requirements: | $(NEED) ## fail when docs/requirements.md is out of date
-	@$(LUA) tests/requirements.lua | cmp -s - docs/requirements.md || \
-	  { echo "docs/requirements.md: out of date: run make requirements and commit it"; exit 1; }
+check-requirements: | $(NEED) ## fail when tests/requirements.md is out of date
+	@$(LUA) tests/requirements.lua | cmp -s - tests/requirements.md || \
+	  { echo "tests/requirements.md: out of date: run make requirements and commit it"; exit 1; }
 
 cover: $(if $(filter cover,$(MODE)),test) ## lines run by the tests, file by file: make cover MODE=cover
 	@[ '$(MODE)' = cover ] || { echo "cover: needs a build of its own: make cover MODE=cover"; exit 2; }

@@ -1,11 +1,11 @@
 -- corpus.lua: `make corpus`: checks the labelled folders of tests/support/corpus and writes precision
--- and recall into docs/checks.md. With the argument `print` it only prints what is wrong.
+-- and recall into docs/reference/checks.md. With the argument `print` it only prints what is wrong.
 package.path = "./lua/?.lua;./lua/?/init.lua;./?.lua;" .. package.path
 package.cpath = ("./build/%s/lib/?.so;"):format(os.getenv "SKILLRT_MODE" or "release") .. package.cpath
 local corpus = require "tests.support.corpus"
 local files = require "skillrt.base.files"
 
-local PAGE = "docs/checks.md"
+local PAGE = "docs/reference/checks.md"
 
 local base = os.tmpname()
 os.remove(base)

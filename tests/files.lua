@@ -1,4 +1,4 @@
--- files.lua: writes the lists in docs/architecture.md: of files, from their own first sentences; of the types of
+-- files.lua: writes the lists in docs/inside/architecture.md: of files, from their own first sentences; of the types of
 -- records, from run/record/<type>.lua; of the fields of the books, from run/books/fields.lua.
 --
 -- Run by `make architecture`; with the argument `print` it only prints the page as it has to be, which a spec compares.
@@ -7,7 +7,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = ("build/%s/lib/?.so;"):format(os.getenv "SKILLRT_MODE" or "release") .. package.cpath
 
-local PAGE = "docs/architecture.md"
+local PAGE = "docs/inside/architecture.md"
 
 -- What the folders are for, in the order of the floors from the top; one that is not among them
 -- holds the parts of the file it is named after, and comes last.

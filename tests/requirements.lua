@@ -1,4 +1,4 @@
--- requirements.lua: writes docs/requirements.md to standard output: each row (R1.., F1..) with
+-- requirements.lua: writes tests/requirements.md to standard output: each row (R1.., F1..) with
 -- the tests whose own names claim it, so that the page cannot go stale.
 --
 -- Run by `make requirements` and, to compare, by `make lint`. Reads tests/requirements.txt and

@@ -1,7 +1,7 @@
 -- init.lua: the module skillrt: what scripts and hosts may use.
 --
 -- Names are looked up when they are first used, so a script that only needs JSON loads only
--- that. Everything here is public and documented in docs/scripting.md.
+-- that. Everything here is public and documented in docs/write/skills.md.
 
 local runner -- loaded with the first run
 

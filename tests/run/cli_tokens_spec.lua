@@ -54,9 +54,9 @@ describe("skillrt tokens", function()
     R.clean()
   end)
 
-  it("prints what docs/tokens.md shows for seven sets (R97, R112)", function()
+  it("prints what docs/write/tokens.md shows for seven sets (R97, R112)", function()
     local wanted
-    for _, block in ipairs(pages.blocks(pages.read "docs/tokens.md")) do
+    for _, block in ipairs(pages.blocks(pages.read "docs/write/tokens.md")) do
       wanted = block.info == "text" and block.text or wanted
     end
     local here = pages.run "pwd":match "[^\n]*"

@@ -1,4 +1,4 @@
--- docs_spec.lua: what README.md and docs/*.md show is true: every Lua block parses, every block
+-- docs_spec.lua: what README.md and the pages below docs/ show is true: every Lua block parses, every block
 -- marked `run` runs with the program in a folder of its own, and prints what the page says.
 --
 -- ```lua            has to parse (a statement or an expression, so that extracts may be short)
@@ -18,7 +18,7 @@ local SETUP = ('package.path = "%s/lua/?.lua;%s/lua/?/init.lua;" .. package.path
   .. ('package.cpath = "%s/%s/lib/?.so;" .. package.cpath\n'):format(here, build)
 
 local paths = {}
-for path in io.popen("ls README.md docs/*.md 2>/dev/null | grep -v docs/requirements.md"):lines() do
+for path in io.popen("find README.md docs -name '*.md' | LC_ALL=C sort"):lines() do
   paths[#paths + 1] = path
 end
 
@@ -117,24 +117,24 @@ describe("the pages", function()
   end)
 end)
 
-describe("docs/architecture.md", function()
-  local page = pages.read "docs/architecture.md"
+describe("docs/inside/architecture.md", function()
+  local page = pages.read "docs/inside/architecture.md"
 
   it("has a line for every file of csrc, lua and strategies, each type of record and each field of the books", function()
     local wanted, code = pages.run "lua5.4 tests/files.lua print"
     assert.equal(0, code)
-    assert(page == wanted, "docs/architecture.md: its lists are not the tree's: run make architecture")
+    assert(page == wanted, "docs/inside/architecture.md: its lists are not the tree's: run make architecture")
     for path in io.popen "find csrc lua strategies -type f":lines() do
       local name = path:match "[^/]+$"
       local told = page:find("| `" .. name .. "` |", 1, true)
         or page:find("| `" .. name:gsub("%.[ch]$", "") .. "` |", 1, true)
-      assert(told, ("docs/architecture.md: nothing is said about %s: run make architecture"):format(path))
+      assert(told, ("docs/inside/architecture.md: nothing is said about %s: run make architecture"):format(path))
     end
   end)
 end)
 
-describe("docs/scripting.md", function()
-  local page = pages.read "docs/scripting.md"
+describe("docs/write/skills.md", function()
+  local page = pages.read "docs/write/skills.md"
 
   it("names every field of a skill, an action and a phase", function()
     local internal = { source = true, config = true } -- given by loaders
@@ -142,12 +142,12 @@ describe("docs/scripting.md", function()
       local text = pages.read(path)
       for list in text:gmatch "\nlocal [A-Z]+ = (%b{})" do
         for name in list:gmatch "\n  ([%l_]+) = {" do
-          assert(internal[name] or page:find("`" .. name .. "[`.]"), "docs/scripting.md: says nothing of " .. name)
+          assert(internal[name] or page:find("`" .. name .. "[`.]"), "docs/write/skills.md: says nothing of " .. name)
         end
       end
       for list in text:gmatch "\nlocal [A-Z]+ = with%((%b{})%)" do
         for name in list:gmatch "\n  ([%l_]+) = {" do
-          assert(page:find("`" .. name .. "[` ]"), "docs/scripting.md: says nothing of " .. name)
+          assert(page:find("`" .. name .. "[` ]"), "docs/write/skills.md: says nothing of " .. name)
         end
       end
     end
@@ -156,13 +156,13 @@ describe("docs/scripting.md", function()
   it("has every exit code in the words of --help", function()
     for _, row in ipairs(require("skillrt.cli.exit_codes").TABLE) do
       local wanted = ("| %d | %s |"):format(row.code, row.text)
-      assert(page:find(wanted, 1, true), "docs/scripting.md: has no row " .. wanted)
+      assert(page:find(wanted, 1, true), "docs/write/skills.md: has no row " .. wanted)
     end
   end)
 
   it("names every field that the runtime alone writes (F34, F35)", function()
     for name in pairs(require("skillrt.skill.state").RESERVED) do
-      assert(page:find("`" .. name .. "`", 1, true), "docs/scripting.md: says nothing of the reserved field " .. name)
+      assert(page:find("`" .. name .. "`", 1, true), "docs/write/skills.md: says nothing of the reserved field " .. name)
     end
   end)
 end)

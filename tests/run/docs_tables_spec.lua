@@ -1,4 +1,4 @@
--- docs_tables_spec.lua: the tables of docs/scripting.md, agents.md and steps.md name what there is, all of it, and no more.
+-- docs_tables_spec.lua: the tables of docs/write/skills.md, agents.md and steps.md name what there is, all of it, and no more.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local json = require "skillrt.base.json"
@@ -8,7 +8,7 @@ local request = require "skillrt.agent.request"
 local schema = require "skillrt.skill.schema"
 local skillrt = require "skillrt"
 
-local page, agents, steps = pages.read "docs/scripting.md", pages.read "docs/agents.md", pages.read "docs/steps.md"
+local page, agents, steps = pages.read "docs/write/skills.md", pages.read "docs/write/agents.md", pages.read "docs/write/steps.md"
 
 -- The part of the page from here to there.
 local function part(from, to, of)
@@ -65,10 +65,10 @@ end
 
 local ONE = { { id = "a", run = function() end } }
 
-describe("docs/mcp.md", function()
+describe("docs/write/mcp.md", function()
   it("names the fields of a server, and the manual those that it names", function()
     local server = require "skillrt.tool.mcp.server"
-    local told = named(part("## What is said of a server", "\n## ", pages.read "docs/mcp.md"))
+    local told = named(part("## What is said of a server", "\n## ", pages.read "docs/write/mcp.md"))
     local function make() assert(server.check("x", { url = "http://x" }, "s")) end
     assert.same(known(make, "max_restarts", "type"), told)
     local manual = pages.read "docs/skillrt.1":match '\n%.SH MCP SERVERS\n(.-)\n%.SH '
@@ -76,7 +76,7 @@ describe("docs/mcp.md", function()
   end)
 end)
 
-describe("docs/scripting.md", function()
+describe("docs/write/skills.md", function()
   it("names the fields of a skill, of actions and of phases", function()
     assert.same(known(skill_of { actions = ONE }, "strategy", "config source"), named(part("## A skill", "## Actions")))
     local action = named(part("## Actions", "## Phases"))
@@ -141,7 +141,7 @@ describe("docs/scripting.md", function()
     assert.same(all, named(part("What every request may say:", "## Sub-runs", steps)))
     local retry = steps:match "| `retry` |[^|]*|([^|]*)|"
     for name in pairs(request.RETRY) do
-      assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/steps.md: retry: says nothing of " .. name)
+      assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/write/steps.md: retry: says nothing of " .. name)
     end
   end)
 end)

@@ -1,4 +1,4 @@
--- operating_spec.lua: the systemd unit does what docs/operating.md says.
+-- operating_spec.lua: the systemd unit does what docs/run/operating.md says.
 local kit = require "tests.support.cli_kit"
 local pages = require "tests.support.pages"
 

@@ -1,5 +1,5 @@
 -- path_spec.lua: the path of one step of a command agent through the modules: how many of them a reader of it meets, and
--- how often it comes back to one that it had left. Fewer are better; docs/architecture.md tells the path.
+-- how often it comes back to one that it had left. Fewer are better; docs/inside/architecture.md tells the path.
 local R = require "tests.support.runs"
 local plain = require "skillrt.report.plain"
 local turn_of = require "skillrt.run.turn"

@@ -273,12 +273,12 @@ describe("a workflow script", function()
   end)
 end)
 
-describe("docs/workflows.md", function()
+describe("docs/write/workflows.md", function()
   after_each(R.clean)
 
   it("has a script that runs, by agents that ask nobody", function()
     local folder = R.folder()
-    local script = R.read("docs/workflows.md"):match "```javascript\n(.-)```"
+    local script = R.read("docs/write/workflows.md"):match "```javascript\n(.-)```"
     R.write(folder .. "/review.js", script)
     local skill = assert(skillrt.load(folder .. "/review.js", { agent = { kind = "dry" } }))
     local result = assert(skill:run { work_dir = folder .. "/run", args = { '{"files": ["a.c", "b.c"]}' } })

@@ -1,7 +1,7 @@
 -- check_cases.lua: for every code of skillrt check a skill that has the fault and one that has not.
 --
 -- `bad` and `good` are a definition, or a folder: { ["path"] = "text" }. `example` is what the row
--- of docs/checks.md shows. Used by check_codes_spec.lua.
+-- of docs/reference/checks.md shows. Used by check_codes_spec.lua.
 local machines = require "tests.support.check_machines"
 
 local cases = {}

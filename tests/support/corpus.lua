@@ -192,7 +192,7 @@ function M.rates(row)
   return found == 0 and 1 or row.right / found, row.planted == 0 and 1 or (row.planted - row.missed) / row.planted
 end
 
----The rows as docs/checks.md shows them.
+---The rows as docs/reference/checks.md shows them.
 ---@return string
 function M.table_of(rows)
   local lines = {
@@ -217,7 +217,7 @@ M.BEGIN, M.END = "<!-- corpus: written by make corpus -->", "<!-- corpus end -->
 function M.placed(page, rows)
   local from = select(2, page:find(M.BEGIN, 1, true))
   local to = page:find(M.END, 1, true)
-  assert(from and to, "docs/checks.md has no place for the table")
+  assert(from and to, "docs/reference/checks.md has no place for the table")
   return page:sub(1, from) .. "\n" .. M.table_of(rows) .. "\n" .. page:sub(to)
 end
 

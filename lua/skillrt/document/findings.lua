@@ -11,7 +11,7 @@ local MAX_LINES <const> = 20
 local RANK <const> = { error = 1, warning = 2, note = 3 }
 
 ---@class skillrt.Finding
----@field code string        e.g. "load.condition-unread"; docs/checks.md lists them
+---@field code string        e.g. "load.condition-unread"; docs/reference/checks.md lists them
 ---@field level "error"|"warning"|"note"
 ---@field file string?       relative to the folder, or the path that was given
 ---@field line integer?

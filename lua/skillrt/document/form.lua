@@ -56,7 +56,7 @@ autonomous
   actions+ action[] What may be chosen.
   termination_conditions text[]=["user_exit","error_limit","task_completed"] What ends the loop: user_exit,
     error_limit, task_completed, max_iterations, or a condition on the state.
-  machine machine A state machine as one transition table; "standard" is that of docs/generate.md. The conditions
+  machine machine A state machine as one transition table; "standard" is that of docs/write/generate.md. The conditions
     and effects of its actions follow from it.
 machine
   initial! text The state that a run begins in.
@@ -97,7 +97,7 @@ phase
   input text[] Outputs of earlier phases that it reads, or their ids; default: what the phase before it makes.
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
-  condition words A condition on the state, as in `files.length > 0 && !reviewed` (docs/conditions.md).
+  condition words A condition on the state, as in `files.length > 0 && !reviewed` (docs/reference/conditions.md).
   agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives+ text[] What has to come out.
 agent
@@ -112,7 +112,7 @@ action
   name label For people; default: the id.
   description words What the action does.
   purpose words Why it is there.
-  preconditions+ label[] Conditions on the state (docs/conditions.md); all must hold for the action to run.
+  preconditions+ label[] Conditions on the state (docs/reference/conditions.md); all must hold for the action to run.
   effects+ label[] What holds after the action: k=v, k!=null, k.length>0, k++, k--, k or !k.
   priority rank=0 The highest of those that can run is chosen.
   repeatable truth May run as often as its preconditions hold.
@@ -238,7 +238,7 @@ workflow_phase
   inputs text[] All of its inputs: outputs of earlier phases.
   output path The file it makes in the work directory; default: <id>.json.
   parallel truth Runs at once with its neighbours that say so too.
-  condition words A condition on the state (docs/conditions.md).
+  condition words A condition on the state (docs/reference/conditions.md).
   agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.

@@ -29,7 +29,7 @@ local recorded = draws.drawn
 -- (base/privileges.lua).
 local values, functions, inside = {}, {}, {}
 
-M.values, M.functions = values, functions -- their names are those that docs/scripting.md has
+M.values, M.functions = values, functions -- their names are those that docs/write/skills.md has
 
 -- The step of each ctx.
 local step_of = setmetatable({}, { __mode = "k" })

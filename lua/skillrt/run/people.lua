@@ -1,5 +1,5 @@
--- run/people.lua: how people take part in a step: leave asked before what acts (interactive), progress and problems
--- told at once (supervised), and a word about a result that its agent has concerns about (docs/protocol.md, "People").
+-- run/people.lua: how people take part in a step: approvals before calls with side effects (interactive), reports of
+-- progress and problems (supervised), and a decision about a result with concerns (docs/write/protocol.md, "People").
 --
 -- All of it are calls and lines of the step. Knows requests and approvals, no journal. Used by ctx.lua, steps.lua
 -- and lifecycle.lua.

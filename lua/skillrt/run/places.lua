@@ -1,5 +1,5 @@
 -- run/places.lua: where in a step something happens: "3.2.1" is the first position of the second branch
--- under the third position of the main branch (docs/steps.md, "Places").
+-- under the third position of the main branch (docs/write/steps.md, "Places").
 --
 -- Pure. Positions stand at the odd parts, branches and rounds at the even ones.
 

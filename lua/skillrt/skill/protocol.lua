@@ -1,5 +1,5 @@
 -- skill/protocol.lua: what an action or phase says of the execution protocol: how it is prepared, validated,
--- repaired, cleaned up and undone, what follows a class of failure, and how people take part (docs/protocol.md).
+-- repaired, cleaned up and undone, what follows a class of failure, and how people take part (docs/write/protocol.md).
 --
 -- Checks words only; who performs it is run/step/lifecycle.lua and run/step/undo.lua. Called by action.lua and
 -- init.lua.

@@ -1,5 +1,5 @@
--- test/init.lua: the module skillrt.test: what a spec of a skill may use (docs/testing.md): a run of the skill with
--- stubs in place of all that it calls, and what became of it.
+-- test/init.lua: the module skillrt.test: what a spec of a skill may use (docs/write/testing.md): a run of the skill
+-- with stubs in place of all that it calls, and what became of it.
 --
 -- The run is a real one, in a folder that goes away. Knows skills, runs and worlds; nothing of the words of specs.
 
@@ -168,7 +168,7 @@ local function instant_of(given)
 end
 
 ---Runs the skill with stubs in place of what it calls, to its end or until it pauses.
----@param options table?  see docs/testing.md
+---@param options table?  see docs/write/testing.md
 ---@return skillrt.test.Run
 function M.run(options)
   options = options or {}

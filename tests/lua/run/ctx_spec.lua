@@ -1,4 +1,4 @@
--- ctx_spec.lua: a function finds in its ctx what docs/scripting.md says, and nothing else.
+-- ctx_spec.lua: a function finds in its ctx what docs/write/skills.md says, and nothing else.
 local R = require "tests.support.runs"
 local context = require "skillrt.run.ctx"
 local privileges = require "skillrt.base.privileges"
@@ -22,7 +22,7 @@ describe("the ctx of a step", function()
   after_each(R.clean)
 
   it("has each part that the pages name, and none that they do not", function()
-    local said, missing, parts = documented "docs/scripting.md", {}, {}
+    local said, missing, parts = documented "docs/write/skills.md", {}, {}
     for _, list in ipairs { context.values, context.functions } do
       for name in pairs(list) do
         parts[name] = true
@@ -35,7 +35,7 @@ describe("the ctx of a step", function()
     for name in pairs(said) do
       assert.truthy(parts[name], name)
     end
-    for name in pairs(documented "docs/steps.md") do
+    for name in pairs(documented "docs/write/steps.md") do
       assert.truthy(parts[name], name)
     end
   end)

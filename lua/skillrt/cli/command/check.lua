@@ -7,7 +7,8 @@ local M = {
   looks = true,
   summary = "Checks a skill: conditions, references, prompts, and every state that a run can reach",
   description = "Exit code 0: no warnings (notes do not count), 1: warnings, 2: errors, or a path that cannot be read. "
-    .. "Of several paths the highest code counts; with --json the result is a list. docs/checks.md lists the findings.",
+    .. "Of several paths the highest code counts; with --json the result is a list. "
+    .. "docs/reference/checks.md lists the findings.",
   own_codes = true,
   arguments = { { name = "PATH", many = true,
     help = "a skill's folder, script, skill-config.json, workflow.json, agent.yml, command or agent's file" } },

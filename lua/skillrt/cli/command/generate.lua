@@ -55,7 +55,7 @@ local function has_templates(dir)
       end
     end
   end
-  return nil, dir .. ": holds no template; the names are those of docs/templates.md, such as en/skill.mustache"
+  return nil, dir .. ": contains no template, such as en/skill.mustache (docs/reference/templates.md lists them)"
 end
 
 ---@param args table

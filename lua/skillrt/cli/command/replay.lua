@@ -6,7 +6,7 @@ local M = {
   summary = "Replays a run from its journal, without a network, and shows where the skill now behaves differently",
   description = "Every call gets its recorded result, in the recorded order; so do random numbers and times. The first "
     .. "call or step that differs is shown, with the nearest recorded one. Nothing in DIR is changed. Exit code 0: the "
-    .. "same, as far as the run was recorded; 1: another path or another result. See docs/testing.md.",
+    .. "same, as far as the run was recorded; 1: another path or another result. See docs/write/testing.md.",
   own_codes = true,
   arguments = { { name = "DIR", help = "the directory of the run, which may still be going" } },
   options = {

@@ -4,7 +4,7 @@ return {
   name = "test",
   summary = "Runs the tests of a skill: with stubs for all that it calls, no key, no network, no waiting",
   description = "Specs are the files `*_spec.lua` in the skill's folder and its tests/; for a script X.lua only those "
-    .. "whose name begins with X. They are written as for busted; see docs/testing.md. Specs run with your full "
+    .. "whose name begins with X. They are written as for busted; see docs/write/testing.md. Specs run with your full "
     .. "permissions. Exit code 0: all passed, 1: some failed, 2: there are none.",
   own_codes = true,
   arguments = {
@@ -35,7 +35,7 @@ return {
     end
     local specs = args.spec and #args.spec > 0 and args.spec or runner.find(args.skill)
     if not specs[1] then
-      return ending.refused(("%s: has no tests; write one, as NAME_spec.lua beside it or in tests/ (docs/testing.md)")
+      return ending.refused(("%s: has no tests; write NAME_spec.lua next to it or in tests/ (docs/write/testing.md)")
         :format(args.skill), "missing")
     end
     local ok, message, code = require("skillrt.document.gate").pass(args.skill, nil, nil, { specs = specs })

@@ -1,6 +1,6 @@
 -- document/check/codes.lua: every code a check may give: its level, why it matters, what to do about it.
 --
--- docs/checks.md shows this list and the tests prove each entry; a spec compares the three.
+-- docs/reference/checks.md shows this list and the tests prove each entry; a spec compares the three.
 -- Knows nothing of how faults are found. Called by document/findings.lua and by the checks.
 local M = {}
 
@@ -22,7 +22,7 @@ code("skill.invalid", "error", "the skill is refused before its first step", "ch
 -- workflow scripts ---------------------------------------------------------------------------------
 code("workflow.script", "error", "a script that cannot be begun runs nothing", "correct what is named")
 code("workflow.schema", "error", "a schema that nothing fits is refused before its agent is asked",
-  "correct the schema; docs/agents.md lists the keywords that are known")
+  "correct the schema; docs/write/agents.md lists the keywords that are known")
 code("workflow.phase", "note", "people who watch see a phase that was not announced", "declare it in meta.phases")
 code("workflow.throws", "note", "tried without arguments, by agents that answer the least that fits, the script threw",
   "see whether it is the arguments; skillrt run SCRIPT --dry-run -- ARGS tries it with them")

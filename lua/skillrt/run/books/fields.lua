@@ -1,7 +1,7 @@
 -- run/books/fields.lua: the fields of a run's books, and those that the runtime writes into its state.
 --
--- A new field is declared here: new books, snapshots, rollbacks and the table in docs/architecture.md follow from its
--- row, and an undeclared one raises. Pure. Called by books.lua, snapshot.lua and record/rollback.lua.
+-- A new field is declared here: new books, snapshots, rollbacks and the table in docs/inside/architecture.md follow
+-- from its row, and an undeclared one raises. Pure. Called by books.lua, snapshot.lua and record/rollback.lua.
 
 local M = {}
 

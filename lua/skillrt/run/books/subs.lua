@@ -1,5 +1,5 @@
 -- run/books/subs.lua: the books of sub-runs: each is a scope with a state, ends and outputs of its own, while
--- the steps of all scopes are numbered through and stand in one table (docs/steps.md, "Sub-runs").
+-- the steps of all scopes are numbered through and stand in one table (docs/write/steps.md, "Sub-runs").
 --
 -- Knows no skills and no journal. Called by the types of records that begin or end them, and by report/.
 

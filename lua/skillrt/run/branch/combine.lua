@@ -1,5 +1,5 @@
 -- run/branch/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
--- first, within, loop (docs/steps.md, "Functions").
+-- first, within, loop (docs/write/steps.md, "Functions").
 --
 -- Each takes one position of its branch and numbers its own branches. Knows executions and how a
 -- function's values are told from a failure; calls nothing and records nothing but rounds. Called by run/ctx.lua.

@@ -1,5 +1,5 @@
 -- run/branch/execution.lua: the branches of one step: coroutines that run until each of them waits, and results that
--- are given back one at a time (docs/steps.md).
+-- are given back one at a time (docs/write/steps.md).
 --
 -- Knows coroutines and what the books keep of the step; what a call is and when it is sent knows run/call/. A step
 -- whose function awaits nothing has no execution at all. Called by steps.lua, run/call/ and run/branch/combine.lua.

@@ -1,9 +1,9 @@
 -- run/call/reply.lua: what a reply means for its call, and what follows: its result, another attempt, or a question to
--- a person, as nobody knows whether it was executed.
+-- a person, where its outcome is unknown.
 --
--- What may have been executed is decided here alone (docs/steps.md, "What is made again"). A reply is judged once when
--- it comes, and once where a resume gives it back. Knows expectations and books. Called by calls.lua, transport.lua,
--- kind/session.lua, questions.lua.
+-- What may have been executed is decided here alone (docs/write/steps.md, "What is repeated"). A reply is judged once
+-- when it comes, and once where a resume gives it back. Knows expectations and books. Called by calls.lua,
+-- transport.lua, kind/session.lua, questions.lua.
 
 local core = require("skillrt.core")
 local expect = require("skillrt.agent.expect")

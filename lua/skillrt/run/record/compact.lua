@@ -1,7 +1,7 @@
 -- run/record/compact.lua: a conversation with a model was made shorter.
 
 return {
-  doc = "a conversation with a model was [made shorter](tools.md#the-loop)",
+  doc = "a conversation with a model was [made shorter](../write/tools.md#the-loop)",
   of_step = true,
   fields = [[
     step integer

@@ -1,7 +1,7 @@
--- run/record/stage.lua: a step by the execution protocol comes to a stage (docs/protocol.md).
+-- run/record/stage.lua: a step by the execution protocol comes to a stage (docs/write/protocol.md).
 
 return {
-  doc = "a step by [the protocol](protocol.md) is preparing, executing or validating",
+  doc = "a step by [the protocol](../write/protocol.md) is preparing, executing or validating",
   fields = [[
     step integer
     c string?

@@ -1,5 +1,5 @@
 -- run/step/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
--- refused it, and cleaned up whatever came of it (docs/protocol.md).
+-- refused it, and cleaned up whatever came of it (docs/write/protocol.md).
 --
 -- A function over ctx around the one that does the work: all it waits for are calls of the step, so a crash
 -- loses nothing of it. Only steps whose action says so are performed by it. Part of steps.lua.

@@ -1,5 +1,5 @@
 -- run/step/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
--- each once, by steps of their own (docs/protocol.md, "Undoing").
+-- each once, by steps of their own (docs/write/protocol.md, "Undoing").
 --
 -- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
 -- others, so a crash loses and repeats nothing of it. A step that was under way is cleaned up so, too. Called by

@@ -1,5 +1,5 @@
 -- run/turn/subs.lua: skills that are run by a step of another (ctx.run): scopes of one run, each with a mode, steps
--- and ends of its own over the same journal, engine and calls (docs/steps.md, "Sub-runs").
+-- and ends of its own over the same journal, engine and calls (docs/write/steps.md, "Sub-runs").
 --
 -- Opens a scope when its call begins, asks the scopes in which something ended what is next, and ends their calls.
 -- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by turn.lua.

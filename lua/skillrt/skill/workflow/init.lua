@@ -1,5 +1,5 @@
 -- skill/workflow/init.lua: a workflow as a skill: a function of Lua over ctx, or a JavaScript file as coding agents
--- have them (docs/workflows.md).
+-- have them (docs/write/workflows.md).
 --
 -- One action performs it; what it returns is `result` in the state. An agent that gave nothing is counted, and
 -- the run that had one does not end as if all were well. Knows skills and scripts, no run.

@@ -2,7 +2,7 @@
 -- branch of its own that is named by the place in the script, and told to it as it comes.
 --
 -- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
--- order agents answer in (docs/workflows.md). Knows ctx, no records and no journal.
+-- order agents answer in (docs/write/workflows.md). Knows ctx, no records and no journal.
 
 local fatal = require("skillrt.base.fatal")
 local files = require("skillrt.base.files")

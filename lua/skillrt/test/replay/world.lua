@@ -2,7 +2,7 @@
 -- place, in the order in which it came; nothing leaves. What is asked for in another way than before is the
 -- divergence.
 --
--- The run is one like any other, over the engine's places, digests and recorded draws (docs/steps.md). Called by
+-- The run is one like any other, over the engine's places, digests and recorded draws (docs/write/steps.md). Called by
 -- turn, calls and rest as run.world (skillrt.World), and as the run's watcher.
 
 local asked_of = require("skillrt.run.books.questions")

@@ -1,5 +1,5 @@
 -- check_codes_spec.lua: every code of the check: a skill that has the fault, one that has not, and
--- its row in docs/checks.md.
+-- its row in docs/reference/checks.md.
 local cases = require "tests.support.check_cases"
 local check = require "skillrt.document.check"
 local codes = require "skillrt.document.check.codes"
@@ -40,7 +40,7 @@ local function found_in(given, wanted)
   return nil, result
 end
 
-local page = kit.read "docs/checks.md"
+local page = kit.read "docs/reference/checks.md"
 
 local function row_of(code)
   return page:match("\n(| `" .. code:gsub("%p", "%%%0") .. "` |[^\n]*)")
@@ -64,7 +64,7 @@ describe("skillrt check", function()
       assert.is_nil(other, other and other.what)
     end)
 
-    it(("tells %s in docs/checks.md with level, example, why and what to do"):format(code), function()
+    it(("tells %s in docs/reference/checks.md with level, example, why and what to do"):format(code), function()
       local row = assert(row_of(code), code .. " has no row")
       local known = codes.CODES[code]
       for _, part in ipairs { known.level, known.why, known.fix, cases[code].example } do
@@ -82,7 +82,7 @@ describe("skillrt check", function()
     end
   end)
 
-  it("tells every code of the config's reader and of the loader in docs/checks.md", function()
+  it("tells every code of the config's reader and of the loader in docs/reference/checks.md", function()
     local sources = {}
     for _, folder in ipairs { "load", "generate" } do
       for _, name in ipairs(files.glob("lua/skillrt/document/" .. folder, "*.lua")) do
@@ -95,7 +95,7 @@ describe("skillrt check", function()
       for level, code in text:gmatch "found%w*:(%l+)%(%s*\"([%l-]+)\"," do
         if level == "error" or level == "warn" or level == "note" then
           count = count + 1
-          assert.truthy(row_of(kind .. code), kind .. code .. " has no row in docs/checks.md")
+          assert.truthy(row_of(kind .. code), kind .. code .. " has no row in docs/reference/checks.md")
         end
       end
     end

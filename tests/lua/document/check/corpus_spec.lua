@@ -21,8 +21,8 @@ describe("the labelled folders", function()
     assert.truthy(recall >= 0.90, table.concat(wrong, "\n"))
   end)
 
-  it("give the table that stands in docs/checks.md", function()
-    local page = kit.read "docs/checks.md"
+  it("give the table that stands in docs/reference/checks.md", function()
+    local page = kit.read "docs/reference/checks.md"
     assert.equal(corpus.placed(page, rows), page)
   end)
 

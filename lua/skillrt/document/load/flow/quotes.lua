@@ -63,7 +63,7 @@ function M.new(mentions, found)
 end
 
 local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a tree that is drawn
-local FIX <const> = "write it as a table, a condition in code or a workflow.json (docs/loading.md)"
+local FIX <const> = "write it as a table, a condition in code or a workflow.json (docs/write/pages.md)"
 
 ---@param text string
 ---@param place { file: string, line: integer }
