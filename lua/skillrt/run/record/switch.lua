@@ -3,7 +3,7 @@
 local phased = require("skillrt.run.books.phased")
 
 return {
-  doc = "in a conversation: another [tool set](../write/tool-sets.md) is active, or why it is not, or which one the calls suggest",
+  doc = "in a conversation: another [tool set](../write/tool-sets.md) is active; why not; or which the calls suggest",
   of_step = true,
   fields = [[
     step integer
