@@ -1,13 +1,12 @@
--- files.lua: writes the lists in docs/inside/architecture.md: of files, from their own first sentences; of the types of
--- records, from run/record/<type>.lua; of the fields of the books, from run/books/fields.lua.
+-- files.lua: writes the lists in docs/inside: of files, from their own first sentences; of the types of records, from
+-- run/record/<type>.lua; of the fields of the books, from run/books/fields.lua.
 --
--- Run by `make architecture`; with the argument `print` it only prints the page as it has to be, which a spec compares.
--- A file x.c that says "see x.h" stands in one row with x.h.
+-- Run by `make architecture`; with the argument `check` it writes nothing and names the pages that are out of date.
+-- A file x.c that says "see x.h" is in one row with x.h.
 
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = ("build/%s/lib/?.so;"):format(os.getenv "SKILLRT_MODE" or "release") .. package.cpath
 
-local PAGE = "docs/inside/architecture.md"
 
 -- What the folders are for, in the order of the floors from the top; one that is not among them
 -- holds the parts of the file it is named after, and comes last.
@@ -147,16 +146,27 @@ local function books()
   return table.concat(out)
 end
 
-local page = read(PAGE)
-for name, write in pairs { files = list, records = records, books = books } do
-  local _, first = page:find(("<!-- %s: written by make architecture -->\n"):format(name), 1, true)
-  local last = page:find(("<!-- end of %s -->\n"):format(name), 1, true)
-  assert(first and last, ("%s: the marks around the %s are not there"):format(PAGE, name))
-  page = page:sub(1, first) .. write() .. page:sub(last)
+local stale = {}
+for path, lists in pairs {
+  ["docs/inside/files.md"] = { files = list },
+  ["docs/inside/records.md"] = { records = records, books = books },
+} do
+  local before = read(path)
+  local page = before
+  for name, write in pairs(lists) do
+    local _, first = page:find(("<!-- %s: written by make architecture -->\n"):format(name), 1, true)
+    local last = page:find(("<!-- end of %s -->\n"):format(name), 1, true)
+    assert(first and last, ("%s: the marks around the %s are not there"):format(path, name))
+    page = page:sub(1, first) .. write() .. page:sub(last)
+  end
+  if page ~= before then
+    stale[#stale + 1] = path
+    if not (arg and arg[1] == "check") then
+      local file <close> = assert(io.open(path, "wb"))
+      file:write(page)
+    end
+  end
 end
-if arg and arg[1] == "print" then
-  io.write(page)
-  return
+if arg and arg[1] == "check" then
+  io.write(table.concat(stale, "\n"))
 end
-local file <close> = assert(io.open(PAGE, "wb"))
-file:write(page)
