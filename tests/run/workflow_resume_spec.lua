@@ -165,7 +165,7 @@ describe("an agent in a worktree of its own", function()
     return await parallel(['write', 'look', 'commit', 'fail after write'].map(word => () =>
       agent(word, { label: word, isolation: 'worktree' })))
   ]]
-  local WORKS = [[p=$(cat); case "$p" in *write*) echo new > made.txt;; commit) echo more >> old.txt; git commit -qam more;; esac
+  local WORKS = [[p=$(cat); case "$p" in *write*) echo new > made.txt;; *commit) echo more >> old.txt; git commit -qam more;; esac
     case "$p" in *fail*) exit 3;; esac; cat old.txt | tr '\n' ' '; ls | tr '\n' ' ']]
 
   -- A repository with one commit and something that is not committed; its folder, and a skill that works in it.

@@ -84,7 +84,7 @@ describe("a workflow script", function()
     assert.same({ n = 7 }, got.good)
     assert.matches("^threw: .*n must be", got.bad)
     assert.matches("schema", got.wrong)
-    assert.equal(3, asked(folder)) -- once, and twice for the form; never for what cannot be
+    assert.equal(7, asked(folder)) -- once, and once and five times for the form; never for what cannot be
   end)
 
   it("names every agent that gave no result, though parallel made null of what they threw", function()
@@ -148,7 +148,7 @@ describe("a workflow script", function()
     assert.is_true(told[2] < over[asked_at[2]], "it was told only when both had answered")
   end)
 
-  it("has a budget where the run has a limit of tokens; what is spent is recorded (W13)", function()
+  it("has a budget of output tokens where the run has such a limit; without one it is no bound (W13, W33)", function()
     local body = [[
       const before = [budget.total, budget.spent(), budget.remaining()]
       await agent('say {"a": 1}', { schema: { type: 'object' } })
@@ -156,14 +156,16 @@ describe("a workflow script", function()
     ]]
     local skill = assert(load(R.folder(), body))
     skill.agents.default = skillrt.agent.lua(function(_, ctx)
-      ctx.used { tokens = 30 }
+      ctx.used { tokens = 930, output_tokens = 30 }
       return { a = 1 }
     end)
-    local result = assert(skill:run { work_dir = R.folder() .. "/run", limits = { ["usage.tokens"] = 100 } })
+    local result = assert(skill:run { work_dir = R.folder() .. "/run", limits = { ["usage.output_tokens"] = 100 } })
     assert.equal("completed", result.status, result.message)
     assert.same({ 100, 0, 100 }, { table.unpack(result.state.result.before) })
     assert.same({ 30, 70 }, { table.unpack(result.state.result.after) })
-    assert.same({ json.null, 0 }, { table.unpack(value_of "return [budget.total, budget.spent()]") })
+    assert.same({ json.null, 0, true }, { table.unpack(value_of
+      "return [budget.total, budget.spent(), budget.remaining() === Infinity]") })
+    assert.equal("asked", value_of "return budget.total && budget.remaining() < 9e4 ? 'none' : await agent('say asked')")
   end)
 
   it("is held by limits that the run is given: agents at once, agents in all (W15, W30)", function()

@@ -69,6 +69,12 @@ case("workflow.script", "line 3: Unexpected token '='", script "const b = = 2", 
 case("workflow.schema", "the schema of judge: schema: type must be one of ...",
   script "await agent('x', { label: 'judge', schema: { type: 'nothing' } })",
   script "await agent('x', { label: 'judge', schema: { type: 'object' } })")
+case("workflow.reference", "review.js:12:5: ReferenceError: fils is not defined",
+  script "return await parallel([() => fils.length])", script "return await parallel([() => 1])")
+case("workflow.option", "agent: the option lable is not known and has no effect; did you mean label?",
+  script "await agent('x', { lable: 'judge' })", script "await agent('x', { label: 'judge' })")
+case("workflow.refused", "isolation: 'remote' is not supported: 'worktree' is, on this machine",
+  script "await agent('x', { isolation: 'remote' })", script "await agent('x')")
 case("workflow.phase", 'phase "Judge" is not among those of meta',
   script("phase('Judge')", ", phases: [{ title: 'Scan' }]"),
   script("phase('Scan')", ", phases: [{ title: 'Scan' }]"))

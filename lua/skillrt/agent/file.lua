@@ -6,6 +6,7 @@
 local agents = require("skillrt.agent")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local models = require("skillrt.agent.models")
 local text_of = require("skillrt.base.text")
 
 local M = {}
@@ -104,35 +105,27 @@ function M.find(name, skill_dir)
   end
 end
 
--- The names that stand for a model of one provider.
-local ALIASES = { sonnet = "claude-sonnet-4-5", opus = "claude-opus-4-5", haiku = "claude-haiku-4-5" }
-
--- The model as this kind of agent takes it; nil: it is another provider's.
-local function model_for(kind, model)
-  if not model or kind.models == "claude" then
-    return model
-  end
-  local full = ALIASES[model] or model
-  return (full:find("^claude") ~= nil) == (kind.models == "claude-") and full or nil
-end
-
 ---An agent, or its definition, as a file says it is; one that takes no such words stays as it is.
 ---@param agent table
 ---@param file skillrt.AgentFile
 ---@return table
 function M.applied(agent, file)
-  local kind = agents.kind(agent.kind)
-  if not (kind and kind.word) then
+  local kind, out = agents.kind(agent.kind), {}
+  if not (kind and kind.word or file.reads_only or agent.links) then
     return agent
   end
-  local out = {}
   for key, value in next, agent do
     out[key] = value
   end
-  out.system = file.system or out.system
-  out.model = rawget(agent, "model") or model_for(kind, file.model)
-  if kind.program then
-    out.tools, out.reads_only = file.tools or out.tools, file.reads_only
+  out.reads_only = file.reads_only
+  for i, link in ipairs(agent.links or {}) do
+    out.links = i > 1 and out.links or {}
+    out.links[i] = M.applied(link, file)
+  end
+  if kind and kind.word then
+    out.system = file.system or out.system
+    out.model = rawget(agent, "model") or models.of(kind, file.model)
+    out.tools = kind.program and file.tools or file.reads_only and {} or out.tools
   end
   return setmetatable(out, getmetatable(agent))
 end

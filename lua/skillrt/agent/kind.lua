@@ -6,7 +6,9 @@
 
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
+local condition = require("skillrt.agent.condition")
 local json_schema = require("skillrt.base.json_schema")
+local models = require("skillrt.agent.models")
 local phase = require("skillrt.agent.phase")
 local prompt = require("skillrt.agent.prompt")
 local schema = require("skillrt.skill.schema")
@@ -16,6 +18,8 @@ local tables = require("skillrt.base.tables")
 
 -- How often an agent may ask a person in one attempt.
 local MOST_QUESTIONS <const> = 5
+-- How often it is asked at least to write its answer again in the schema that a prompt asks for.
+local REPAIRS_IN_SCHEMA <const> = 5
 
 ---@class skillrt.Task  what an agent is asked: one step, or one item of it
 ---@field run_id string
@@ -89,11 +93,24 @@ local function prompts(agent, ctx, task)
   local words = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
   if wanted and task.bare then
     words = ("%s\n\n[RETURN FORMAT]\n%s"):format(words, prompt.return_format(task))
+  elseif task.bare and agent:reads_prompt() then
+    words = prompt.RETURNED .. words
+  end
+  if agent.reads_only then
+    words = ("%s\n\n%s"):format(prompt.READS, words)
   end
   if agent.system and not agent.TAKES_SYSTEM then
     words = ("%s\n\n%s"):format(agent.system, words)
   end
   return setmetatable({ agent = agent, ctx = ctx, task = task, words = words, text = words }, Prompts)
+end
+
+-- A reply as its kind judges it; what only repeats a provider's refusal is none, though the program succeeded.
+local function judge_of(agent, own)
+  return function(reply)
+    local text = reply.body or ""
+    return own and own(reply) or condition.is_told(text) and condition.told(text, nil, agent.acts) or nil
+  end
 end
 
 function Prompts:exchange()
@@ -103,6 +120,7 @@ function Prompts:exchange()
     return nil, { message = message, class = "permanent" }
   end
   request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
+  request.judge = agent:reads_prompt() and judge_of(agent, request.judge) or request.judge
   request.idempotent = tables.first(task.idempotent, request.idempotent or agent.idempotent)
   request.retry = task.retry or request.retry
   request.prompt = agent:reads_prompt() and self.text or nil
@@ -161,6 +179,7 @@ local function perform(agent, ctx, task)
     return failed(problem, "permanent")
   end
   local repairs, questions = 0, 0
+  local most = math.max(agent.max_repairs, task.schema and REPAIRS_IN_SCHEMA or 0)
   while true do
     local outcome, failure, left_out = talk:exchange()
     if left_out then
@@ -177,7 +196,7 @@ local function perform(agent, ctx, task)
       end
       questions = questions + 1
       talk:answered(question.question, answer)
-    elseif failure.form and repairs < agent.max_repairs then
+    elseif failure.form and repairs < most then
       ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
       repairs = repairs + 1
       talk:repair(failure)
@@ -197,7 +216,6 @@ end
 ---@field word boolean?             people choose it by its kind's name: --agent claude, --agent claude:MODEL
 ---@field stub "model"|"prompt"|"own"|nil  what answers in its place in `skillrt test`: a model, or an agent that is
 ---  asked once, whatever the test says; its own program or server; nil: it performs the step, unless it has a stub
----@field models "claude"|"claude-"|nil    which models of agents' files it takes: all, those named in full, others
 ---@field SPANS any[][]             how reports know its calls: a part of the address or the program's name, provider,
 ---  operation, of a model its wire
 ---@field words (fun(kind: skillrt.Agent, reply: table, row: any[]): string?)|nil  what a reply says, for people
@@ -287,6 +305,13 @@ end
 ---@return string
 function Agent:label()
   return self.name and ('agent "%s"'):format(self.name) or "agent " .. self.kind
+end
+
+---The model of a task: the one that is asked for, else its own.
+---@param task skillrt.Task
+---@return string?
+function Agent:model_of(task)
+  return models.of(self, task.model) or self.model
 end
 
 ---The functions of a host that it calls.

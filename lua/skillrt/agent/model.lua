@@ -487,7 +487,7 @@ end
 local function wanted(agent, task)
   return {
     schema = task.schema or agent.output,
-    model = task.model or agent.model or agent.vendor.model,
+    model = agent:model_of(task) or agent.vendor.model,
     effort = task.effort or agent.effort,
   }
 end

@@ -1,5 +1,5 @@
 -- agent/person.lua: a person's own settings, $XDG_CONFIG_HOME/skillrt/config.json or ~/.config/skillrt/config.json:
--- which agent they use, agents by name, prices.
+-- which agent they use, agents by name, models, prices.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -14,6 +14,7 @@ local FIELDS <const> = {
   agent = { type = { "text", "table" } },
   agents = { type = "table" },
   prices = { type = "table" },
+  models = { type = "table", map = true },
   agent_env = { type = "text", list = true },
 }
 

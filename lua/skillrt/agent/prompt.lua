@@ -32,6 +32,12 @@ local function return_phase(task)
   return #promised > 0 and RETURN_PHASE .. "\n" .. PROMISED:format(table.concat(promised, ", ")) or RETURN_PHASE
 end
 
+---In front of a prompt whose answer is a text: agents like to report on their work instead of returning it.
+M.RETURNED = "Your last message is what you return to the program that called you: the whole result itself.\n\n"
+
+---To an agent that only reads, whether or not its program can be held to that.
+M.READS = "Only read: change nothing, and start nothing that changes something."
+
 local RETURN_SCHEMA = "Return JSON that fits this JSON Schema, and nothing else:\n%s"
 
 ---What the reply must look like.

@@ -195,9 +195,13 @@ end
 ---Whether a schema can be judged by, and can be met.
 ---@param schema any
 ---@param where string?  names it in messages
+---@param of_object boolean?  what fits must be an object, as providers ask for it
 ---@return boolean|nil ok
 ---@return string? message
-function M.check(schema, where)
+function M.check(schema, where, of_object)
+  if of_object and is_object(schema) and (schema.type or "object") ~= "object" then
+    return nil, where .. ": its type must be object; put the value into a field of one"
+  end
   local message = check(is_object(schema) and schema or json.null, where or "schema", schema, 1)
   return not message or nil, message
 end

@@ -87,7 +87,8 @@ end
 ---@return boolean
 function M.can_ask(args)
   local terminal = core.terminal
-  return not (args.quiet or args.wait or args.json) and terminal.is_terminal(0) and terminal.is_terminal(1)
+  return not (args.quiet or args.wait or args.json or args.print) and terminal.is_terminal(0)
+    and terminal.is_terminal(1)
 end
 
 -- The answer of whoever sits there; nil: none, then whether they are gone, or the time of a question is over.
@@ -156,8 +157,10 @@ local function show(result, args, started)
   if result.trouble or (args.quiet and result.message and result.status ~= "completed") then
     M.complain(tostring(result.trouble or result.message))
   end
-  if result.answer and not args.quiet then
-    output.write("\n" .. table.concat(text_of.lines(result.answer), "\n") .. "\n\n")
+  if result.answer ~= nil and args.print then
+    core.terminal.write(1, output.answer(result.answer) .. "\n")
+  elseif result.answer ~= nil and not args.quiet then
+    output.write("\n" .. table.concat(text_of.lines(output.answer(result.answer)), "\n") .. "\n\n")
   end
   local elapsed = (core.mono_ns() - started) / 1e6
   output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")
@@ -242,6 +245,7 @@ function M.options(own)
     { name = "yes", help = "with --accept-changes or --from-scratch: recorded results may be discarded and the calls "
       .. "repeated" },
     { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
+    { name = "print", help = "prints the result alone on standard output; all else goes to standard error" },
     { name = "quiet", help = "prints errors and the last line only" },
     { name = "json", help = "prints one JSON object per event and line" },
   })
@@ -254,6 +258,9 @@ end
 ---@return integer exit_code
 function M.go_on(dir, options, args)
   local started = core.mono_ns()
+  if args.print then
+    output.divert()
+  end
   local agent, problem = require("skillrt.cli.agent").read(args.agent, args.agent_env)
   if problem then
     return M.refused(problem, "invalid")

@@ -77,8 +77,8 @@ function M.of(given)
     return nil, message, code
   elseif subject.refused or not subject.definition then
     local first = subject.refused or found:sort()[1]
-    return nil, ("%s: %s"):format(subject.path or "skill", first and first.what or "holds nothing that can be run"),
-      "invalid"
+    return nil, ("%s: %s"):format(subject.path or "skill",
+      subject.is_whole or first and first.what or "holds nothing that can be run"), "invalid"
   end
   local model = model_of.of(subject.definition, found, subject_of.places(subject))
   local result = search.run(space_of.of(model))

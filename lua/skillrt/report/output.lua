@@ -51,10 +51,28 @@ function M.size(fd)
   return terminal.size(fd)
 end
 
+local to = 1
+
 ---@param text string
 function M.write(text)
   io.stdout:flush() -- what the script printed comes first
-  terminal.write(1, text)
+  terminal.write(to, text)
+end
+
+---From now on all that is written, also by scripts, goes to standard error; standard output is the result's.
+function M.divert()
+  to = 2
+  M.capture(function(text)
+    io.stderr:write(text)
+  end)
+end
+
+---What a run was asked for, as a text.
+---@param answer any
+---@return string
+function M.answer(answer)
+  local json = require("skillrt.base.json")
+  return type(answer) == "string" and answer or assert(json.encode(answer, { sorted = true, indent = 2 }))
 end
 
 ---Lines for people; what they hold of others is made harmless.

@@ -5,13 +5,13 @@
 local M = {}
 
 ---Who shows a run to people.
----@param options { quiet: boolean?, json: boolean? }
+---@param options { quiet: boolean?, json: boolean?, print: boolean? }
 ---@param continuing boolean?  people saw what came before
 ---@return table watcher
 function M.shown(options, continuing)
   if options.json then
     return require("skillrt.report.events").new()
-  elseif not options.quiet and require("skillrt.report.output").is_terminal(1) then
+  elseif not options.quiet and not options.print and require("skillrt.report.output").is_terminal(1) then
     return require("skillrt.report.live").new({ continuing = continuing })
   end
   return require("skillrt.report.plain").new({ quiet = options.quiet, continuing = continuing })

@@ -61,7 +61,8 @@ local M = {}
 ---@field in_memory boolean   there is no work directory to go on from
 ---@field interrupted boolean  stopped from outside
 ---@field limit string?       the full name of the limit that it ended at, as --add takes it
----@field answer string?     the text that a plain skill gave
+---@field answer any         the text that a plain skill gave, what a workflow returned
+---@field used table<string, number>  by name
 ---@field failed_step string? the last action or phase that failed
 ---@field failed string[]  actions and phases that failed for good, and never succeeded
 ---@field stats table     { seq, bytes, syncs } of the journal
@@ -70,8 +71,12 @@ local function absolute(path)
   return files.join(files.current(), path)
 end
 
--- What a plain skill was asked for: the text of its one step that ran.
+-- What was asked for: of a workflow what it returned, of a plain skill the text of its one step that ran.
 local function answer_of(skill, books)
+  local first = skill.actions[1]
+  if first and first.resumable then
+    return books.state.root.result
+  end
   local outputs = skill.guide and skill.guide.is_plain and books.state and books.state.root.outputs or {}
   for i = #skill.phases, 1, -1 do
     local text = outputs[skill.phases[i].id]
@@ -98,6 +103,16 @@ local function failed_ones(root)
   return list
 end
 
+-- What all its calls used, by name.
+local function used_of(books)
+  local used = {}
+  for name, amount in pairs(books.spent or {}) do
+    local what = name:match("^usage%.(.+)$")
+    used[what or name] = what and amount or nil
+  end
+  return used
+end
+
 local function result_of(run, self)
   local status, reason, message = run:status()
   local books = self.books
@@ -118,7 +133,8 @@ local function result_of(run, self)
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
     failed = failed_ones(books.state and books.state.root or {}),
-    answer = status == "completed" and answer_of(self.skill, books) or nil,
+    answer = (status == "completed" or status == "failed") and answer_of(self.skill, books) or nil,
+    used = used_of(books),
     stats = run:stats(),
   }
 end

@@ -138,6 +138,21 @@ function State:patch(patch, whose)
   self.progress = self.progress + revision - before
 end
 
+---Replaces whole fields: null in them is a value like others.
+---@param fields table<string, any>
+function State:put(fields)
+  for key, value in pairs(fields) do
+    if not equal(self.root[key], value) then
+      if self.past.holders > 0 then
+        self.past:keep(self.root, key)
+      end
+      self.root[key] = M.copy(value)
+      touch(self, key)
+      self.progress = self.progress + 1
+    end
+  end
+end
+
 ---Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.
 ---@param key string    the table's
 ---@param entry string

@@ -9,7 +9,7 @@ local model = require("skillrt.agent.model")
 ---  beta =, headers =, max_tokens =, system =, output = a JSON Schema, extra = more of the body, effort =, ... }
 
 ---@class skillrt.AnthropicAgent: skillrt.ModelAgent
-local M = model.new({ kind = "anthropic", models = "claude-", FIELDS = {
+local M = model.new({ kind = "anthropic", FIELDS = {
   version = { type = "text", default = "2023-06-01" },
   auth = { enum = { "x-api-key", "bearer" } },
   beta = { type = "text", list = true },

@@ -9,7 +9,7 @@ local usage = require("skillrt.agent.usage")
 ---  output = a JSON Schema, idle_timeout =, ... }
 
 ---@class skillrt.ClaudeAgent: skillrt.CodingAgent
-local M = coding.new({ kind = "claude", models = "claude", FIELDS = {
+local M = coding.new({ kind = "claude", FIELDS = {
   permission = { enum = { "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan" } },
   max_budget = { type = "amount" },
 } })
@@ -45,7 +45,7 @@ function M:argv(task, want)
   local argv = { self.program, "-p", "--output-format", "stream-json", "--verbose" }
   local add = coding.adder(argv)
   local tools = tools_of(self, task)
-  add("--model", task.model or self.model)
+  add("--model", self:model_of(task))
   add("--effort", task.effort or self.effort)
   add("--permission-mode", self.reads_only and "default" or self.permission or (tools and "default" or "acceptEdits"))
   add("--allowedTools", tools)

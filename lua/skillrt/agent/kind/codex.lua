@@ -17,7 +17,7 @@ M.SPANS = { { "codex", "openai", "invoke_agent" } }
 M.program, M.ARGS_BEHIND = "codex", 2 -- exec is its first
 M.NOISE = "Reconnecting..." -- what it says of itself while nobody answers it
 M.ALLOWED = { "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID" }
-M.KEYS = { "CODEX_API_KEY", "OPENAI_API_KEY" }
+M.KEYS = { "CODEX_API_KEY" }
 
 local WRITING = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true, Bash = true }
 
@@ -48,7 +48,7 @@ end
 function M:argv(task, want)
   local argv = { self.program, "exec", "--json", "--skip-git-repo-check", "--color", "never" }
   local add = coding.adder(argv)
-  add("--model", task.model or self.model)
+  add("--model", self:model_of(task))
   add("--sandbox", sandbox_of(self, task))
   add("--add-dir", task.store:path())
   local base = not want.declared and os.getenv("OPENAI_BASE_URL")

@@ -26,7 +26,7 @@ M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
 function M:argv(task, want)
   local argv = { self.program, "--output-format", "stream-json" }
   local add = coding.adder(argv)
-  add("--model", task.model or self.model)
+  add("--model", self:model_of(task))
   add("--approval-mode", self.reads_only and "default" or self.permission or "auto_edit")
   add("--include-directories", task.dir)
   add("--include-directories", task.store:path())

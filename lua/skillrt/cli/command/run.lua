@@ -72,6 +72,7 @@ local M = {
     require("skillrt.cli.trust").OPTION,
     { name = "strict", help = "refuses a skill if anything in its documents was not read as written" },
     { name = "log", value = "FILE", help = "appends each event to a file, one JSON object per line" },
+    { name = "print", help = "prints the result alone on standard output; all else goes to standard error" },
     { name = "quiet", help = "prints errors and the last line only" },
     { name = "json", help = "prints one JSON object per event and line" },
   },
@@ -268,6 +269,9 @@ function M.run(args)
   local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
   if not core.files.stat(script) then
     return M.missing(script)
+  end
+  if args.print then
+    require("skillrt.report.output").divert()
   end
   local options, problem = options_of(args)
   if options then

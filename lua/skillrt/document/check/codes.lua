@@ -23,6 +23,10 @@ code("skill.invalid", "error", "the skill is refused before its first step", "ch
 code("workflow.script", "error", "a script that cannot be begun runs nothing", "correct what is named")
 code("workflow.schema", "error", "a schema that nothing fits is refused before its agent is asked",
   "correct the schema; docs/write/agents.md lists the keywords that are known")
+code("workflow.reference", "error", "the name is not there, and the script throws",
+  "correct the name")
+code("workflow.option", "warning", "an option that is not known has no effect", "correct its name, or remove it")
+code("workflow.refused", "error", "such an agent is refused and gives no result", "do as the message says")
 code("workflow.phase", "note", "people who watch see a phase that was not announced", "declare it in meta.phases")
 code("workflow.throws", "note", "tried without arguments, by agents that answer the least that fits, the script threw",
   "see whether it is the arguments; skillrt run SCRIPT --dry-run -- ARGS tries it with them")

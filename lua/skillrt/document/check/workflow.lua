@@ -6,6 +6,7 @@
 local files = require "skillrt.base.files"
 local json_schema = require "skillrt.base.json_schema"
 local limits = require "skillrt.skill.limits"
+local names = require "skillrt.base.names"
 local runner = require "skillrt.run.runner"
 local skill = require "skillrt.skill"
 local script = require "skillrt.skill.workflow.script"
@@ -19,6 +20,7 @@ local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
 ---@field phases table<string, boolean>  that were begun
 ---@field asked integer               agents
 ---@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
+---@field wrong table<string, { code: string, line: integer? }>  what else is wrong, by its words
 ---@field meta table|nil     what it says of itself
 ---@field done table|nil
 ---@field message string|nil
@@ -37,15 +39,28 @@ local function watched(ctx, tried)
   }, { __index = ctx })
 end
 
+local function line_in(message)
+  return math.tointeger(tonumber(message:match("^[^\n:]*:(%d+)") or message:match("^line (%d+)")))
+end
+
+-- An error that no argument mends: it is one of the script.
+local function is_reference(message)
+  return message:find("ReferenceError: ", 1, true) ~= nil
+end
+
 local function options_of(tried)
-  return function(given)
+  return function(ask)
+    local given = ask.options
     tried.asked = tried.asked + 1
+    if ask.wrong then
+      tried.wrong[ask.wrong] = { code = "workflow.refused" }
+    end
     if given.phase then
       tried.phases[given.phase] = true
     end
     local fits, why = true, nil
     if given.schema then
-      fits, why = json_schema.check(given.schema, "schema")
+      fits, why = json_schema.check(given.schema, "schema", true)
     end
     if not fits then
       tried.schemas[given.label or "an agent"] = why
@@ -57,7 +72,7 @@ end
 
 -- Runs the script without asking anybody.
 local function try(path, source, name, args)
-  local tried = { phases = {}, schemas = {}, asked = 0 }
+  local tried = { phases = {}, schemas = {}, wrong = {}, asked = 0 }
   local one = assert(skill.check({
     name = "check",
     context = "memory",
@@ -75,6 +90,11 @@ local function try(path, source, name, args)
         timeout = REST_SECONDS,
         find = workflow.found_by(files.dirname(path)),
         options_of = options_of(tried),
+        warn = function(text, what)
+          if what or is_reference(text) then
+            tried.wrong[text] = { code = "workflow." .. (what or "reference"), line = line_in(text) }
+          end
+        end,
         began = function(meta)
           tried.meta = meta
         end,
@@ -89,10 +109,6 @@ local function try(path, source, name, args)
     tried.message, tried.fault = message, true
   end
   return tried
-end
-
-local function line_in(message)
-  return math.tointeger(tonumber(message:match("^[^\n:]*:(%d+)") or message:match("^line (%d+)")))
 end
 
 local function check_phases(meta, tried, place, found)
@@ -151,13 +167,18 @@ function M.subject(path, found)
     local what = tried.message:gsub("^[^\n:]*:%d+: ", "")
     found:add("workflow.script", { file = path, line = line_in(tried.message) }, what)
   elseif not tried.done then
-    found:add("workflow.throws", { file = path, line = line_in(tried.message) }, tried.message)
+    found:add(is_reference(tried.message) and "workflow.reference" or "workflow.throws",
+      { file = path, line = line_in(tried.message) }, tried.message)
+  end
+  for _, text in ipairs(names.sorted(tried.wrong)) do
+    local what = tried.wrong[text]
+    found:add(what.code, { file = path, line = what.line }, text)
   end
   for who, why in pairs(tried.schemas) do
     found:add("workflow.schema", place, ("the schema of %s: %s"):format(who, why))
   end
   check_phases(tried.done and tried.meta, tried, place, found)
-  subject.is_whole = true
+  subject.is_whole = "is a script, whose flow is code; skillrt run SCRIPT --dry-run shows what it asks for"
   return subject
 end
 

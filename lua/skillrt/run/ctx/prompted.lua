@@ -69,7 +69,7 @@ local function checked(run, prompt, given)
     agent, message = choice.of_prompt(run.skill, options.agent, options.agent_type)
   end
   if options and options.schema and not message then
-    local ok, why = json_schema.check(options.schema, "schema")
+    local ok, why = json_schema.check(options.schema, "schema", true)
     options.schema = ok and json_schema.normal(options.schema) or nil
     message = not ok and why or nil
   end
@@ -100,7 +100,7 @@ local function ask(run, step, definition, ctx, agent, prompt, options)
   if answer == nil then
     return nil, ("%s: gave no answer"):format(agent:label()), "invalid_output"
   end
-  return answer
+  return type(answer) == "string" and answer:gsub("\r?\n$", "") or answer
 end
 
 -- The same in a worktree of its own.

@@ -78,7 +78,7 @@ return {
     partial boolean? only partly done: it does not count as completed
     why string? the concerns that it was done with
     ms integer how long it took
-    keep boolean? its results are kept, as a resume of the run may perform it again
+    keep boolean? its results are kept, as a resume of the run may perform it again; what it sets replaces whole fields
     checkpoint string? the skill names the place behind it
     refused list? fields that only the runtime writes, left out
     replaced list? fields where it replaced what a step beside it wrote
@@ -90,7 +90,9 @@ return {
     local step, state, set = whole.steps[record.step], books.state, record.set
     local id = step.id
     steps.close(books, step, record)
-    if set then
+    if set and record.keep then
+      state:put(set)
+    elseif set then
       state:patch(set, record.is_large)
     end
     books.runs[id] = (books.runs[id] or 0) + 1

@@ -64,16 +64,6 @@ function M.found_by(dir)
   end
 end
 
--- What a script says of an agent, as ctx.agent takes it.
-local function options_of(given)
-  local out = {}
-  for name, value in pairs(given) do
-    out[name] = value ~= json.null and value or nil
-  end
-  out.agent_type, out.agentType = out.agentType, nil
-  return out
-end
-
 ---What the words behind `--` are to a script: together JSON, else one text, as people type it; nil: there are none.
 ---@param words string[]?
 ---@return any
@@ -171,11 +161,10 @@ function M.load(path, options)
       max_agents = ctx.limits.max_agents,
       max_parallel = ctx.limits.max_agents_parallel,
       budget = function()
-        return ctx.budget("tokens")
+        return ctx.budget("output_tokens")
       end,
       timeout = REST_SECONDS,
       find = M.found_by(dir),
-      options_of = options_of,
     })
     if thrown then
       error(why, 0)

@@ -8,6 +8,8 @@
   const { parse, stringify } = JSON;
   const { isArray } = Array;
   const { construct } = Reflect;
+  const { hasOwn, keys } = Object;
+  const { min } = Math;
   const MAX_ITEMS = 4096;
 
   const missing = (what, instead) => { throw new Error(`${what} is not there in a workflow: ${instead}`); };
@@ -33,7 +35,7 @@
 
   let asks = [];
   let spent = 0;
-  let total = null;
+  let total = null; // none
   const waiting = Object.create(null);
 
   const say = (kind, fields) => { asks[asks.length] = { kind, ...fields }; };
@@ -54,13 +56,21 @@
       return typeof error === 'string' ? error : stringify(error) ?? String(error);
     } catch { return 'an error that cannot be shown'; }
   };
+  const failure = (error) => {
+    let stack = '';
+    try {
+      const text = error instanceof Error ? error.stack : '';
+      if (typeof text === 'string') stack = text;
+    } catch { /* it has none that can be shown */ }
+    return { error: shown(error), stack };
+  };
   // A branch of its own: null where it throws, which is said.
   const branch = (at, perform) => {
     let promise = null;
     const begin = () => {
       promise = (async () => {
         try { return await perform(); } catch (error) {
-          say('threw', { at, message: shown(error) });
+          say('threw', { at, ...failure(error) });
           return null;
         }
       })();
@@ -79,6 +89,59 @@
     return text === undefined ? undefined : parse(text);
   };
 
+  // ---- the options of an agent ----
+
+  // As a script names them, and as ctx.agent takes them.
+  const OPTIONS = { label: 'label', phase: 'phase', schema: 'schema', model: 'model', effort: 'effort', agent: 'agent',
+    agentType: 'agent_type', tools: 'tools', timeout: 'timeout', isolation: 'isolation' };
+  // What other runtimes know and this one cannot do: without it the agent would be another one than was asked for.
+  const REFUSED = {
+    disallowedTools: 'name in `tools` what the agent may use',
+    stallMs: '`timeout` bounds the whole call; idle_timeout of the agent bounds its silence',
+  };
+  // How many letters have to be changed, left out or added.
+  const distance = (one, other) => {
+    let row = [];
+    for (let j = 0; j <= other.length; j++) row[j] = j;
+    for (let i = 1; i <= one.length; i++) {
+      const below = [i];
+      for (let j = 1; j <= other.length; j++) {
+        const changed = row[j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1);
+        below[j] = min(changed, row[j] + 1, below[j - 1] + 1);
+      }
+      row = below;
+    }
+    return row[other.length];
+  };
+  const nearest = (name) => {
+    let best;
+    let least = 3;
+    for (const known of keys(OPTIONS)) {
+      const far = distance(name.toLowerCase(), known.toLowerCase());
+      if (far < least && far < known.length / 2) [best, least] = [known, far];
+    }
+    return best;
+  };
+  const ignored = Object.create(null);
+  // { options, wrong }: what is left of them, or why no agent can be asked with them.
+  const optionsOf = (given) => {
+    const options = {};
+    let wrong;
+    for (const name of keys(given)) {
+      const value = given[name];
+      if (value === null) continue;
+      if (hasOwn(REFUSED, name)) wrong = `${name} is not supported: ${REFUSED[name]}`;
+      else if (hasOwn(OPTIONS, name)) options[OPTIONS[name]] = value;
+      else if (!ignored[name]) {
+        ignored[name] = true;
+        const near = nearest(name);
+        say('option', { text: `agent: the option ${name} is not known and has no effect${near ? `; did you mean ${near}?` : ''}` });
+      }
+    }
+    if (options.isolation === 'remote') wrong = "isolation: 'remote' is not supported: 'worktree' is, on this machine";
+    return { options, wrong };
+  };
+
   // ---- what scripts call ----
 
   const api = {
@@ -86,7 +149,7 @@
       if (typeof prompt !== 'string' || prompt === '') throw new TypeError('agent: the prompt must be a text');
       if (options === null || typeof options !== 'object' || isArray(options)) throw new TypeError('agent: options must be an object');
       if (total !== null && spent >= total) throw new Error(`the budget is spent: ${spent} of ${total}`);
-      return ask('agent', { prompt, options: plain(options, 'agent: options') });
+      return ask('agent', { prompt, ...optionsOf(plain(options, 'agent: options')) });
     },
     async parallel(thunks) {
       checkItems(thunks, 'parallel');
@@ -128,8 +191,9 @@
       if (asked === null || typeof asked !== 'object' || typeof asked.question !== 'string') throw new TypeError('ask: needs a question');
       return ask('question', { question: plain(asked, 'ask: the question') });
     },
-    async workflow(name, args) {
-      if (typeof name !== 'string' || name === '') throw new TypeError('workflow: needs a name or a path');
+    async workflow(given, args) {
+      const name = given !== null && typeof given === 'object' ? given.scriptPath : given;
+      if (typeof name !== 'string' || name === '') throw new TypeError('workflow: needs a name, a path, or { scriptPath }');
       return ask('workflow', { name, args: plain(args, 'workflow: args') });
     },
   };
@@ -186,14 +250,6 @@
   // ---- for the host: texts in, texts out ----
 
   let done = null;
-  const failure = (error) => {
-    let stack = '';
-    try {
-      const text = error instanceof Error ? error.stack : '';
-      if (typeof text === 'string') stack = text;
-    } catch { /* it has none that can be shown */ }
-    return { error: shown(error), stack };
-  };
   return {
     // The script itself: `main(args)` is an async function of this context.
     start(main, argsText) {
@@ -225,7 +281,7 @@
       delete waiting[at];
       reject(new Error(message));
     },
-    budget(now, all) { spent = now; total = all; },
+    budget(now, all) { spent = now; total = all ?? null; },
     take() {
       const text = stringify({ asks, done });
       asks = [];

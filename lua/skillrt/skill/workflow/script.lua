@@ -47,8 +47,10 @@ local SAID <const> = object({
 local ASKED <const> = {
   log = object({ text = TEXT }, "text"),
   phase = object({ text = TEXT }, "text"),
-  threw = object({ at = TEXT, message = TEXT }, "at", "message"),
-  agent = object({ at = TEXT, prompt = TEXT, options = object({ label = TEXT }) }, "at", "prompt", "options"),
+  option = object({ text = TEXT }, "text"),
+  threw = object({ at = TEXT, error = TEXT, stack = TEXT }, "at", "error", "stack"),
+  agent = object({ at = TEXT, prompt = TEXT, options = object({ label = TEXT }), wrong = TEXT },
+    "at", "prompt", "options"),
   question = object({ at = TEXT, question = { type = { "string", "object" } } }, "at", "question"),
   workflow = object({ at = TEXT, name = TEXT }, "at", "name"),
 }
@@ -190,9 +192,24 @@ function SERVE.phase(self, ask)
   self.ctx.phase(ask.text)
 end
 
+-- An option that is not known.
+function SERVE.option(self, ask)
+  self.warn(ask.text, "option")
+end
+
+-- Where in the script an error was thrown: the first line of the stack that is the script's.
+local function place_of(stack, name)
+  for line in (stack or ""):gmatch("[^\n]+") do
+    local at = line:find(name .. ":", 1, true)
+    if at then
+      return line:sub(at):match("^[^%s)]+")
+    end
+  end
+end
+
 -- A branch of the script threw and is null in its results: said, as the script itself may never tell.
 function SERVE.threw(self, ask)
-  self.ctx.log(("%s: null, as it threw: %s"):format(ask.at, line_of(ask.message, 500)))
+  self.warn(("%s: null, as it threw: %s"):format(place_of(ask.stack, self.name) or ask.at, line_of(ask.error, 500)))
 end
 
 local function without_result(self, ask, message)
@@ -216,11 +233,13 @@ local function refused(self, ask, message, class)
 end
 
 local function perform_agent(self, ask)
-  local options = self.options_of(ask.options)
+  local options, value, message, class, kept = self.options_of(ask), nil, ask.wrong, "definition", nil
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
-  local value, message, class, kept = self.ctx.agent(ask.prompt, options)
+  if not message then
+    value, message, class, kept = self.ctx.agent(ask.prompt, options)
+  end
   if kept then
     self.kept[#self.kept + 1] = ask.options.label or ask.at
   end
@@ -284,16 +303,6 @@ function Performance:take(said)
   return true
 end
 
--- Where in the script an error was thrown: the first line of the stack that is the script's.
-local function place_of(stack, name)
-  for line in (stack or ""):gmatch("[^\n]+") do
-    local at = line:find(name .. ":", 1, true)
-    if at then
-      return line:sub(at):match("^[^%s)]+")
-    end
-  end
-end
-
 -- Where agents get their worktrees from: the commit the run was begun on, whatever comes to be committed.
 local function worktrees_from(ctx)
   local base, message = worktree.base(ctx, ".")
@@ -315,7 +324,8 @@ end
 ---@field max_parallel integer   at once
 ---@field timeout number         seconds for the script to come to rest
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
----@field options_of fun(given: table): table   of an agent, as ctx.agent takes them
+---@field options_of (fun(ask: table): table)?   of an agent, in place of its own
+---@field warn (fun(text: string, what: "option"?))?  what the script did not mean; default: the log
 ---@field budget (fun(): { spent: number, total: number|nil })?
 ---@field began (fun(meta: table))?  it could be read, and says this of itself
 
@@ -332,7 +342,8 @@ function M.perform(ctx, wish)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},
     places = {} }, Performance)
   self.began = wish.began or function() end
-  self.max_agents, self.find, self.options_of, self.budget = wish.max_agents, wish.find, wish.options_of, wish.budget
+  self.warn, self.options_of = wish.warn or ctx.log, wish.options_of or function(ask) return ask.options end
+  self.name, self.max_agents, self.find, self.budget = wish.name, wish.max_agents, wish.find, wish.budget
   if wish.source:find("isolation", 1, true) then
     self.base = worktrees_from(ctx)
   end
