@@ -79,6 +79,61 @@ describe("a round that began what it does not wait for", function()
   end)
 end)
 
+describe("a resumed combinator with a limit", function()
+  after_each(R.clean)
+
+  it("gives its places to what had them, though a loop before it is over at once (F40)", function()
+    local function waiting()
+      return R.skill { name = "waiting", actions = { { id = "a", run = function(_, ctx)
+        return { out = assert(ctx.map({ 1, 2 }, function(item)
+          ctx.loop("", function(_, round)
+            ctx.log(item)
+            return "", round == 1
+          end)
+          local asked = ctx.spawn(ctx.ask, { question = "Question " .. item })
+          return { ctx.wait { event = "shared" }, asked.await() }
+        end, { max_parallel = 2 })) }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    waiting():run { work_dir = dir }
+    os.execute(("mkdir -p '%s/inbox'"):format(dir))
+    R.write(dir .. "/inbox/1.json", '{"event": "shared", "value": "came", "id": "1"}')
+    assert(skillrt.resume(dir, { skill = waiting(), answer = "yes" }))
+    local taken = {}
+    for _, result in ipairs((R.records(dir, "result"))) do
+      taken[#taken + 1] = result.took and result.c
+    end
+    assert.same({ "1.1.3" }, taken)
+  end)
+
+  it("gives them to a branch that began while a round that is forgotten had none (F40)", function()
+    local function rounds()
+      return R.skill { name = "rounds", limits = { max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
+        local function echo(text, pure)
+          return assert(ctx.await { kind = "command", argv = { "echo", text }, pure = pure, idempotent = true })
+        end
+        return { out = assert(ctx.map({ 1, 2 }, function(item)
+          if item == 2 then
+            return ctx.ask { question = "Which?" }
+          end
+          return ctx.loop("", function(_, round)
+            echo "sent"
+            echo("made", true)
+            return "over", round == 2
+          end)
+        end, { max_parallel = 1 })) }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    rounds():run { work_dir = dir }
+    assert(skillrt.resume(dir, { skill = rounds() }))
+    assert.equal(3, #R.records(dir, "call"), "a question is open, and takes the only place")
+    local result = assert(skillrt.resume(dir, { skill = rounds(), answer = "this" }))
+    assert.same({ "completed", { "over", "this" } }, { result.status, result.state.out })
+  end)
+end)
+
 describe("a changed script", function()
   after_each(R.clean)
 

@@ -2,6 +2,8 @@
 #include "sim/image.h"
 
 #include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -16,6 +18,8 @@ struct head {
 static struct head *image;
 static char *kept;
 static size_t kept_size, room;
+static char **written; /* pages of what is kept */
+static size_t written_count;
 
 void image_open(size_t size) {
   image =
@@ -61,17 +65,33 @@ void *image_alloc(void *block, size_t old_size, size_t new_size) {
   return to;
 }
 
+/* A process writes to few of the pages: one that none has written to yet is protected. */
+static void is_written(int number, siginfo_t *info, void *context) {
+  char *at = info->si_addr, *bottom = (char *)image;
+  (void)context;
+  if (at < bottom || at >= bottom + kept_size) {
+    signal(number, SIG_DFL); /* it is a fault, and comes again */
+    return;
+  }
+  at = bottom + (at - bottom) / PAGE * PAGE;
+  mprotect(at, PAGE, PROT_READ | PROT_WRITE);
+  written[written_count++] = at;
+}
+
 void image_keep(void) {
-  kept_size = image->used;
+  memset(image->unused, 0,
+         sizeof image->unused); /* a process takes new blocks behind what is kept */
+  kept_size = (image->used + PAGE - 1) / PAGE * PAGE;
   kept = mmap(NULL, kept_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  assert(kept != MAP_FAILED);
+  written = calloc(kept_size / PAGE, sizeof *written);
+  assert(kept != MAP_FAILED && written);
   memcpy(kept, image, kept_size);
+  struct sigaction action = {.sa_sigaction = is_written, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  mprotect(image, kept_size, PROT_READ);
 }
 
 void image_restore(void) {
-  for (size_t at = 0; at < kept_size; at += PAGE) {
-    size_t size = kept_size - at < PAGE ? kept_size - at : PAGE;
-    if (memcmp((char *)image + at, kept + at, size) != 0)
-      memcpy((char *)image + at, kept + at, size);
-  }
+  for (size_t i = 0; i < written_count; i++)
+    memcpy(written[i], kept + (written[i] - (char *)image), PAGE);
 }

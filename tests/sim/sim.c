@@ -388,6 +388,7 @@ static void open_lua(void) {
                                        {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL);
+  lua_gc(L, LUA_GCINC, 110, 400, 0); /* what is kept lies close together */
   luaL_openlibs(L);
   bind_set_sys(L, world_sys());
   core_install(L);
@@ -395,8 +396,6 @@ static void open_lua(void) {
   luaL_newlib(L, functions);
   lua_setglobal(L, "sim");
   run_file("tests/sim/sim.lua");
-  lua_gc(L, LUA_GCCOLLECT);
-  lua_gc(L, LUA_GCINC, 1000, 0, 0); /* to collect is to write to all that is restored */
 }
 
 /* Loads what runs load late, once for all processes. */
@@ -410,6 +409,7 @@ static void warm_up(void) {
       call_lua("audit", false);
       lua_settop(L, 0);
     }
+  lua_gc(L, LUA_GCINC, 1000, 0, 0); /* to collect is to write to all that is restored */
   lua_gc(L, LUA_GCCOLLECT);
   image_keep();
 }

@@ -7,6 +7,7 @@
 -- luacheck: globals episode audit people
 
 local dir = "tests/sim/"
+local books_of = require "skillrt.run.books"
 local questions = require "skillrt.run.books.questions"
 local json = require "skillrt.base.json"
 local record = require "skillrt.base.record"
@@ -32,19 +33,28 @@ local function here()
   return sim.forked() and "/fork" or FIRST_RUN
 end
 
--- All records of a run's journal, those of a batch one by one.
-local function records(where)
+-- All records of a run's journal, those of a batch one by one; `look`: what each of them passes through.
+local function records(where, look)
   local list, store = { seqs = {} }, {}
   local report, message, code = core.read(where or here(), function(payload, seq)
     local entry = assert(record.decode(payload, function(digest)
       return assert(store.blob(digest))
     end))
     record_of.each(entry, function(one) -- the start of a step comes with its first record
-      list[#list + 1] = declared(one)
+      list[#list + 1] = look and look(one) or one
       list.seqs[#list] = seq
     end)
   end, store)
   return report and list, message, code
+end
+
+-- What a run asks, by its records, the oldest first; the records are not to be held against anything behind it.
+local function asked(list)
+  local books = books_of.new()
+  for _, entry in ipairs(list) do
+    books_of.apply(books, entry)
+  end
+  return questions.list(books)
 end
 
 -- Says each record to the world once it is durable, as people who watch would hear of it.
@@ -212,9 +222,8 @@ end
 ---@return boolean  whether the inbox changed
 function people(rough)
   local list = records()
-  local books = list and runner.read(here())
   local before = put_count
-  for _, one in ipairs(books and questions.list(books) or {}) do
+  for _, one in ipairs(list and asked(list) or {}) do
     if sim.draw(2) == 0 then
       if rough and sim.draw(4) == 0 then
         put { question = one.q, answer = "perhaps", nonce = one.nonce }
@@ -284,12 +293,8 @@ local function decisions(skill, rough)
     fork(list, skill)
     list = assert(records())
   end
-  local books, last = runner.read(here())
-  if not books then
-    return nil, last
-  end
   local options = { answers = {} }
-  for _, one in ipairs(questions.list(books)) do
+  for _, one in ipairs(asked(list)) do
     local value = said(list, one, rough)
     sim.note(("answer %d: %s"):format(one.q, value))
     table.insert(options.answers, { question = one.q, value = value, nonce = one.nonce })
@@ -404,7 +409,7 @@ function audit(seed, _, rough)
   if lost > 0 or duplicated > 0 then
     sim.wrong(("%d reported records are lost, %d steps ended twice"):format(lost, duplicated))
   end
-  local list, message = records()
+  local list, message = records(here(), declared)
   if not list then
     sim.wrong("the journal cannot be read: " .. tostring(message))
   else

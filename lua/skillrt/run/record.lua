@@ -69,21 +69,22 @@ local IS <const> = {
   any = function() return true end,
 }
 
----@type table<string, table<string, table>>  the rows of each type, by their names
-local rows_by_type = {}
+---@type table<string, { rows: table<string, table>, required: string[] }>  the rows of each type, by their names
+local declared_by_type = {}
 
-local function rows_of(name, kind)
-  local rows = rows_by_type[name]
-  if not rows then
-    rows = {}
+local function declared_of(name, kind)
+  local declared = declared_by_type[name]
+  if not declared then
+    declared = { rows = {}, required = {} }
     for _, text in ipairs({ M.COMMON, kind.fields }) do
       for _, row in ipairs(M.rows(text)) do
-        rows[row.name] = row
+        declared.rows[row.name] = row
+        declared.required[#declared.required + 1] = not row.may_be_absent and row.name ~= "at" and row.name or nil
       end
     end
-    rows_by_type[name] = rows
+    declared_by_type[name] = declared
   end
-  return rows
+  return declared
 end
 
 ---What a record says that its type does not declare, or does not say though it must; nil: nothing.
@@ -95,17 +96,17 @@ function M.problem_of(record)
   if not kind then
     return type(name) == "string" and ("its type %q is unknown"):format(name) or "it has no type"
   end
-  local rows = rows_of(name, kind)
+  local declared = declared_of(name, kind)
   for field, value in pairs(record) do
-    local row = rows[field]
+    local row = declared.rows[field]
     if not row then
       return ("a record `%s` has no field %s"):format(name, tostring(field))
     elseif not IS[row.type](value) then
       return ("the field %s of a record `%s` must be of the type %s"):format(field, name, row.type)
     end
   end
-  for field, row in pairs(rows) do
-    if record[field] == nil and not row.may_be_absent and field ~= "at" then
+  for _, field in ipairs(declared.required) do
+    if record[field] == nil then
       return ("a record `%s` must have the field %s"):format(name, field)
     end
   end

@@ -372,11 +372,16 @@ end
 ---A call of a branch: counted in each combinator above it; it begins when there is room.
 ---@param call skillrt.Call
 function Execution:enter(call)
-  self.calls[call.place] = call
+  local step, place = self.step, call.place
+  self.calls[place] = call
   if call.branch.scope then
     call.branch.scope:count(1, is_free(call) and 1 or 0, 0)
   end
-  admit(self, call)
+  if self.state == "replaying" and not is_free(call) and not (step.known[place] or step.calls[place]) then
+    call:become("waiting") -- until the replay is over: what is recorded had its place before
+  else
+    admit(self, call)
+  end
 end
 
 -- A place is free: who waited first for it gets it.
@@ -615,16 +620,23 @@ function Execution:is_exact()
   return self.step.state == "first"
 end
 
+-- Lets branches begin until one asks for what is recorded at this place.
+local function reach(self, place)
+  while not self.calls[place] and begin_recorded(self, place) do
+    self:advance()
+  end
+end
+
 -- Delivers the recorded results in the journal's order. A place without one is that of a loop, whose newest round
 -- was over then: what follows it goes on.
 local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
-    local known, call = step.known[place], self.calls[place]
-    while known and not call and not self.taken[place] and begin_recorded(self, place) do
-      self:advance()
-      call = self.calls[place]
+    local known = step.known[place]
+    if known and not self.taken[place] then
+      reach(self, place)
     end
+    local call = self.calls[place]
     if not self:is_open() then
       return
     elseif not known then
@@ -640,6 +652,18 @@ local function redeliver(self)
     elseif not self.taken[place] and self:is_exact() then
       return self:diverge(place, known.to or "a call", "nothing")
     end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
+  end
+end
+
+-- What was under way keeps its place: its branch begins before a call that was not is sent.
+local function reach_open(self)
+  local open = {}
+  for place in pairs(self.step.calls) do
+    open[#open + 1] = place
+  end
+  table.sort(open)
+  for _, place in ipairs(open) do
+    reach(self, place)
   end
 end
 
@@ -681,13 +705,14 @@ end
 function Execution:replay()
   self:advance()
   redeliver(self)
+  reach_open(self)
   if not self:is_open() then
     return
   end
   become(self, "live")
   local calls = {}
   for _, call in pairs(self.calls) do
-    if call.state == "declared" then
+    if call.state == "declared" or call.state == "waiting" then
       calls[#calls + 1] = call
     end
   end
@@ -697,6 +722,8 @@ function Execution:replay()
   for _, call in ipairs(calls) do
     if call.branch.state == "ended" and not self.step.known[call.place] and self.run_calls:give_up(call, true) then
       self:leave(call)
+    elseif call.state == "waiting" then
+      admit(self, call)
     else
       self.run_calls:begin(call)
     end
