@@ -314,6 +314,7 @@ const struct sys *sys_real(void) {
       .spawn = sys_real_spawn,
       .ended = sys_real_ended,
       .kill_group = sys_real_kill_group,
+      .kill_process = sys_real_kill_process,
       .reap = sys_real_reap,
       .socket = real_socket,
   };

@@ -93,6 +93,7 @@ struct sys {
   int (*spawn)(const struct sys *, const struct sys_spawn *, pid_t *pid, int *ended);
   int (*ended)(const struct sys *, pid_t pid);
   int (*kill_group)(const struct sys *, pid_t pid, int signal);
+  int (*kill_process)(const struct sys *, pid_t pid, int signal); /* alone, whoever started it */
   int (*reap)(const struct sys *, pid_t pid, int *status); /* waitpid status; -EAGAIN if running */
 
   int (*socket)(const struct sys *, int domain, int type, int protocol);

@@ -198,6 +198,12 @@ int sys_real_ended(const struct sys *sys, pid_t pid) {
   return end.si_pid == pid;
 }
 
+int sys_real_kill_process(const struct sys *sys, pid_t pid, int signal) {
+  (void)sys;
+  if (pid <= 1) return -EINVAL;
+  return kill(pid, signal) < 0 ? -errno : 0;
+}
+
 int sys_real_kill_group(const struct sys *sys, pid_t pid, int signal) {
   (void)sys;
   assert(pid > 1); /* 0, 1 and -1 would reach ourselves or everybody */

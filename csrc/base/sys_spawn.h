@@ -6,6 +6,7 @@
 
 int sys_real_spawn(const struct sys *, const struct sys_spawn *, pid_t *pid, int *ended);
 int sys_real_ended(const struct sys *, pid_t pid);
+int sys_real_kill_process(const struct sys *, pid_t pid, int signal);
 int sys_real_kill_group(const struct sys *, pid_t pid, int signal);
 int sys_real_reap(const struct sys *, pid_t pid, int *status);
 

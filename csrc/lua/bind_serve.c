@@ -202,12 +202,12 @@ static int program_output(lua_State *L) {
   return 1;
 }
 
-/* Ends what a group's leader with this number has begun: who asks has looked whose it is. */
+/* Asks a process to end, which ends what it has started: who asks has looked whose it is. */
 static int serve_terminate(lua_State *L) {
   lua_Integer pid = luaL_checkinteger(L, 1);
   luaL_argcheck(L, pid > 1 && pid <= INT32_MAX, 1, "is no process");
   const struct sys *sys = bind_sys(L);
-  int failed = sys->kill_group(sys, (pid_t)pid, SIGTERM);
+  int failed = sys->kill_process(sys, (pid_t)pid, SIGTERM);
   struct error error;
   if (failed < 0) {
     error_system(&error, -failed, "process %d", (int)pid);

@@ -66,13 +66,14 @@ describe("skillrt status", function()
     assert.is_nil(status.out:find "\27")
     assert.is_nil(status.out:find("next ", 1, true))
     local object = json.decode(kit.run(folder, { "status", "w", "--json" }).out)
-    assert.same({ "wait", "executing", false, run.pid, "long" },
-      { object.skill, object.status, object.interrupted, object.held_by.pid, object.open[1].id })
+    assert.same({ "wait", "running", run.pid, "long" },
+      { object.skill, object.status, object.held_by.pid, object.open[1].id })
     run.signal "KILL"
     run.wait()
     status = kit.run(folder, { "status", "w" })
     assert.truthy(status.out:find("interrupted: its process is gone", 1, true))
     assert.truthy(status.out:find("next       skillrt resume w\n", 1, true))
+    assert.equal("interrupted", json.decode(kit.run(folder, { "status", "w", "--json" }).out).status)
   end)
 
   it("counts the attempts after the first, of steps that are over, too", function()

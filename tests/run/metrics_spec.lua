@@ -49,19 +49,19 @@ describe("skillrt metrics", function()
     local one = kit.run(folder, { "metrics", "runs/a" })
     assert.equal(0, one.code, one.err)
     local values, types = read(one.out)
-    assert.same({ "counter", "histogram", "counter", "gauge" }, { types.skillrt_state_transitions,
-      types.skillrt_action_duration, types.skillrt_error_count, types.skillrt_completion_rate })
-    assert.same({ 5, 0, 1 }, { values['skillrt_state_transitions{skill="door"}'], values['skillrt_error_count{skill="door"}'],
+    assert.same({ "counter", "histogram", "counter", "gauge" }, { types.skillrt_state_transitions_total,
+      types.skillrt_action_duration_seconds, types.skillrt_error_count_total, types.skillrt_completion_rate })
+    assert.same({ 5, 0, 1 }, { values['skillrt_state_transitions_total{skill="door"}'], values['skillrt_error_count_total{skill="door"}'],
       values['skillrt_completion_rate{skill="door"}'] })
     assert.equal(5, json.decode(folder.read "runs/a/state.json").metrics.state_transitions)
     local close = '{skill="door",action="close"'
-    assert.same({ 2, 0, 2, 2 }, { values["skillrt_action_duration_count" .. close .. "}"],
-      values["skillrt_action_duration_bucket" .. close .. ',le="0.01"}'],
-      values["skillrt_action_duration_bucket" .. close .. ',le="10"}'],
-      values["skillrt_action_duration_bucket" .. close .. ',le="+Inf"}'] })
-    assert.truthy(values["skillrt_action_duration_sum" .. close .. "}"] >= 0.04)
-    assert.same({ 20, 1, 2 }, { values['skillrt_usage{skill="door",of="tokens"}'],
-      values['skillrt_usage{skill="door",of="dollars"}'], values['skillrt_calls{skill="door",kind="command"}'] })
+    assert.same({ 2, 0, 2, 2 }, { values["skillrt_action_duration_seconds_count" .. close .. "}"],
+      values["skillrt_action_duration_seconds_bucket" .. close .. ',le="0.01"}'],
+      values["skillrt_action_duration_seconds_bucket" .. close .. ',le="10"}'],
+      values["skillrt_action_duration_seconds_bucket" .. close .. ',le="+Inf"}'] })
+    assert.truthy(values["skillrt_action_duration_seconds_sum" .. close .. "}"] >= 0.04)
+    assert.same({ 20, 1, 2 }, { values['skillrt_usage_total{skill="door",of="tokens"}'],
+      values['skillrt_usage_total{skill="door",of="dollars"}'], values['skillrt_calls_total{skill="door",kind="command"}'] })
   end)
 
   it("takes all runs of a folder, and leaves out with a word what cannot be read", function()
@@ -72,8 +72,8 @@ describe("skillrt metrics", function()
     local all = kit.run(folder, { "metrics", "runs" })
     local values = read(all.out)
     assert.same({ 1, 0, 1, 1 }, { values['skillrt_completion_rate{skill="door"}'],
-      values['skillrt_completion_rate{skill="plain"}'], values['skillrt_error_count{skill="plain"}'],
-      values['skillrt_retries{skill="plain"}'] })
+      values['skillrt_completion_rate{skill="plain"}'], values['skillrt_error_count_total{skill="plain"}'],
+      values['skillrt_retries_total{skill="plain"}'] })
     assert.equal(2, values['skillrt_runs{skill="door",status="completed"}'])
     assert.truthy(all.err:find("runs/d", 1, true), all.err)
     assert.equal(2, kit.run(folder, { "metrics", "." }).code)

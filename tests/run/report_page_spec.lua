@@ -178,7 +178,7 @@ describe("skillrt report", function()
     local run = kit.start(folder, { "wait.lua", "--work-dir", "w" })
     assert.truthy(run.says "Executing: long")
     local page = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out)
-    assert.same({ "executing", "open", "long" }, { page.status, page.steps[1].status, page.steps[1].id })
+    assert.same({ "running", "open", "long" }, { page.status, page.steps[1].status, page.steps[1].id })
     run.signal "KILL"
     run.wait()
     page = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out)

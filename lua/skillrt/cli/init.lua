@@ -21,6 +21,7 @@ local M = {}
 ---@field help string
 ---@field many boolean?      one or more words: args has a list
 ---@field optional boolean?  it may be left out, with those behind it
+---@field is_run boolean?    it names a run: left out, it is the last one
 ---@field usage string?      in place of the name in the usage line
 
 ---@class skillrt.Command
@@ -98,6 +99,14 @@ function M.main(...)
   local args, code = require("skillrt.cli.arguments").read(command, argv)
   if not args then
     return code --[[@as integer]]
+  end
+  local first_word = command.arguments[1]
+  if first_word and first_word.is_run and not args.dir then
+    local last, message, cause = require("skillrt.cli.selection").last()
+    if not last then
+      return require("skillrt.cli.ending").refused(message, cause)
+    end
+    args.dir = last
   end
   ask_person(command.looks, args)
   return told(command.run(args))

@@ -1,8 +1,8 @@
 -- report/metrics.lua: runs as metrics in Prometheus' text format (R149), from their journals alone.
 --
 -- The names are those that the state of a machine has (run/books/machine.lua): state_transitions, action_duration,
--- error_count; with completion_rate = completed / started runs (F63). Knows stories. Called by
--- cli/command/metrics.lua.
+-- error_count, with the endings that Prometheus wants; completion_rate = completed / started runs (F63). Knows stories.
+-- Called by cli/command/metrics.lua.
 
 local names = require("skillrt.base.names")
 
@@ -14,15 +14,15 @@ local BUCKETS <const> = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600 }
 local HELP <const> = {
   { "completion_rate", "gauge", "Runs that completed, of all that were started." },
   { "runs", "gauge", "Runs by the status they have." },
-  { "state_transitions", "counter", "Transitions of a machine's state, else of a run's status." },
-  { "steps", "counter", "Steps by how they ended." },
-  { "action_duration", "histogram", "How long steps of an action took, in seconds." },
-  { "calls", "counter", "Exchanges, programs and other calls that left a run." },
-  { "retries", "counter", "Attempts after the first, of steps and calls." },
-  { "error_count", "counter", "Steps that failed for good." },
-  { "usage", "counter", "What agents said they used: tokens, input_tokens, output_tokens, dollars." },
+  { "state_transitions_total", "counter", "Transitions of a machine's state, else of a run's status." },
+  { "steps_total", "counter", "Steps by how they ended." },
+  { "action_duration_seconds", "histogram", "How long steps of an action took, in seconds." },
+  { "calls_total", "counter", "Exchanges, programs and other calls that left a run." },
+  { "retries_total", "counter", "Attempts after the first, of steps and calls." },
+  { "error_count_total", "counter", "Steps that failed for good." },
+  { "usage_total", "counter", "What agents said they used: tokens, input_tokens, output_tokens, dollars." },
   { "open_questions", "gauge", "Questions that wait for a person." },
-  { "run_seconds", "counter", "How long runs were open, pauses left out." },
+  { "run_seconds_total", "counter", "How long runs were open, pauses left out." },
 }
 
 local ACTS <const> = { http = true, command = true, session = true, host = true }
@@ -73,14 +73,14 @@ local function took(self, skill, action, seconds)
 end
 
 local function add_step(self, story, skill, step)
-  add(self, "steps", labels("skill", skill, "action", step.id, "status", step.status), 1)
-  add(self, "error_count", labels("skill", skill), step.status == "failed" and 1 or 0)
+  add(self, "steps_total", labels("skill", skill, "action", step.id, "status", step.status), 1)
+  add(self, "error_count_total", labels("skill", skill), step.status == "failed" and 1 or 0)
   if step.ended then
     took(self, skill, step.id, story:ms_of(step) / 1000)
   end
   for _, call in ipairs(step.calls) do
     if ACTS[call.kind] and not call.pure then
-      add(self, "calls", labels("skill", skill, "kind", call.kind), 1)
+      add(self, "calls_total", labels("skill", skill, "kind", call.kind), 1)
     end
   end
 end
@@ -94,42 +94,42 @@ function Metrics:add(story)
   self.runs[skill] = count
   count.started = count.started + 1
   count.completed = count.completed + (story.status == "completed" and 1 or 0)
-  add(self, "runs", labels("skill", skill, "status", story.interrupted and "interrupted" or story.status), 1)
-  add(self, "state_transitions", own, 0)
+  add(self, "runs", labels("skill", skill, "status", story.status), 1)
+  add(self, "state_transitions_total", own, 0)
   for _, move in ipairs(story.moves) do
-    add(self, "state_transitions", own, move.from and 1 or 0)
+    add(self, "state_transitions_total", own, move.from and 1 or 0)
   end
-  add(self, "error_count", own, 0)
+  add(self, "error_count_total", own, 0)
   for _, step in ipairs(story.steps) do
     if step.number then
       add_step(self, story, skill, step)
     end
   end
-  add(self, "retries", own, story.retries)
+  add(self, "retries_total", own, story.retries)
   for what, amount in pairs(story.used) do
-    add(self, "usage", labels("skill", skill, "of", what), amount)
+    add(self, "usage_total", labels("skill", skill, "of", what), amount)
   end
   local open = 0
   for _, one in ipairs(story.questions) do
     open = open + (one.ended and 0 or 1)
   end
   add(self, "open_questions", own, open)
-  add(self, "run_seconds", own, story:active_ms() / 1000)
+  add(self, "run_seconds_total", own, story:active_ms() / 1000)
 end
 
 local function histogram(self, out)
   for _, label in ipairs(names.sorted(self.durations)) do
     local one = self.durations[label]
     local function bucket(most, number_of)
-      out[#out + 1] = ("skillrt_action_duration_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
+      out[#out + 1] = ("skillrt_action_duration_seconds_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
         "le", most), number_of)
     end
     for i, most in ipairs(BUCKETS) do
       bucket(("%g"):format(most), one[i])
     end
     bucket("+Inf", one.count)
-    out[#out + 1] = ("skillrt_action_duration_sum%s %s"):format(label, number(one.sum))
-    out[#out + 1] = ("skillrt_action_duration_count%s %d"):format(label, one.count)
+    out[#out + 1] = ("skillrt_action_duration_seconds_sum%s %s"):format(label, number(one.sum))
+    out[#out + 1] = ("skillrt_action_duration_seconds_count%s %d"):format(label, one.count)
   end
 end
 

@@ -229,7 +229,7 @@ local function of(dir, story, books)
     version = run.version,
     mode = run.mode,
     run = run.run,
-    status = story.interrupted and "interrupted" or story.status,
+    status = story.status,
     reason = story.reason,
     message = story.message,
     next = command,

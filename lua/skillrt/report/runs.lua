@@ -9,24 +9,40 @@ local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 
+---@class skillrt.RunFilter  a run has to meet all of it
+---@field statuses table<string, boolean>|nil  as look.standing says them
+---@field waiting boolean|nil  paused, for something that comes by itself or from a person
+---@field since integer|nil    UTC ms: its last record is no older
+---@field before integer|nil   UTC ms: its last record is older
+---@field skill string|nil
+
+local function matches(filter, books, at)
+  return not (filter.skill and books.skill ~= filter.skill or filter.waiting and not look.waits(books)
+    or filter.since and at < filter.since or filter.before and at >= filter.before)
+end
+
 ---The runs of a folder.
 ---@param folder string
+---@param filter skillrt.RunFilter|nil
 ---@return table[]|nil list  { dir, status = of report.status } or { dir, problem }, the newest first
 ---@return string? message
 ---@return string? code
-function M.of(folder)
+function M.of(folder, filter)
   local runs, message, code = store.list(folder)
   if not runs then
     return nil, message, code
   end
   local list = {}
-  for i, one in ipairs(runs) do
-    local dir = one.url
-    local books, report = look.books(dir)
-    if books then
-      list[i] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
-    else
-      list[i] = { dir = dir, at = 0, problem = report }
+  local statuses = filter and filter.statuses
+  for _, one in ipairs(runs) do
+    local dir, books, report = one.url, nil, nil
+    if not statuses or one.status and statuses[look.standing(one.status, one.is_held)] then
+      books, report = look.books(dir)
+      if books and (not filter or matches(filter, books, books.at)) then
+        list[#list + 1] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
+      elseif not books and not filter then
+        list[#list + 1] = { dir = dir, at = 0, problem = report }
+      end
     end
   end
   table.sort(list, function(a, b)

@@ -8,6 +8,7 @@ local asked = require("skillrt.run.books.questions")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local instant = require("skillrt.base.instant")
+local look = require("skillrt.run.look")
 local failures = require("skillrt.run.books.failures")
 local names = require("skillrt.base.names")
 local question = require("skillrt.report.question")
@@ -86,18 +87,16 @@ function M.of(dir, books, report)
   local last = errors[#errors]
   local store = store_of.at(dir)
   local holder = store:holder()
-  local running = books.status == "executing" or books.status == "pending"
   local open = asked.list(books)
   local status = {
     skill = books.skill,
     run_id = books.run_id,
     mode = books.mode,
     work_dir = dir,
-    status = books.status,
+    status = look.standing(books.status, holder),
     reason = books.reason,
     message = books.message,
     limit = books.limit,
-    interrupted = running and not holder,
     held_by = holder,
     started_at = books.started_at and instant.iso(books.started_at),
     updated_at = instant.iso(books.at),
@@ -135,7 +134,7 @@ function M.next(books, status, dir)
     return nil
   end
   local command = closing.next({
-    status = status.status,
+    status = books.status,
     reason = status.reason,
     questions = status.questions,
     failed_step = books.last_failed and books.last_failed.id,
@@ -149,9 +148,9 @@ end
 ---@return string
 function M.stands(status)
   if status.held_by then
-    return ("%s, process %d on %s since %s"):format(status.status == "executing" and "running" or status.status,
-      status.held_by.pid or 0, escape(status.held_by.host), escape(status.held_by.since))
-  elseif status.interrupted then
+    return ("%s, process %d on %s since %s"):format(status.status, status.held_by.pid or 0, escape(status.held_by.host),
+      escape(status.held_by.since))
+  elseif status.status == "interrupted" then
     return "interrupted: its process is gone"
   end
   return ("%s (%s)%s"):format(escape(status.status), escape(tostring(status.reason)), closing.at_limit(status))

@@ -36,6 +36,27 @@ local function read(place, each, wishes)
   return report, message, code
 end
 
+---How a run stands, in the one word that people and programs are shown.
+---@param status string  of its books, or of the store's list
+---@param is_held any    whether a process advances it
+---@return "running"|"interrupted"|"paused"|"completed"|"failed"|"aborted"
+function M.standing(status, is_held)
+  if status ~= "executing" and status ~= "pending" then
+    return status
+  end
+  return is_held and "running" or "interrupted"
+end
+
+local WAITS <const> = { waiting_for_person = true, waiting_for_event = true, waiting_for_time = true,
+  needs_decision = true }
+
+---Whether a run is paused until a person, an event or a time comes.
+---@param books skillrt.Books
+---@return boolean
+function M.waits(books)
+  return books.status == "paused" and WAITS[books.reason] == true
+end
+
 ---Every record, in order, until `each` returns false.
 ---@param place string
 ---@param each fun(entry: table, seq: integer, blob: fun(digest: string): string?): boolean?

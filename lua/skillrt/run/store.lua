@@ -45,6 +45,19 @@ function M.list(where, status, due)
   return core.list(where, status, due)
 end
 
+-- How the name of a run begins that is being removed: no list shows it, should the process be killed.
+local GOING <const> = ".removed-"
+
+---Removes what is left of runs whose removal was interrupted.
+---@param where string  a folder of runs
+function M.sweep(where)
+  for _, entry in ipairs(core.files.list(where) or {}) do
+    if entry.name:sub(1, #GOING) == GOING then
+      files.remove_tree(files.join(where, entry.name))
+    end
+  end
+end
+
 ---The store of a run that is performed within this one: its files alone, for its records are in this journal.
 ---@param name string
 ---@return skillrt.Store
@@ -143,6 +156,37 @@ function Store:put_aside(name)
   end
   local ok, message, code = files.rename(self.place, aside)
   return ok and aside or nil, message, code
+end
+
+---Removes the run and all its files. A process that advances it finds that it was taken away, and writes nothing more.
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:discard()
+  local folder, name = self.place:gsub("(.)/+$", "%1"):match("^(.-)([^/]+)$")
+  local going = folder .. GOING .. name
+  local ok, message, code = files.rename(self.place, going)
+  if not ok then
+    return nil, message, code
+  end
+  return files.remove_tree(going)
+end
+
+---What the files of the run take on the disk.
+---@return { journal: integer, blobs: integer, others: integer }  bytes
+function Store:sizes()
+  local function size(path)
+    local info, sum = files.stat(path), 0
+    if info and info.kind == "directory" then
+      for _, entry in ipairs(core.files.list(path) or {}) do
+        sum = sum + size(path .. "/" .. entry.name)
+      end
+    end
+    return info and info.kind == "file" and info.size or sum
+  end
+  local sizes = { journal = size(self:path("journal")), blobs = size(self:path("blobs")) }
+  sizes.others = size(self.place) - sizes.journal - sizes.blobs
+  return sizes
 end
 
 -- ---- the inbox ----

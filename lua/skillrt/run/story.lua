@@ -244,7 +244,7 @@ function M.read(dir, each, most)
   if most and #story.steps > most then
     shorten(story, most)
   end
-  story.interrupted = (books.status == "executing" or books.status == "pending") and not store.at(dir):holder()
+  story.status = look.standing(books.status, store.at(dir):holder())
   return story, books
 end
 

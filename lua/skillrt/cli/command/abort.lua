@@ -1,15 +1,19 @@
--- cli/command/abort.lua: `skillrt abort DIR`: ends a run for good; what it did is undone where its actions say how.
+-- cli/command/abort.lua: `skillrt abort DIR ...`: ends runs for good; what they did is undone where their actions say
+-- how.
 
 local ending = require("skillrt.cli.ending")
+local selection = require("skillrt.cli.selection")
 
 return {
   name = "abort",
   summary = "Aborts a paused or interrupted run and undoes its actions that can be undone, the last one first",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
-  options = ending.options({}),
+  arguments = { selection.ARGUMENT },
+  options = ending.options(selection.options({})),
   ---@param args table
   ---@return integer code
   run = function(args)
-    return ending.go_on(args.dir, { abort = true }, args)
+    return selection.each(args, "abort", function(dir)
+      return ending.go_on(dir, { abort = true }, args)
+    end)
   end,
 }

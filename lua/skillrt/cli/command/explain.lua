@@ -11,7 +11,7 @@ local M = {
     .. "reason below it. For a run that has not finished, the last part shows what could be chosen now. Steps of "
     .. "sub-runs are shown under the sub-run.",
   arguments = {
-    { name = "DIR", help = "the directory of the run" },
+    require("skillrt.cli.selection").RUN,
     { name = "ACTION", optional = true, help = "shows only the choices where this action or phase was a candidate" },
   },
   options = {

@@ -14,7 +14,7 @@ return {
   summary = "Lists the places of a run that you can show, roll back to, or fork from",
   description = "Each line starts with its SEQ: show, fork and diff take it as DIR@SEQ, rollback as --to SEQ; a "
     .. "checkpoint's name works in its place. `before` marks the place just before a call that must not be repeated.",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "checkpoints", help = "lists only the checkpoints that the skill named" },
     { name = "json", help = "prints one JSON object per line, in the execution protocol's form of a checkpoint" },

@@ -1,18 +1,26 @@
--- cli/command/list.lua: `skillrt list [DIR]`: the runs of a folder. Takes no lock, changes nothing.
+-- cli/command/list.lua: `skillrt list [FOLDER ...]`: the runs of folders. Takes no lock, changes nothing.
+
+local selection = require("skillrt.cli.selection")
 
 return {
   name = "list",
   summary = "Lists the runs in a folder, newest first, with their status and open questions",
-  arguments = { { name = "DIR", optional = true, help = "a folder of runs; default: runs" } },
-  options = { { name = "json", help = "prints one JSON object per line, in the form of skillrt status --json" } },
+  arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },
+  options = table.move(selection.FILTERS, 1, #selection.FILTERS, 2, { { name = "json",
+    help = "prints one JSON object per line, in the form of skillrt status --json" } }),
   ---@param args table
   ---@return integer code
   run = function(args)
-    local output = require("skillrt.report.output")
+    local output, ending = require("skillrt.report.output"), require("skillrt.cli.ending")
     local runs = require("skillrt.report.runs")
-    local list, message, code = runs.of(args.dir or "runs")
+    local filter, message, code = selection.filter(args)
+    if message then
+      return ending.refused(message, "invalid")
+    end
+    local list
+    list, message, code = selection.listed(args.folder, filter)
     if not list then
-      return require("skillrt.cli.ending").refused(message, code)
+      return ending.refused(message, code)
     end
     local lines = {}
     if args.json then

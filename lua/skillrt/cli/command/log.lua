@@ -168,7 +168,7 @@ end
 return {
   name = "log",
   summary = "Shows what happened in a run: its journal in readable form, with times",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "json", help = "prints the journal's records, one JSON object per line, each with its run_id" },
     { name = "state", help = "shows which values of the state each step changed; with --json as changes" },

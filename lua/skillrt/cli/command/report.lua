@@ -9,7 +9,7 @@ return {
   summary = "Writes a page about a run: its steps and calls over time, its path, state and cost",
   description = "The page is one file that loads nothing else, so it can be sent, archived and opened offline. Long "
     .. "texts are truncated to keep the page small.",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "record", value = "LANGUAGE", choices = { "en", "zh" }, help = "prints the execution record instead "
       .. "and, for a failed run, the error report: en or zh" },

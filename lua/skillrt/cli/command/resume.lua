@@ -1,13 +1,7 @@
 -- cli/command/resume.lua: `skillrt resume DIR`: goes on with a run that paused or was interrupted.
 
 local ending = require("skillrt.cli.ending")
-
-local WAITS <const> = {
-  needs_decision = true,
-  waiting_for_person = true,
-  waiting_for_event = true,
-  waiting_for_time = true,
-}
+local selection = require("skillrt.cli.selection")
 
 -- Whether something that a run waits for may have come: a file in its inbox, a time.
 local function has_come(store, books)
@@ -28,17 +22,23 @@ local function has_come(store, books)
   return store:waiting() > 0
 end
 
--- From cron a run that still waits is left as it is: nothing is written, its script is not read. The exit code;
--- nil: it is gone on with.
-local function left_waiting(args)
+-- What a line may say without wanting anything of the run that nobody else brings.
+local ASKS_NOTHING <const> = { dir = true, rest = true, quiet = true, log = true, all = true, due = true }
+for _, filter in ipairs(selection.FILTERS) do
+  ASKS_NOTHING[filter.name:gsub("-", "_")] = true
+end
+
+-- A run that still waits is left as it is: nothing is written, its script is not read. The exit code; nil: it is
+-- to be resumed.
+local function left_waiting(dir, args)
   for name in pairs(args) do
-    if name ~= "dir" and name ~= "quiet" and name ~= "log" and name ~= "rest" then
+    if not ASKS_NOTHING[name] then
       return nil
     end
   end
-  local store = require("skillrt.run.store").at(args.dir)
-  local books, report = require("skillrt.run.look").books(args.dir)
-  if not books or books.status ~= "paused" or not WAITS[books.reason] or ending.can_ask(args)
+  local look, store = require("skillrt.run.look"), require("skillrt.run.store").at(dir)
+  local books, report = look.books(dir)
+  if not books or not look.waits(books) or ending.can_ask(args)
     or report.view_edited or store:holder() or has_come(store, books) then
     return nil
   end
@@ -46,18 +46,46 @@ local function left_waiting(args)
   local open = require("skillrt.run.books.questions").list(books)
   if not args.quiet then
     local text = "%s: still waits, and nothing has come: %s"
-    output.write(text:format(text_of.escape(args.dir), text_of.lines(tostring(books.message))[1] or "") .. "\n")
+    output.write(text:format(text_of.escape(dir), text_of.lines(tostring(books.message))[1] or "") .. "\n")
   end
   local codes = require("skillrt.cli.exit_codes")
   return open[1] and codes.person or codes.paused
 end
 
+-- Whether a timer has to resume a run: its process is gone, or what it waits for has come.
+local function is_due(dir)
+  local look, store = require("skillrt.run.look"), require("skillrt.run.store").at(dir)
+  local books = look.books(dir)
+  return books and not store:holder()
+    and (look.standing(books.status) == "interrupted" or look.waits(books) and has_come(store, books))
+end
+
+-- The runs that a timer has to resume, of those that are named and of folders of runs.
+local function due_of(words)
+  local store_of, due = require("skillrt.run.store"), {}
+  for _, word in ipairs(words) do
+    local list, message, code = { { url = word } }, nil, nil
+    if not store_of.at(word):exists() then
+      list, message, code = store_of.list(word)
+    end
+    if not list then
+      return nil, message, code
+    end
+    for _, one in ipairs(list) do
+      due[#due + 1] = is_due(one.url) and one.url or nil
+    end
+  end
+  return due
+end
+
 return {
   name = "resume",
   summary = "Resumes a run that paused, was interrupted or ended; finished steps are not repeated",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { selection.ARGUMENT },
   shows_limits = true,
-  options = ending.options({
+  options = ending.options(selection.options({
+    { name = "due", help = "for a timer: resumes only runs whose process is gone, or for which something has come; "
+      .. "DIR may be a folder of runs; the others are passed over in silence, with exit code 0" },
     { name = "accept-edits", help = "adopts a state.json that was edited by hand" },
     {
       name = "add",
@@ -73,7 +101,7 @@ return {
       help = "what to do with calls whose outcome is unknown: retry, skip or fail",
     },
     { name = "log", value = "FILE", help = "appends each event to a file, one JSON object per line" },
-  }),
+  })),
   ---@param args table
   ---@return integer code
   run = function(args)
@@ -81,15 +109,22 @@ return {
     if problem then
       return ending.refused(problem, "invalid")
     end
-    local code = left_waiting(args)
-    if code then
-      return code
+    if args.due then
+      local due, message, code = due_of(args.dir or { "runs" })
+      if not due then
+        return ending.refused(message, code)
+      elseif not due[1] then
+        return 0
+      end
+      args.dir = due
     end
-    return ending.go_on(args.dir, {
-      add = add,
-      accept_edits = args.accept_edits,
-      from = args.from,
-      decide = args.decide,
-    }, args)
+    return selection.each(args, "resume", function(dir)
+      return left_waiting(dir, args) or ending.go_on(dir, {
+        add = add,
+        accept_edits = args.accept_edits,
+        from = args.from,
+        decide = args.decide,
+      }, args)
+    end)
   end,
 }

@@ -6,7 +6,7 @@ local core = require("skillrt.core")
 return {
   name = "state",
   summary = "Prints a run's state as JSON, from its journal",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {},
   ---@param args table
   ---@return integer code

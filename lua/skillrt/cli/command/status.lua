@@ -5,7 +5,7 @@ local core = require("skillrt.core")
 return {
   name = "status",
   summary = "Shows a run's status, steps, last error, open questions, and the suggested next command",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = { { name = "json", help = "prints one JSON object" } },
   ---@param args table
   ---@return integer code

@@ -10,7 +10,7 @@ local M = {
   summary = "Shows a run of another process live: its lines, what is under way and for how long",
   description = "Ends when the run stops, or when its process is gone. The output of agents under way is shown only in "
     .. "the terminal where the run was started.",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {},
 }
 

@@ -148,15 +148,7 @@ function Runs:stop(dir)
       return true
     end
   end
-  local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
-  if not holder then
-    return nil, "no process advances it"
-  elseif holder.host ~= here or not holder.pid then
-    return nil, ("process %s on %s advances it, which cannot be reached from here"):format(holder.pid, holder.host)
-  elseif not core.serve.terminate(holder.pid) then
-    return nil, ("process %d advances it; stop that by hand"):format(holder.pid)
-  end
-  return true
+  return require("skillrt.cli.stopping").ask(holder)
 end
 
 -- What a caller may do now.
@@ -191,9 +183,7 @@ function Runs:stands(id, dir)
     reason = not status.held_by and status.reason or nil, message = not status.held_by and status.message or nil,
     steps = status.steps, open = status.open, last_error = status.last_error, updated_at = status.updated_at,
     limits = #status.limits > 0 and status.limits or nil, next = next_of(status) }
-  if status.interrupted and not status.held_by then
-    told.status, told.reason = "interrupted", "its process is gone"
-  end
+  told.reason = told.status == "interrupted" and "its process is gone" or told.reason
   for i, one in ipairs(status.questions or {}) do
     told.questions = told.questions or json.array({})
     told.questions[i] = { number = one.q, question = one.question, due = one.due }

@@ -112,7 +112,7 @@ function Server:all_runs()
     local one = list[i]
     local status = one.status or {}
     told[i] = { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem,
-      status = status.held_by and "running" or status.interrupted and "interrupted" or status.status,
+      status = status.held_by and "running" or status.status,
       reason = status.reason, questions = status.questions and #status.questions or nil,
       updated_at = status.updated_at }
   end

@@ -1,0 +1,49 @@
+-- cli/command/du.lua: `skillrt du [FOLDER ...]`: what runs take on the disk.
+
+local ending = require("skillrt.cli.ending")
+local output = require("skillrt.report.output")
+local selection = require("skillrt.cli.selection")
+local text_of = require("skillrt.base.terminal_text")
+
+local function bytes(count)
+  return count < 10000 and ("%d B"):format(count) or count < 10000000 and ("%d kB"):format(count // 1000)
+    or ("%.1f MB"):format(count / 1e6)
+end
+
+return {
+  name = "du",
+  summary = "Shows what the runs of a folder take on the disk: journal, large values, all other files",
+  arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },
+  options = table.move(selection.FILTERS, 1, #selection.FILTERS, 2, { { name = "json",
+    help = "prints one JSON object per line: work_dir, journal, blobs, others, in bytes" } }),
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local filter, message, code = selection.filter(args)
+    if message then
+      return ending.refused(message, "invalid")
+    end
+    local list
+    list, message, code = selection.listed(args.folder, filter)
+    if not list then
+      return ending.refused(message, code)
+    end
+    local all = 0
+    for _, one in ipairs(list) do
+      local sizes = require("skillrt.run.store").at(one.dir):sizes()
+      local whole = sizes.journal + sizes.blobs + sizes.others
+      all = all + whole
+      if args.json then
+        sizes.work_dir = one.dir
+        output.write(assert(require("skillrt.base.json").encode(sizes, { sorted = true })) .. "\n")
+      else
+        output.write(("%9s  %s  (journal %s, large values %s)\n"):format(bytes(whole), text_of.escape(one.dir),
+          bytes(sizes.journal), bytes(sizes.blobs)))
+      end
+    end
+    if not args.json then
+      output.write(("%9s  in all, %d %s\n"):format(bytes(all), #list, #list == 1 and "run" or "runs"))
+    end
+    return 0
+  end,
+}

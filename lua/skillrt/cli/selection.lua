@@ -1,0 +1,183 @@
+-- cli/selection.lua: which runs a command is for: the directories that its line names; with filters the runs of a folder
+-- that match all of them; where the line names nothing, the last run of ./runs.
+--
+-- Called by the commands that take several runs, and by list.lua.
+
+local core = require("skillrt.core")
+local instant = require("skillrt.base.instant")
+local names = require("skillrt.base.names")
+local output = require("skillrt.report.output")
+local text_of = require("skillrt.base.terminal_text")
+
+local M = {}
+
+local FOLDER <const> = "runs"
+
+---The options by which a command chooses runs of a folder.
+---@type skillrt.Option[]
+M.FILTERS = {
+  { name = "status", value = "STATUS", many = true, help = "runs that stand so",
+    choices = { "running", "interrupted", "paused", "completed", "failed", "aborted" } },
+  { name = "failed", help = "the same as --status failed" },
+  { name = "waiting", help = "runs that are paused for a person, an event or a time" },
+  { name = "since", value = "WHEN", help = "runs whose last record is no older: 30m, 12h, 7d, 2w, or 2026-03-01" },
+  { name = "older-than", value = "WHEN", help = "runs whose last record is older" },
+  { name = "skill", value = "NAME", help = "runs of this skill" },
+}
+
+local UNITS <const> = { s = 1000, m = 60000, h = 3600000, d = 86400000, w = 604800000 }
+
+-- The instant that is meant: so long ago, or a date; UTC ms.
+local function instant_of(option, text)
+  local count, unit = text:match("^(%d+)([smhdw])$")
+  if count and #count <= 6 then
+    return core.wall_ms() - tonumber(count) * UNITS[unit]
+  end
+  local at = not text:find("^%d+$") and instant.read(text)
+  if at then
+    return at
+  end
+  return nil, ("--%s %s: write how long ago (30m, 12h, 7d, 2w) or a date in UTC (2026-03-01)"):format(option,
+    names.show(text))
+end
+
+---What the filters of a line say; nil: it has none.
+---@param args table
+---@return skillrt.RunFilter|nil filter
+---@return string? message
+function M.filter(args)
+  local filter, problem, also = { skill = args.skill, waiting = args.waiting }, nil, nil
+  if args.failed or args.status then
+    filter.statuses = { failed = args.failed }
+    for _, status in ipairs(args.status or {}) do
+      filter.statuses[status] = true
+    end
+  end
+  if args.since then
+    filter.since, problem = instant_of("since", args.since)
+  end
+  if args.older_than then
+    filter.before, also = instant_of("older-than", args.older_than)
+  end
+  if problem or also then
+    return nil, problem or also
+  end
+  return next(filter) and filter or nil
+end
+
+---The run that was active last.
+---@param folder string?
+---@return string|nil dir
+---@return string? message
+---@return string? code
+function M.last(folder)
+  local list, message, code = require("skillrt.report.runs").of(folder or FOLDER)
+  if list and not list[1] then
+    message, code = (folder or FOLDER) .. ": holds no runs", "invalid"
+  elseif code == "missing" and not folder then
+    message, code = "no run is named, and there is no folder ./runs: name the directory of a run", "invalid"
+  end
+  return list and list[1] and list[1].dir, message, code
+end
+
+---The runs that match in folders, the newest first in each; all of them without a filter.
+---@param folders string[]|nil
+---@param filter skillrt.RunFilter|nil
+---@return table[]|nil list  of report/runs.lua
+---@return string? message
+---@return string? code
+function M.listed(folders, filter)
+  local all = {}
+  for _, folder in ipairs(folders or { FOLDER }) do
+    local list, message, code = require("skillrt.report.runs").of(folder, filter)
+    if not list then
+      return nil, message, code
+    end
+    table.move(list, 1, #list, #all + 1, all)
+  end
+  return all
+end
+
+---Asks whether something is to be done with runs that filters chose: who did not name them sees first which they are.
+---@param dirs string[]
+---@param what string   "resume", "remove"
+---@param sure boolean|nil  they said so already
+---@return true|nil ok
+---@return string? message
+function M.confirmed(dirs, what, sure)
+  local count = ("%d %s"):format(#dirs, #dirs == 1 and "run" or "runs")
+  if sure then
+    return true
+  elseif not (core.terminal.is_terminal(0) and core.terminal.is_terminal(1)) then
+    return nil, ("%s would be chosen: %s; to %s them, add --all"):format(count, names.listed(dirs, 5), what)
+  end
+  for _, dir in ipairs(dirs) do
+    output.write(text_of.escape(dir) .. "\n")
+  end
+  output.write(("%s %s? (y/N)> "):format(what, count))
+  if (output.read_line() or ""):lower():find("^%s*y") then
+    return true
+  end
+  return nil, "nothing was done"
+end
+
+---Performs a command for each run that its line means: of several the highest exit code.
+---@param args table    dir: its words
+---@param what string   the verb for people
+---@param perform fun(dir: string): integer
+---@return integer code
+function M.each(args, what, perform)
+  local ending = require("skillrt.cli.ending")
+  local filter, problem = M.filter(args)
+  local dirs, cause = args.dir, nil
+  if problem then
+    return ending.refused(problem, "invalid")
+  elseif filter then
+    local list
+    list, problem, cause = M.listed(dirs, filter)
+    dirs = {}
+    for i, one in ipairs(list or {}) do
+      dirs[i] = one.dir
+    end
+    if list and not dirs[1] then
+      output.say("info", "no run matches")
+      return 0
+    elseif list then
+      problem, cause = select(2, M.confirmed(dirs, what, args.all)), "invalid"
+    end
+  elseif not dirs then
+    local last
+    last, problem, cause = M.last()
+    dirs = { last }
+  end
+  if problem then
+    return ending.refused(problem, cause)
+  end
+  local code = 0
+  for _, dir in ipairs(dirs) do
+    if dirs[2] and not args.json then
+      output.write(("== %s\n"):format(text_of.escape(dir)))
+    end
+    code = math.max(code, perform(dir))
+  end
+  return code
+end
+
+---@param own skillrt.Option[]
+---@return skillrt.Option[]
+function M.options(own)
+  local all = table.move(own, 1, #own, 1, {})
+  table.move(M.FILTERS, 1, #M.FILTERS, #all + 1, all)
+  all[#all + 1] = { name = "all", help = "does it with all runs that the filters choose, without asking" }
+  return all
+end
+
+---The word of a command that takes one run.
+M.RUN = { name = "DIR", optional = true, is_run = true,
+  help = "the directory of the run; default: the last run of ./runs" }
+
+---The words of a command that takes several runs.
+M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the last run of ./runs. "
+  .. "With a filter (--status ... --skill): folders of runs; default: runs" }
+
+return M

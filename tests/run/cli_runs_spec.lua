@@ -1,0 +1,157 @@
+-- cli_runs_spec.lua: commands for many runs: which runs filters choose, what is asked first, and stop, prune, du and a
+-- timer's resume.
+local kit = require "tests.support.cli_kit"
+
+local SCRIPT = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "pub", state = {}, limits = { max_retries = 0, max_errors = 1 }, actions = {
+  { id = "one", run = function(_, ctx)
+    if ctx.input.what == "ask" then ctx.ask { question = "Go?", options = { "yes", "no" } } end
+    if ctx.input.what == "event" then ctx.wait "built" end
+    if ctx.input.what == "fail" then return nil, "bad", "permanent" end
+    if ctx.input.what == "sleep" then ctx.await { kind = "sleep", seconds = 60 } end
+    return { done = true }
+  end } } }]]
+
+local function folder_of(...)
+  local folder = kit.folder()
+  folder.file("pub.lua", SCRIPT)
+  for _, what in ipairs { ... } do
+    kit.run(folder, { "pub.lua", "--work-dir", "runs/" .. what, "--set", "what=" .. what, "--quiet" })
+  end
+  return folder
+end
+
+-- The names of the runs that a list shows.
+local function listed(folder, ...)
+  local run = kit.run(folder, { "list", ... })
+  assert.equal(0, run.code, run.err)
+  local names = {}
+  for name in run.out:gmatch "runs/(%S+)" do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+describe("skillrt list", function()
+  it("shows the runs that meet all filters", function()
+    local folder <close> = folder_of("ask", "fail", "none")
+    assert.same({ "ask", "fail", "none" }, listed(folder))
+    assert.same({ "fail" }, listed(folder, "--failed"))
+    assert.same({ "fail", "none" }, listed(folder, "--status", "failed", "--status", "completed"))
+    assert.same({ "ask" }, listed(folder, "--waiting", "--skill", "pub", "--since", "1h"))
+    assert.same({}, listed(folder, "--skill", "other"))
+    assert.same({}, listed(folder, "--older-than", "1h"))
+    assert.same({ "ask", "fail", "none" }, listed(folder, "--older-than", "2100-01-01", "--since", "2001-01-01"))
+    local wrong = kit.run(folder, { "list", "--since", "yesterday" })
+    assert.equal(2, wrong.code)
+    assert.matches("write how long ago", wrong.err)
+  end)
+end)
+
+describe("a command that names no run", function()
+  it("is for the one that was active last", function()
+    local folder <close> = folder_of("none", "ask")
+    assert.matches("Go%?", kit.run(folder, { "status" }).out)
+    assert.equal(0, kit.run(folder, { "answer", "runs/ask", "yes", "--quiet" }).code)
+    assert.matches("completed", kit.run(folder, { "status" }).out)
+    local nowhere <close> = kit.folder()
+    local run = kit.run(nowhere, { "status" })
+    assert.equal(2, run.code)
+    assert.matches("no run is named, and there is no folder ./runs", run.err, 1, true)
+  end)
+end)
+
+describe("a command for several runs", function()
+  it("does nothing with runs that filters chose before somebody says so, and tells how many", function()
+    local folder <close> = folder_of("fail", "none")
+    local run = kit.run(folder, { "retry", "--failed" })
+    assert.equal(2, run.code)
+    assert.matches("1 run would be chosen: runs/fail; to retry them, add --all", run.err, 1, true)
+    assert.equal(1, kit.run(folder, { "retry", "--failed", "--all", "--quiet" }).code)
+    assert.matches("2 failed", kit.run(folder, { "status", "runs/fail" }).out)
+    assert.matches("no run matches", kit.run(folder, { "abort", "--waiting", "--all" }).err)
+  end)
+
+  it("takes each of those that are named, and ends with the highest code", function()
+    local folder <close> = folder_of("ask", "event")
+    local run = kit.run(folder, { "abort", "runs/ask", "runs/event", "runs/nothing", "--quiet" })
+    assert.equal(4, run.code, run.err)
+    assert.same({ "ask", "event" }, listed(folder, "--status", "aborted"))
+    assert.matches("runs/nothing", run.err, 1, true)
+  end)
+end)
+
+describe("skillrt stop", function()
+  it("stops the process of a run, which can be resumed, and says where there is none", function()
+    local folder <close> = folder_of("none")
+    local run = kit.start(folder, { "pub.lua", "--work-dir", "runs/sleep", "--set", "what=sleep" })
+    assert.truthy(run.says "Executing: one")
+    local stopped = kit.run(folder, { "stop", "--status", "running", "--all" })
+    assert.equal(0, stopped.code, stopped.err)
+    assert.matches("skillrt resume runs/sleep resumes it", stopped.out, 1, true)
+    assert.equal(143, run.wait().code)
+    assert.same({ "sleep" }, listed(folder, "--status", "paused"))
+    assert.matches("no process advances it", kit.run(folder, { "stop", "runs/none" }).err)
+    assert.equal(2, kit.run(folder, { "stop", "runs/nothing" }).code)
+  end)
+end)
+
+describe("skillrt prune", function()
+  it("removes runs that are over, and keeps one from which another was forked", function()
+    local folder <close> = folder_of("ask", "fail", "none")
+    assert.equal(0, kit.run(folder, { "fork", "runs/fail", "--out", "runs/copy" }).code)
+    local asked = kit.run(folder, { "prune" })
+    assert.equal(2, asked.code)
+    assert.matches("1 run would be chosen: runs/none", asked.err, 1, true)
+    assert.equal(0, kit.run(folder, { "prune", "--older-than", "1h", "--all" }).code)
+    assert.same({ "ask", "copy", "fail", "none" }, listed(folder))
+    local run = kit.run(folder, { "prune", "--all" })
+    assert.same({ 0, "removed runs/none\n" }, { run.code, run.out })
+    assert.matches("runs/fail stays: runs/copy was forked from it", run.err, 1, true)
+    assert.same({ "ask", "copy", "fail" }, listed(folder))
+  end)
+
+  it("finishes what an interrupted one has left, and touches no run under way", function()
+    local folder <close> = folder_of("none")
+    assert(os.rename(folder.path .. "/runs/none", folder.path .. "/runs/.removed-none"))
+    assert.same({}, listed(folder))
+    local run = kit.start(folder, { "pub.lua", "--work-dir", "runs/sleep", "--set", "what=sleep" })
+    assert.truthy(run.says "Executing: one")
+    assert.equal(0, kit.run(folder, { "prune", "--all", "--status", "running" }).code)
+    assert.same({ "sleep" }, listed(folder))
+    assert.is_nil(folder.read "runs/.removed-none/journal/00000001.sj")
+    run.signal "TERM"
+    run.wait()
+  end)
+end)
+
+describe("skillrt du", function()
+  it("says what each run takes, and all of them", function()
+    local folder <close> = folder_of("none")
+    folder.file("runs/none/out.txt", ("x"):rep(20000))
+    local run = kit.run(folder, { "du" })
+    assert.matches("^ +%d+ kB  runs/none  %(journal %d+ B, large values 0 B%)\n +%d+ kB  in all, 1 run\n$", run.out)
+    local sizes = require("skillrt.base.json").decode(kit.run(folder, { "du", "--json" }).out)
+    assert.truthy(sizes.others >= 20000 and sizes.journal > 500 and sizes.blobs == 0)
+  end)
+end)
+
+describe("skillrt resume --due", function()
+  it("resumes what a timer has to, and passes over all else without a word or a record", function()
+    local folder <close> = folder_of("ask", "fail", "none", "event")
+    local before = folder.read "runs/ask/journal/00000001.sj" .. folder.read "runs/fail/journal/00000001.sj"
+    local run = kit.run(folder, { "resume", "--due", "runs" })
+    assert.same({ 0, "", "" }, { run.code, run.out, run.err })
+    assert.equal(before, folder.read "runs/ask/journal/00000001.sj" .. folder.read "runs/fail/journal/00000001.sj")
+    assert.equal(0, kit.run(folder, { "send", "runs/event", "built" }).code)
+    local killed = kit.start(folder, { "pub.lua", "--work-dir", "runs/killed", "--set", "what=event", "--wait" })
+    assert.truthy(killed.says "Executing: one")
+    killed.signal "KILL"
+    killed.wait()
+    run = kit.run(folder, { "resume", "--due", "runs/ask", "runs/event", "runs/killed", "--quiet" })
+    assert.equal(5, run.code, run.err)
+    assert.same({ "event", "none" }, listed(folder, "--status", "completed"))
+    assert.same({ "ask", "event", "fail", "killed", "none" }, listed(folder))
+    assert.same({ "ask", "killed" }, listed(folder, "--waiting"))
+  end)
+end)
