@@ -97,7 +97,8 @@ static bool look_one(void *data, const char *name, enum sys_kind kind) {
   struct listing run = {.url = path, .header = {.status = "executing"}};
   bool here = strcmp(look->folder, ".") == 0;
   bool is_hidden = name[0] == '.'; /* one that is being removed, for one */
-  if (kind != SYS_DIRECTORY || is_hidden || !file_path(path, here ? "" : look->folder, name, NULL)) return true;
+  if (kind != SYS_DIRECTORY || is_hidden || !file_path(path, here ? "" : look->folder, name, NULL))
+    return true;
   if (here) run.url = path + 1;
   if (!directory_exists(look->sys, run.url) || !file_path(journal, run.url, "journal", NULL))
     return true;

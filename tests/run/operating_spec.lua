@@ -4,6 +4,23 @@ local pages = require "tests.support.pages"
 
 local PATH = "PATH=" .. kit.quoted(kit.program:match "^(.*)/") .. ":$PATH "
 
+describe("the units for a timer", function()
+  it("are understood by systemd, and leave little open", function()
+    if not os.execute "command -v systemd-analyze >/dev/null 2>&1" then return end
+    local folder <close> = kit.folder()
+    for _, name in ipairs { "skillrt-due.service", "skillrt-due.timer", "skillrt@.service" } do
+      folder.file(name, (pages.read("examples/systemd/" .. name):gsub("User=skillrt", "User=root")))
+    end
+    local there = kit.quoted(folder.path)
+    local output = pages.run(("cd %s && systemd-analyze verify --man=no ./skillrt-due.timer ./skillrt-due.service 2>&1"):format(there))
+    assert.falsy(output:find "skillrt%-due", output)
+    for _, name in ipairs { "skillrt-due.service", "skillrt@.service" } do
+      local text, code = pages.run(("cd %s && systemd-analyze security --offline=yes --threshold=40 $PWD/%s 2>&1"):format(there, name))
+      assert.equal(0, code, text)
+    end
+  end)
+end)
+
 describe("examples/systemd/skillrt@.service", function()
   local unit = pages.read "examples/systemd/skillrt@.service"
 

@@ -16,7 +16,7 @@ local FOLDER <const> = "runs"
 ---The options by which a command chooses runs of a folder.
 ---@type skillrt.Option[]
 M.FILTERS = {
-  { name = "status", value = "STATUS", many = true, help = "runs that stand so",
+  { name = "status", value = "STATUS", many = true, help = "runs that are running, interrupted, paused, completed, failed or aborted",
     choices = { "running", "interrupted", "paused", "completed", "failed", "aborted" } },
   { name = "failed", help = "the same as --status failed" },
   { name = "waiting", help = "runs that are paused for a person, an event or a time" },

@@ -19,12 +19,11 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local filter, message, code = selection.filter(args)
-    if message then
-      return ending.refused(message, "invalid")
+    local filter, wrong = selection.filter(args)
+    if wrong then
+      return ending.refused(wrong, "invalid")
     end
-    local list
-    list, message, code = selection.listed(args.folder, filter)
+    local list, message, code = selection.listed(args.folder, filter)
     if not list then
       return ending.refused(message, code)
     end

@@ -13,12 +13,11 @@ return {
   run = function(args)
     local output, ending = require("skillrt.report.output"), require("skillrt.cli.ending")
     local runs = require("skillrt.report.runs")
-    local filter, message, code = selection.filter(args)
-    if message then
-      return ending.refused(message, "invalid")
+    local filter, wrong = selection.filter(args)
+    if wrong then
+      return ending.refused(wrong, "invalid")
     end
-    local list
-    list, message, code = selection.listed(args.folder, filter)
+    local list, message, code = selection.listed(args.folder, filter)
     if not list then
       return ending.refused(message, code)
     end
