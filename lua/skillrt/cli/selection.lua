@@ -1,5 +1,5 @@
--- cli/selection.lua: which runs a command is for: the directories that its line names; with filters the runs of a folder
--- that match all of them; where the line names nothing, the last run of ./runs.
+-- cli/selection.lua: which runs a command is for: the directories that its line names; with filters the runs of a
+-- folder that match all of them; where the line names nothing, the last run of ./runs.
 --
 -- Called by the commands that take several runs, and by list.lua.
 
@@ -16,7 +16,8 @@ local FOLDER <const> = "runs"
 ---The options by which a command chooses runs of a folder.
 ---@type skillrt.Option[]
 M.FILTERS = {
-  { name = "status", value = "STATUS", many = true, help = "runs that are running, interrupted, paused, completed, failed or aborted",
+  { name = "status", value = "STATUS", many = true,
+    help = "runs that are running, interrupted, paused, completed, failed or aborted",
     choices = { "running", "interrupted", "paused", "completed", "failed", "aborted" } },
   { name = "failed", help = "the same as --status failed" },
   { name = "waiting", help = "runs that are paused for a person, an event or a time" },
@@ -177,7 +178,7 @@ M.RUN = { name = "DIR", optional = true, is_run = true,
   help = "the directory of the run; default: the last run of ./runs" }
 
 ---The words of a command that takes several runs.
-M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the last run of ./runs. "
-  .. "With a filter (--status ... --skill): folders of runs; default: runs" }
+M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the last run "
+  .. "of ./runs. With a filter (--status ... --skill): folders of runs; default: runs" }
 
 return M

@@ -121,8 +121,8 @@ local function histogram(self, out)
   for _, label in ipairs(names.sorted(self.durations)) do
     local one = self.durations[label]
     local function bucket(most, number_of)
-      out[#out + 1] = ("skillrt_action_duration_seconds_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
-        "le", most), number_of)
+      out[#out + 1] = ("skillrt_action_duration_seconds_bucket%s %d"):format(labels("skill", one.skill,
+        "action", one.action, "le", most), number_of)
     end
     for i, most in ipairs(BUCKETS) do
       bucket(("%g"):format(most), one[i])

@@ -35,9 +35,9 @@ function M.of(folder, filter)
   local list = {}
   local statuses = filter and filter.statuses
   for _, one in ipairs(runs) do
-    local dir, books, report = one.url, nil, nil
     if not statuses or one.status and statuses[look.standing(one.status, one.is_held)] then
-      books, report = look.books(dir)
+      local dir = one.url
+      local books, report = look.books(dir)
       if books and (not filter or matches(filter, books, books.at)) then
         list[#list + 1] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
       elseif not books and not filter then
