@@ -190,9 +190,9 @@ case("reach.blocked", "after `scan` chooses `deep`, nothing is left that may run
   skill({ { id = "scan", effects = { "depth!=null" } },
     { id = "quick", when = "depth === 'low'", optional = true, effects = { "done=true" } },
     { id = "action-complete", when = "done" } },
-    { state = { done = false }, schema = { depth = "'low' | 'high' | null" } }),
+    { state = { done = false }, schema = { depth = "string" } }),
   skill({ { id = "scan", effects = { "depth!=null" } }, { id = "action-complete", when = "depth !== null" } },
-    { state = {}, schema = { depth = "'low' | 'high' | null" } }))
+    { state = {}, schema = { depth = "string" } }))
 case("reach.goal", "`action-complete` waits for `done`, which only an unreachable action sets",
   skill({ { id = "scan", effects = { "stage=read" } },
     { id = "report", when = "stage === 'checked'", effects = { "done=true" } },

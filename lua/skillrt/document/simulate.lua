@@ -40,7 +40,7 @@ end
 -- Phases that run behind the loop, or, of a skill that has no actions, all of them.
 local function add_phases(out, model)
   local least, every = {}, 0
-  local times = rounds_of.times(model.phases, model.given.rounds, model.limits.max_iterations)
+  local times = rounds_of.times(model.phases, model.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do
     every = every + times[phase.id]
     if #model.actions == 0 or phase.trailing then -- one that leads counts in the way there where it cannot be left out
@@ -80,7 +80,11 @@ function M.of(given)
     return nil, ("%s: %s"):format(subject.path or "skill",
       subject.is_whole or first and first.what or "holds nothing that can be run"), "invalid"
   end
-  local model = model_of.of(subject.definition, found, subject_of.places(subject))
+  local model
+  model, message = model_of.of(subject.definition, found, subject_of.places(subject))
+  if not model then
+    return nil, message, "invalid"
+  end
   local result = search.run(space_of.of(model))
   local out = { ends = {}, unmet = unmet_of(given), states = result.looked, complete = result.complete }
   for status, at in pairs(result.ends) do

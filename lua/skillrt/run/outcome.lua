@@ -129,7 +129,7 @@ function M.broken_effects(definition, before, after)
   local broken
   for _, effect in ipairs(definition.effects) do
     local ok, why = effect.check(before, after)
-    if not ok then
+    if not ok and not effect.kept then
       broken = broken or json.array({})
       broken[#broken + 1] = why and ("%s: %s"):format(effect.text, why) or effect.text
     end

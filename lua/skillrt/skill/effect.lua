@@ -24,6 +24,7 @@ local MAX_BYTES <const> = 500
 ---@field compares boolean  it names a value
 ---@field value any         that value; null is json.null
 ---@field reserved boolean  the runtime writes that key
+---@field kept true?        the runtime writes it for this skill, by the `keeps` of its steps
 ---@field check fun(before: table?, after: table): boolean, string?  holds; or false and why not
 
 local EQUAL = { ["="] = true, ["=="] = true, ["==="] = true }

@@ -332,7 +332,7 @@ local function check_step(skill, one)
       tables.fill(skill.kept, tables.set(list))
     end
     for _, effect in ipairs(one.effects) do
-      effect.check = skill.kept[effect.key] and function() return true end or effect.check -- it sees to it itself
+      effect.kept = skill.kept[effect.key]
     end
   end
 end

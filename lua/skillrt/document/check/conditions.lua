@@ -73,7 +73,7 @@ local function setters_of(model)
       for _, effect in ipairs(one.effects) do
         setters[effect.key] = true
       end
-      code = code or type(one.given.run) == "function"
+      code = code or type(one.run) == "function"
     end
   end
   return setters, code

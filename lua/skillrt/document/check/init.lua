@@ -12,7 +12,6 @@ local model_of = require "skillrt.document.check.model"
 local prompts = require "skillrt.document.check.prompts"
 local reach = require "skillrt.document.check.reach"
 local references = require "skillrt.document.check.references"
-local skill = require "skillrt.skill"
 local subject_of = require "skillrt.document.check.subject"
 
 local M = {}
@@ -32,16 +31,10 @@ local M = {}
 ---@field subject skillrt.check.Subject
 
 -- What a run refuses and nothing before it has named.
-local function check_whole(subject, found)
-  if skill.is(subject.definition) or found:counts().error > 0 then
-    return
-  elseif subject.refused then
-    found:add("skill.invalid", subject.refused.place, subject.refused.what)
-    return
-  end
-  local checked, message = skill.check(subject.definition)
-  if not checked then
-    found:add("skill.invalid", subject.place(""), message or "cannot be run")
+local function tell_refused(subject, message, found)
+  if found:counts().error == 0 then
+    local refused = subject.refused or { place = subject.place(""), what = message or "holds nothing that can be run" }
+    found:add("skill.invalid", refused.place, refused.what)
   end
 end
 
@@ -60,19 +53,20 @@ function M.check(given, options)
   local statistics = { states = 0, complete = true }
   machine.check(subject, found)
   if subject.definition then
-    local model = model_of.of(subject.definition, found, subject_of.places(subject))
-    subject.model = model
     machine.declared(subject, found, subject_of.places(subject))
+    references.config(subject, found)
+    subject.model, message = model_of.of(subject.definition, found, subject_of.places(subject))
+  end
+  local model = subject.model
+  if model then
     conditions.check(subject, model, found)
     references.check(subject, model, found)
     inputs.check(model, found)
     prompts.check(subject, model, found)
     statistics = (options or {}).space == false and statistics or reach.check(model, found, options)
-    check_whole(subject, found)
-  elseif subject.refused then
-    check_whole(subject, found)
-  elseif found:counts().error == 0 and not subject.is_whole then
-    found:add("skill.invalid", subject.place(""), "holds nothing that can be run")
+  end
+  if not subject.is_whole and (not model or subject.refused) then
+    tell_refused(subject, message, found)
   end
   for _, one in ipairs(found) do
     codes.fill(one)

@@ -16,21 +16,19 @@ end
 function M.check(model, found)
   local maker = {}
   for _, phase in ipairs(model.phases) do
-    local given = phase.given
-    local input = given.input_declared ~= false and given.input or {}
-    for _, name in ipairs(type(input) == "table" and input or { input }) do
+    for _, name in ipairs(phase.input_declared and phase.input or {}) do
       local other = maker[name]
       if other and #other.when > 0 and text_of(other) ~= text_of(phase) then
         found:add("input.skippable", phase.place(),
           ('phase "%s" needs %s, which "%s" makes only when `%s`'):format(phase.id, name, other.id, text_of(other)))
       end
     end
-    local output = given.output or phase.id .. ".json"
-    if maker[output] then
+    local other = maker[phase.output]
+    if other then
       found:add("output.twice", phase.place(),
-        ('phases "%s" and "%s" both write %s'):format(maker[output].id, phase.id, output))
+        ('phases "%s" and "%s" both write %s'):format(other.id, phase.id, phase.output))
     end
-    maker[output] = phase
+    maker[phase.output] = phase
   end
 end
 

@@ -1,225 +1,161 @@
--- document/check/model.lua: a definition, faults and all, as the checks look at it: what compiles is compiled,
--- what does not is a finding.
+-- document/check/model.lua: a skill in its normal form as the checks look at it. Of a definition, what cannot be read
+-- of its conditions and effects is a finding, and left out: skill.check refuses at the first fault, and a check wants
+-- them all.
 --
--- skill.check refuses at the first fault; a check wants them all. Reads no files. Called by document/check/init.lua,
--- document/graph/init.lua and document/simulate.lua.
+-- Reads no files. Called by document/check/init.lua, document/graph/init.lua and document/simulate.lua.
 local effect = require "skillrt.skill.effect"
+local ends = require "skillrt.skill.ends"
 local expr = require "skillrt.expr"
 local machine_actions = require "skillrt.document.check.machine_actions"
-local limits_table = require "skillrt.skill.limits"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
-local words = require "skillrt.skill.ends"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
 local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 
----@class skillrt.check.Action  an action or a phase
----@field id string
----@field index integer
----@field kind "action"|"phase"
----@field name string
----@field priority number
----@field when (skillrt.expr.Condition|function)[]
----@field effects skillrt.Effect[]
----@field max_runs number
----@field terminal string?
----@field optional boolean?
----@field given table        the definition it comes from
+---@class skillrt.check.Step: skillrt.Action
+---@field place fun(): skillrt.check.Place
 
----@class skillrt.check.Model
----@field name string?
----@field mode string
----@field actions skillrt.check.Action[]
----@field phases skillrt.check.Action[]
----@field by_id table<string, skillrt.check.Action>
----@field ends { text: string, when: table[], status: string }[]
----@field state table
----@field schema table<string, string>
----@field strategy string
----@field limits { max_errors: integer, max_iterations: integer }
----@field agents table<string, table>
----@field given table        the definition
+---@class skillrt.check.Model: skillrt.Skill
+---@field actions skillrt.check.Step[]  of a machine: as its table has them
+---@field phases skillrt.check.Step[]
+---@field by_id table<string, skillrt.check.Step>
+---@field ends { text: string, when: table[], effects: table[], status: string }[]
+---@field chooses string  the name or path of the strategy; "function"
+---@field judged boolean?  somebody judges some of its conditions
+---@field is_reserved fun(key: string): boolean?
+---@field place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 
--- A list, whatever was written; what is no list at all is told by skill.check.
-local function list(value)
-  if type(value) == "table" and not (getmetatable(value) or {}).__call then
-    return value
-  end
-  return value ~= nil and { value } or {}
-end
-
-local function what(kind, one)
-  return ('%s "%s"'):format(kind, tostring(one.id or one.name or "?"))
-end
-
--- The first line of a complaint, without its place in the text.
-local function short(message)
-  return (message:match "^[^\n]*"):gsub("^%d+:%d+: ", "")
-end
-
-local function compile(self, value, owner, found, place)
-  if type(value) == "function" or (type(value) == "table" and type(value.ast) == "table") then
-    return value
-  elseif type(value) ~= "string" then
-    return nil -- skill.check says what it must be
-  end
-  local known = self.compiled[value]
-  if known == nil then
-    local condition, message = expr.compile(value)
-    known = condition or { complaint = message }
-    self.compiled[value] = known
-  end
-  if known.complaint then
-    local text = ("%s: condition `%s` cannot be read: %s"):format(owner, value, short(known.complaint))
-    found:add("condition.syntax", place(value), text)
-    return nil
-  end
-  return known
-end
-
-local function conditions(self, values, owner, found, place)
+-- What of a list can be read; a text that cannot is told.
+local function readable(values, read, tell)
   local out = {}
-  for _, value in ipairs(list(values)) do
-    local one = compile(self, value, owner, found, place)
-    -- what somebody has to judge may come true at any time; the loader has told it
-    local judged = type(one) == "table" and one.reads and one.reads[1] == JUDGED and #one.reads == 1
-    self.judged = self.judged or judged
-    out[#out + 1] = not judged and one or nil
+  if type(values) ~= "table" or (getmetatable(values) or {}).__call then
+    values = { values }
+  end
+  for _, value in ipairs(values) do
+    local one, message = value, nil
+    if type(value) == "string" then
+      one, message = read(value)
+    end
+    if message then
+      tell(value, message)
+    end
+    out[#out + 1] = one
   end
   return out
 end
 
-local function effects(values, owner, found, place)
-  local out = {}
-  for _, value in ipairs(list(values)) do
-    if type(value) == "table" then
-      out[#out + 1] = type(value.text) == "string" and value.check and value or nil -- normal form already
-    elseif type(value) == "string" then
-      local one, message = effect.list { value }
-      if one then
-        out[#out + 1] = one[1]
-      else
-        found:add("effect.syntax", place(value), ("%s: %s"):format(owner, message:gsub("^effects%[1%] ", "effect ")))
-      end
+-- A function that compiles each text once, and one that tells it where it cannot.
+local function compiler(found)
+  local known = {}
+  local function read(text)
+    local one = known[text] or { expr.compile(text) }
+    known[text] = one
+    return one[1], one[2]
+  end
+  return read, function(owner, place)
+    return function(text, message)
+      found:add("condition.syntax", place(text), ("%s: condition `%s` cannot be read: %s"):format(owner, text,
+        message:match("^[^\n]*"):gsub("^%d+:%d+: ", "")))
     end
   end
-  return out
 end
 
-local function runs_of(given)
-  if type(given.max_runs) == "number" then
-    return given.max_runs
+local function read_effect(text)
+  local one, message = effect.list { text }
+  return one and text, message
+end
+
+local CONDITIONS <const> = { "when", "preconditions", "precondition", "condition" }
+
+-- The steps of a definition without what cannot be read of them.
+local function steps_of(given, kind, found, place, read, tell)
+  if type(given) ~= "table" then
+    return given
   end
-  return given.repeatable and math.huge or 1
-end
-
-local function terminal_of(given)
-  if given.terminal == true then
-    return "completed"
-  elseif given.terminal == nil then
-    return words.TERMINAL[given.id]
-  end
-  return given.terminal or nil
-end
-
-local function steps(self, values, kind, found, place)
   local out = {}
-  for index, given in ipairs(list(values)) do
-    if type(given) == "table" then
-      local owner = what(kind, given)
-      local id = type(given.id) == "string" and given.id or ("%s %d"):format(kind, index)
+  for i, step in ipairs(given) do
+    out[i] = step
+    if type(step) == "table" then
+      local owner = ('%s "%s"'):format(kind, tostring(step.id or step.name or "?"))
       local function near(text)
-        return place(text, id, kind)
+        return place(text, type(step.id) == "string" and step.id or nil, kind)
       end
-      local one = {
-        id = id,
-        index = index,
-        kind = kind,
-        name = given.name or id,
-        priority = tonumber(given.priority) or 0,
-        when = conditions(self, given.when or given.preconditions or given.condition, owner, found, near),
-        effects = effects(given.effects, owner, found, near),
-        max_runs = kind == "phase" and 1 or runs_of(given),
-        terminal = kind == "action" and terminal_of(given) or nil,
-        optional = given.optional,
-        trailing = given.trailing,
-        given = given,
-        place = function()
-          return place(nil, id, kind)
-        end,
-      }
-      out[#out + 1] = one
-      self.by_id[id] = self.by_id[id] or one
+      out[i] = tables.fill({}, step)
+      for _, key in ipairs(CONDITIONS) do
+        out[i][key] = step[key] ~= nil and readable(step[key], read, tell(owner, near)) or nil
+      end
+      out[i].effects = step.effects and readable(step.effects, read_effect, function(text, message)
+        found:add("effect.syntax", near(text), ("%s: %s"):format(owner, message:gsub("^effects%[1%] ", "effect ")))
+      end)
     end
   end
   return out
 end
 
-local function ends(self, values, found, place)
+-- A definition without what cannot be read of it.
+local function definition_of(given, found, place)
+  local out, read, tell = tables.fill({}, given), compiler(found)
+  out.actions = steps_of(given.actions, "action", found, place, read, tell)
+  out.phases = steps_of(given.phases, "phase", found, place, read, tell)
+  for _, key in ipairs { "terminate", "termination_conditions" } do
+    local values = given[key]
+    local whole = type(values) == "table" and values.when ~= nil and { values } or values
+    out[key] = values ~= nil and readable(whole, function(text)
+      local _, message = read(text)
+      return (not message or ends.is_builtin[text]) and text or nil, not ends.is_builtin[text] and message or nil
+    end, tell("terminate", place)) or nil
+  end
+  return out
+end
+
+local function add_steps(model, list, place)
   local out = {}
-  local whole = type(values) == "table" and values.when == nil and not (getmetatable(values) or {}).__call
-  local given = whole and values or list(values)
-  for _, one in ipairs(given) do
-    local row = type(one) == "table" and one or { when = one }
-    local text = row.when or row.text
-    if row.builtin or words.is_builtin[text] then
-      text = nil
-    elseif row.condition and type(row.condition) == "table" then
-      text = row.condition
+  for i, step in ipairs(list) do
+    local when = {}
+    for _, condition in ipairs(step.when) do
+      -- what somebody has to judge may come true at any time; the loader has told it
+      local reads = type(condition) == "table" and condition.reads or {}
+      local judged = reads[1] == JUDGED and #reads == 1
+      model.judged = model.judged or judged
+      when[#when + 1] = not judged and condition or nil
     end
-    local condition = text ~= nil and compile(self, text, "terminate", found, place) or nil
-    if condition then
-      local name = type(condition) == "table" and condition.text or "a function"
-      out[#out + 1] = { text = name, when = { condition }, effects = {}, status = row.status or "completed" }
-    end
+    out[i] = setmetatable({ when = when, place = function()
+      return place(nil, step.id, step.kind)
+    end }, { __index = step })
+    model.by_id[step.id] = model.by_id[step.id] or out[i]
   end
   return out
 end
 
-local function strategy_of(value)
-  if type(value) == "table" then
-    return value.select and "function" or value.path or value.name or "table"
-  end
-  return type(value) == "string" and value or value == nil and "priority" or "function"
-end
-
-local function mode_of(given, self)
-  if given.mode then
-    return given.mode
-  end
-  return #self.actions > 0 and #self.phases > 0 and "hybrid" or #self.phases > 0 and "sequential" or "autonomous"
-end
-
----The model of a definition or a skill.
+---The model of a definition or a skill; nil where it is refused for more than conditions and effects.
 ---@param given table
 ---@param found skillrt.Findings
 ---@param place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
----@return skillrt.check.Model
+---@return skillrt.check.Model? model
+---@return string? message
 function M.of(given, found, place)
-  local limits = type(given.limits) == "table" and given.limits or {}
-  local read = machine_actions.of(given)
-  local self = {
-    given = given,
-    name = given.name,
-    by_id = {},
-    compiled = {},
-    state = type(read.state) == "table" and read.state or {},
-    schema = type(given.schema) == "table" and given.schema or {},
-    agents = type(given.agents) == "table" and given.agents or {},
-    strategy = strategy_of(read.strategy),
-    limits = { max_errors = tonumber(limits.max_errors) or limits_table.default "max_errors",
-      max_iterations = tonumber(limits.max_iterations) or limits_table.default "max_iterations" },
-    is_skill = skill_of.is(given),
-    is_reserved = read.is_reserved or state.is_reserved,
-    place = place,
-  }
-  self.actions = steps(self, read.actions, "action", found, place)
-  self.phases = steps(self, given.phases, "phase", found, place)
-  self.ends = ends(self, read.terminate, found, place)
-  self.mode = mode_of(read, self)
-  return self
+  local skill, message = given, nil
+  if not skill_of.is(given) then
+    skill, message = skill_of.check(definition_of(given, found, place))
+  end
+  if not skill then
+    return nil, message
+  end
+  local parts = skill.machine and machine_actions.of(skill) or skill
+  local chosen = skill.strategy
+  local model = setmetatable({ by_id = {}, ends = {}, state = parts.state, schema = skill.schema or {}, place = place,
+    is_reserved = skill.machine and machine_actions.is_reserved or state.is_reserved,
+    chooses = (skill.machine or chosen.select) and "function" or chosen.path or chosen.name }, { __index = skill })
+  model.actions = add_steps(model, parts.actions, place)
+  model.phases = add_steps(model, skill.phases, place)
+  for _, one in ipairs(parts.terminate) do
+    model.ends[#model.ends + 1] = one.condition and { text = one.text, when = { one.condition }, effects = {},
+      status = one.status } or nil
+  end
+  return model
 end
 
 return M

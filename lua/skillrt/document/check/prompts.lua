@@ -125,7 +125,7 @@ local function prompts_of(model)
   local set = {}
   for _, list in ipairs { model.actions, model.phases } do
     for _, one in ipairs(list) do
-      set[one.given.prompt or ""] = true
+      set[one.prompt or ""] = true
     end
   end
   return set
@@ -171,7 +171,7 @@ function M.check(subject, model, found)
   end
   for _, list in ipairs { model.actions, model.phases } do
     for _, one in ipairs(list) do
-      local prompt = one.given.prompt
+      local prompt = one.prompt
       if type(prompt) == "string" and prompt:find "[ \n]" then
         scan_text(model.place(nil, one.id, one.kind).file, prompt, found)
       elseif type(prompt) == "string" then

@@ -88,7 +88,7 @@ local function shadowed(self, i, step)
   self.found:add("reach.shadowed", step.action.place(),
     ('action "%s" is never chosen: %s it may run, but "%s"%s is taken'):format(
       step.action.id, sequence(steps), other.id,
-      self.space.model.strategy == "priority"
+      self.space.model.chooses == "priority"
         and (" (priority %g against %g)"):format(other.priority, step.action.priority) or ""),
     { steps = steps })
 end
@@ -252,7 +252,7 @@ end
 -- Whether all that changes the state is declared: then a key that no effect names stays as it is.
 local function is_declared(model)
   for _, action in ipairs(model.actions) do
-    if not action.terminal and (#action.effects == 0 or action.given.run) then
+    if not action.terminal and (#action.effects == 0 or action.run) then
       return false
     end
   end

@@ -118,7 +118,7 @@ end
 local function check_prompts(subject, model, found)
   for _, list in ipairs { model.actions, model.phases } do
     for _, one in ipairs(list) do
-      local prompt = one.given.prompt
+      local prompt = one.prompt
       local is_path = type(prompt) == "string" and not prompt:find "[ \n]"
       if is_path and not files.stat(files.join(subject.dir or ".", prompt)) then
         found:add("reference.file", model.place(prompt, one.id, one.kind),
@@ -145,8 +145,16 @@ local function object(value)
   return type(value) == "table" and value or {}
 end
 
-local function check_config(subject, model, found)
-  local config = object(subject.config)
+---What a config names, whether the rest of it can be run or not.
+---@param subject skillrt.check.Subject
+---@param found skillrt.Findings
+function M.config(subject, found)
+  local config, ids = object(subject.config), {}
+  for _, list in ipairs { "actions", "phases" } do
+    for _, one in ipairs(object(subject.definition[list])) do
+      ids[object(one).id or ""] = true
+    end
+  end
   for i, entry in ipairs(object(config.templates)) do
     local path = type(entry) == "table" and entry.path or entry
     if subject.tree and type(path) == "string" and not subject.tree:has(path) then
@@ -165,9 +173,9 @@ local function check_config(subject, model, found)
       if wanted and not sets[wanted] then
         found:add("reference.tool-set", subject.place(key),
           ('%s: there is no tool set "%s"'):format(key, tostring(wanted)))
-      elseif not model.by_id[id] then
+      elseif not ids[id] then
         found:add("reference.action", subject.place(key), ('%s refines "%s", which is not declared%s'):format(
-          key, id, unknown(model, id)))
+          key, id, names.meant(id, ids)))
       end
     end
   end
@@ -240,18 +248,14 @@ local function check_tools(subject, found)
 end
 
 local function check_strategy(subject, model, found)
-  local name = model.strategy
+  local name = model.chooses
   for _, known in ipairs { "function", table.unpack(strategy.BUILTIN) } do
     if name == known then
       return
     end
   end
-  if type(model.given.strategy) == "string" or model.given.strategy and model.given.strategy.path then
-    if name:find("/", 1, true) or name:find "%.lua$" then
-      if files.stat(files.join(subject.dir or ".", name)) or files.stat(name) then
-        return
-      end
-    end
+  local path = model.strategy.path
+  if not (path and (files.stat(files.join(subject.dir or ".", path)) or files.stat(path))) then
     found:add("reference.strategy", model.place(name),
       ('there is no strategy "%s"%s'):format(name, names.suggest(name, strategy.BUILTIN)))
   end
@@ -266,7 +270,6 @@ function M.check(subject, model, found)
   check_graphs(subject, model, found)
   check_prompts(subject, model, found)
   check_orphans(subject, model, found)
-  check_config(subject, model, found)
   check_tools(subject, found)
   check_strategy(subject, model, found)
 end

@@ -52,7 +52,7 @@ local function expected(subject, model)
     add("workflow.json", "data")
   end
   for _, phase in ipairs(model.phases) do
-    local path = phase.given.prompt
+    local path = phase.prompt
     add(type(path) == "string" and tree:has(path) and path or ("phases/%s.md"):format(phase.id), "phase")
   end
   for _, action in ipairs(model.actions) do

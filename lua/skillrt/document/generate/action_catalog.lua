@@ -64,11 +64,11 @@ end
 ---@return table
 function M.data(config, shared)
   local definitions = ordered.encode(M.entries(shared, true), "entry")
-  local drawn = is_drawn(config.autonomous_config.actions) and shared.definition
+  local graph = is_drawn(config.autonomous_config.actions) and graph_of.of(shared.definition)
   return view.with(shared, {
     definitions = definitions,
     fence = markdown.fence(definitions),
-    graph = drawn and graph_of.text(assert(graph_of.of(drawn)), "mermaid"):gsub("\n$", "") or false,
+    graph = graph and graph_of.text(graph, "mermaid"):gsub("\n$", "") or false,
   })
 end
 

@@ -4,7 +4,6 @@
 -- to be. Called by document/graph/init.lua.
 local json = require "skillrt.base.json"
 local machine_graph = require "skillrt.document.graph.machine"
-local machine_of = require "skillrt.skill.machine"
 local space_of = require "skillrt.document.check.reach.space"
 local truth = require "skillrt.document.check.reach.truth"
 
@@ -84,18 +83,21 @@ end
 
 -- Who performs it: the agent's name with its kind, where it has one of its own.
 local function performer_of(one, model)
-  local agent = one.given.agent
-  if type(agent) == "string" then
-    local kind = type(model.agents[agent]) == "table" and model.agents[agent].kind
-    return kind and kind ~= agent and kind ~= "lua" and ("by %s (%s)"):format(agent, kind) or "by " .. agent
+  local agent = one.agent
+  if not agent then
+    return one.run and "by a function" or nil
   end
-  return type(agent) == "table" and agent.kind and "by " .. agent.kind or one.given.run and "by a function" or nil
+  local kind = model.agents[agent].kind
+  if agent == one.id .. ".agent" then -- it has no name of its own
+    return "by " .. kind
+  end
+  return kind ~= agent and kind ~= "lua" and ("by %s (%s)"):format(agent, kind) or "by " .. agent
 end
 
 local function note_of(one, model, ...)
   local lines = { conditions_of(one) }
   lines[#lines + 1] = performer_of(one, model)
-  lines[#lines + 1] = one.given.tool_set and "tools: " .. one.given.tool_set or nil
+  lines[#lines + 1] = one.tool_set and "tools: " .. one.tool_set or nil
   for _, line in ipairs { ... } do
     lines[#lines + 1] = line ~= "" and line or nil
   end
@@ -141,7 +143,7 @@ local function add_actions(graph, space, model)
   for _, action in ipairs(model.actions) do
     local id, again = "action " .. action.id, repeats(action)
     local abort = action.id == "action-abort"
-    local begins = abort or may_begin(action, first_state) or not graph.into[id] and model.strategy ~= "priority"
+    local begins = abort or may_begin(action, first_state) or not graph.into[id] and model.chooses ~= "priority"
     for _, before in ipairs(begins and graph.before or {}) do
       graph:edge(before, id, "order", abort and "too many errors" or nil)
     end
@@ -161,18 +163,13 @@ local function add_actions(graph, space, model)
   end
 end
 
-local function input_of(phase)
-  local input = phase.given.input
-  return type(input) == "table" and input or type(input) == "string" and { input } or {}
-end
-
 -- The phases of one side of the loop: each alone, or neighbours that run at once.
 local function groups_of(model, trailing)
   local groups = {}
   for _, phase in ipairs(model.phases) do
     if (phase.trailing or false) == trailing then
       local last = groups[#groups]
-      if phase.given.parallel and last and last[1].given.parallel then
+      if phase.parallel and last and last[1].parallel then
         last[#last + 1] = phase
       else
         groups[#groups + 1] = { phase }
@@ -184,31 +181,31 @@ end
 
 local function add_phase(graph, model, phase, before, at_once)
   local id = "phase " .. phase.id
-  local output = phase.given.output or phase.id .. ".json"
   graph:node(id, "phase", phase.name, note_of(phase, model, at_once and "at once with its neighbours" or "",
-    type(phase.given.each) == "string" and "for each of " .. phase.given.each or "",
-    "makes " .. output))
-  for _, name in ipairs(input_of(phase)) do
-    if graph.maker[name] then
-      graph:edge(graph.maker[name], id, "data", name)
+    phase.each and type(phase.each.items) == "string" and "for each of " .. phase.each.items or "",
+    "makes " .. phase.output))
+  for _, name in ipairs(phase.input) do
+    local maker = graph.maker[name]
+    if maker and (phase.input_declared or not maker.output_free) then
+      graph:edge("phase " .. maker.id, id, "data", name)
     end
   end
   for _, last in ipairs(before) do
     graph:edge(last, id, "order") -- where no file goes along it already
   end
-  return id, output
+  return id
 end
 
 -- Phases in their order; an edge carries the file that goes along it. Gives those that come last.
 local function add_phases(graph, model, trailing, from)
   local before = from
   for _, group in ipairs(groups_of(model, trailing)) do
-    local ids, made = {}, {}
+    local ids = {}
     for i, phase in ipairs(group) do
-      ids[i], made[i] = add_phase(graph, model, phase, before, #group > 1)
+      ids[i] = add_phase(graph, model, phase, before, #group > 1)
     end
-    for i, id in ipairs(ids) do
-      graph.maker[made[i]] = id
+    for _, phase in ipairs(group) do
+      graph.maker[phase.output] = phase
     end
     before = ids
   end
@@ -217,13 +214,11 @@ end
 
 -- Phases that go round: an edge back, with what decides.
 local function add_rounds(graph, model)
-  for _, one in ipairs(type(model.given.rounds) == "table" and model.given.rounds or {}) do
+  for _, one in ipairs(model.rounds or {}) do
     local lines = {}
     for _, row in ipairs { { "over", "until " }, { "again", "while " } } do
-      local value = one[row[1]]
-      for _, condition in ipairs(type(value) == "table" and value or { value }) do
-        local text = type(condition) == "table" and condition.text or condition
-        lines[#lines + 1] = row[2] .. (type(text) == "string" and text or "a function")
+      for _, condition in ipairs(one[row[1]] or {}) do
+        lines[#lines + 1] = row[2] .. (type(condition) == "table" and condition.text or "a function")
       end
     end
     lines[#lines + 1] = one.max_rounds and ("at most %d times"):format(one.max_rounds) or nil
@@ -275,9 +270,8 @@ end
 function M.of(model, subject, path)
   local graph = new(model.name)
   graph:node(START, "start", "Start")
-  local machine = type(model.given.machine) == "table" and machine_of.new(model.given.machine)
-  if machine then
-    machine_graph.add(graph, machine, { start = START, ["end"] = END, any = ANY }, path)
+  if model.machine then
+    machine_graph.add(graph, model.machine, { start = START, ["end"] = END, any = ANY }, path)
     graph:node(END, "end", "End")
     graph.legend = legend_of(graph)
     return graph

@@ -74,8 +74,9 @@ function M.of(given, run)
       return nil, message, code
     end
   end
-  local model = require("skillrt.document.check.model").of(subject.definition, found, subject_of.places(subject))
-  return build.of(model, subject, path)
+  local model
+  model, message = require("skillrt.document.check.model").of(subject.definition, found, subject_of.places(subject))
+  return model and build.of(model, subject, path), message, "invalid"
 end
 
 ---The text of a graph.

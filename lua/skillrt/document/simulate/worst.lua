@@ -61,7 +61,7 @@ end
 local function add_phases(out, model, definition, unknown)
   local times = rounds_of.times(model.phases, definition.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do
-    local one = of_step(phase.given, definition)
+    local one = of_step(phase, definition)
     unknown[#unknown + 1] = not one and phase.id or nil
     for _, what in ipairs(one and { "calls", "tokens", "dollars" } or {}) do
       out[what] = out[what] + one[what] * times[phase.id]
@@ -76,7 +76,7 @@ end
 function M.of(result, definition, model)
   local ones, costs, unknown, dearest = {}, { calls = {}, tokens = {}, dollars = {} }, {}, {}
   for i, step in ipairs(result.space.steps) do
-    local one = of_step(step.action.given, definition)
+    local one = of_step(step.action, definition)
     ones[i], unknown[#unknown + 1] = 1, not one and step.action.id or nil
     for what, weights in pairs(costs) do
       weights[i] = one and one[what] or 0

@@ -41,7 +41,7 @@ local function ranked(model)
   for _, action in ipairs(model.actions) do
     list[#list + 1] = action.id ~= ABORT and action or nil
   end
-  if model.strategy == "priority" then
+  if model.chooses == "priority" then
     table.sort(list, function(a, b)
       if a.priority ~= b.priority then
         return a.priority > b.priority
@@ -228,7 +228,7 @@ function M.of(model)
   local terms, effects = collect_terms(owners), effects_of(owners)
   local space = { steps = {}, ends = {}, phases = {}, model = model }
   space.variables, space.names = variables_of.of(terms, effects, model)
-  space.fixed = model.strategy == "priority" or model.strategy == "sequential"
+  space.fixed = model.chooses == "priority" or model.chooses == "sequential"
   know_first(terms, model)
   local counters = {}
   for i, action in ipairs(actions) do

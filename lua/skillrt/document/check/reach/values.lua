@@ -4,7 +4,8 @@
 -- a number beyond each, lists of each length that is asked for. Those on which every term agrees
 -- form one class. Knows terms and effects, no actions. Called by reach/variables.lua.
 local json = require "skillrt.base.json"
-local trim_end = require("skillrt.base.text").trim_end
+local tables = require "skillrt.base.tables"
+local types = require "skillrt.skill.types"
 
 local M = {}
 
@@ -125,44 +126,31 @@ local function texts_of(literals)
   return out
 end
 
--- 'a' | 'b' of a TypeScript type.
-local function union_of(kind)
-  local out = {}
-  for text in kind:gmatch "['\"]([^'\"]*)['\"]" do
-    out[#out + 1] = text
-  end
-  return #out > 0 and out or nil
-end
-
 ---The values a variable may have, before classes are formed.
 ---@param facts { literals: any[], items: any[], kind: string?, init: any, low: number? }
 ---@return any[]
 function M.values(facts)
-  local kind, out = trim_end(facts.kind or ""), {}
-  local bare = trim_end(kind:gsub("|%s*null", ""):gsub("|%s*undefined", ""))
+  local kind, out = facts.kind or "any", {}
+  local any = kind == "any"
   local function all(list)
-    table.move(list, 1, #list, #out + 1, out)
+    tables.append(out, list)
   end
-  if is_null(facts.init) or kind == "" or bare ~= kind then
+  if is_null(facts.init) or not facts.kind then
     out[1] = json.null
   end
-  if bare == "boolean" then
+  if kind == "boolean" or any then
     all { true, false }
-  elseif bare == "number" or bare == "integer" then
-    all(numbers_of(facts.literals, facts.low or -math.huge))
-  elseif bare:find "%[%]$" or bare:find "^Array<" then
-    all(lists_of(facts.items, facts.literals))
-  elseif union_of(bare) then
-    all(union_of(bare))
-  elseif bare == "string" then
-    all(texts_of(facts.literals))
-  elseif bare == "" or bare == "any" or bare == "unknown" then
-    all { true, false, {} }
-    all(texts_of(facts.literals))
-    all(numbers_of(facts.literals, -math.huge))
-    all(lists_of(facts.items, facts.literals))
-  else
+  end
+  if kind == "object" or any then
     all { {} }
+  end
+  if kind == "string" or any then
+    all(texts_of(facts.literals))
+  end
+  if kind == "number" or kind == "integer" or any then
+    all(numbers_of(facts.literals, facts.low or -math.huge))
+  end
+  if types.is_list(kind) or kind == "object" or any then
     all(lists_of(facts.items, facts.literals))
   end
   for _, value in ipairs(facts.given or {}) do
