@@ -117,7 +117,7 @@ static void force(void) {
   for (int i = 0; i < GRACE_MS / 10 && !groups_ended(); i++)
     sys_real()->pause(sys_real(), 10);
   quit_now(first_signal, "skillrt: stopped inside a call that cannot be interrupted; "
-                         "`skillrt resume` goes on with the run\n");
+                         "`skillrt resume` resumes the run\n");
 }
 
 static void be_patient(void) {
@@ -152,7 +152,7 @@ static void on_stop(int signal) {
   int kept = errno;
   if (!on_first_thread(signal)) return;
   if (signals_seen++ > 0)
-    quit_now(signal, "skillrt: stopped at once; `skillrt resume` goes on with the run\n");
+    quit_now(signal, "skillrt: stopped at once; `skillrt resume` resumes the run\n");
   first_signal = signal;
   limits_interrupt(the_limits, "user_exit");
   be_patient();

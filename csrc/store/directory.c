@@ -262,7 +262,7 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
                      "%s/state.json: shows record %" PRIu64
                      ", but the journal ends at offset %" PRId64 ", record %" PRIu64
                      " of segment %" PRIu32 "; nothing was changed; put the whole journal back, "
-                     "or remove state.json to go on from what the journal has",
+                     "or remove state.json to resume from the journal",
                      d->path, view->seq, d->end.offset, d->end.seq, d->end.segment);
   return true;
 }

@@ -221,7 +221,7 @@ static bool scan_tail(struct scan *s, struct journal_reader *r, bool bad, bool f
   bool cut_short = true;
   if (!bad && !scan_open(s)) return true;
   if (!final || s->stop || s->look->rule == JOURNAL_CUT)
-    return scan_bad(s, r, offset, record, "no valid record, but the journal goes on behind it", e);
+    return scan_bad(s, r, offset, record, "no valid record, but valid records follow", e);
   if (bad && !journal_reader_short(r, &cut_short, e)) return false;
   bool inside = s->begun && s->mark != JOURNAL_LAST;
   switch (journal_reader_search(r, inside ? s->batch : s->batch + 1, &line, e)) {

@@ -55,7 +55,7 @@ void task_clear(struct task *t) {
 static char *text_copy(const struct sys *sys, const char *text, size_t length,
                        struct error *error) {
   if (memchr(text, 0, length)) {
-    error_set(error, ERROR_INVALID, "task: \"%.100s\" goes on behind a NUL byte", text);
+    error_set(error, ERROR_INVALID, "task: \"%.100s\" contains a NUL byte", text);
     return NULL;
   }
   char *copy = sys_alloc(sys, length + 1);

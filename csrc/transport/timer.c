@@ -80,7 +80,7 @@ static bool timer_send(struct transport *transport, struct exchange *exchange,
 static void timer_cancel(struct transport *transport, struct exchange *exchange, bool at_once) {
   (void)transport, (void)at_once;
   struct alarm *a = exchange->handle;
-  assert(a && a->exchange == exchange && "timer: cancel of an exchange that is over");
+  assert(a && a->exchange == exchange && "timer: cancel of a finished exchange");
   alarm_finish(a, REPLY_CANCELED, "timer: canceled");
 }
 

@@ -35,7 +35,7 @@ describe("a run that waits", function()
     run = kit.run(folder, { "send", "w", "deploy", '"1.2"' })
     assert.same({ 0, "next: skillrt resume w   (takes it)\n" }, { run.code, run.err })
     run = kit.run(folder, { "status", "w" })
-    assert.truthy(run.out:find("1 file lies in the inbox; skillrt resume takes what is there", 1, true), run.out)
+    assert.truthy(run.out:find("1 file is in the inbox; skillrt resume takes what is there", 1, true), run.out)
     run = kit.run(folder, { "resume", "w" })
     assert.equal(0, run.code, run.err)
     assert.same({ "blue", "1.2" }, { state(folder).color, state(folder).version })
@@ -140,7 +140,7 @@ describe("a run that waits", function()
       for _, one in ipairs(both) do -- 2: it found no open question any more; 6: the other held the run
         if one.code == 9 then
           late = late + 1
-          assert.truthy(one.err:find("another one was", 1, true), one.err)
+          assert.truthy(one.err:find("it already has one", 1, true), one.err)
         else
           local was_taken = one.code == 0 or not waits and one.code == 5 -- 0: by the other, which held the run
           assert.truthy(was_taken or one.code == 2 or one.code == 6, one.code .. one.err)
@@ -160,7 +160,7 @@ describe("a run that waits", function()
     folder.file("asks.lua", ASKS)
     kit.run(folder, { "asks.lua", "--work-dir", "w" })
     for words, args in pairs {
-      ['"a b" is no name of an event'] = { "a b" }, ["{x is no JSON"] = { "deploy", "{x" }, ["too many words"] = { "a", "1", "2" },
+      ['"a b" is no name of an event'] = { "a b" }, ["{x is not JSON"] = { "deploy", "{x" }, ["too many words"] = { "a", "1", "2" },
     } do
       local sent = kit.run(folder, { "send", "w", table.unpack(args) })
       assert.equal(2, sent.code)
@@ -169,7 +169,7 @@ describe("a run that waits", function()
     kit.run(folder, { "send", "w", "other" })
     kit.run(folder, { "resume", "w" })
     local run = kit.run(folder, { "status", "w" })
-    assert.truthy(run.out:find("arrived    the event other came", 1, true), run.out)
+    assert.truthy(run.out:find("arrived    the event other arrived", 1, true), run.out)
   end)
 
   it("takes a text from a file or from an editor, which begins with what the question gives", function()
@@ -231,7 +231,7 @@ end } } }]])
       end } } }]])
     local run = kit.run(folder, { "later.lua", "--work-dir", "w" })
     assert.equal(5, run.code)
-    assert.truthy(run.out:find("goes on by itself at 2100-01-01T00:00:00.000Z", 1, true), run.out)
+    assert.truthy(run.out:find("resumes automatically at 2100-01-01T00:00:00.000Z", 1, true), run.out)
     run = kit.run(folder, { "status", "w" })
     assert.truthy(run.out:find("waits for sleep (call 1, until 2100-01-01T00:00:00.000Z)", 1, true), run.out)
   end)

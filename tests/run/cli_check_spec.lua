@@ -53,7 +53,7 @@ describe("skillrt check", function()
     script(folder, GOOD:gsub("'read'", "'checked'"))
     local done = kit.run(folder, { "check", "case.lua" })
     assert.equal(2, done.code)
-    assert.truthy(done.out:find('case.lua:8: warning: action "report" can never run: nobody makes `stage === \'checked\'` true', 1,
+    assert.truthy(done.out:find('case.lua:8: warning: action "report" can never run: no action makes `stage === \'checked\'` true', 1,
       true), done.out)
     assert.truthy(done.out:find("[reach.goal]", 1, true))
     assert.truthy(done.out:find("\n    why: ", 1, true) and done.out:find("\n    do:  ", 1, true))

@@ -56,9 +56,9 @@ return skillrt.skill { name = "calls", limits = { calls = 2 }, actions = {
 
 describe("an endless loop in Lua", function()
   for text, is in pairs {
-    [SPIN:format("step_timeout = 0.2", "")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than step_timeout" },
+    [SPIN:format("step_timeout = 0.2", "")] = { 14, "step_timeout", "s.lua:6: Lua code did not yield for longer than step_timeout" },
     [SPIN:format("run_timeout = 0.3", "")] = { 12, "run_timeout", "s.lua:6: the run took longer than run_timeout" },
-    [SPIN:format("", "timeout = 0.2,")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than the timeout" },
+    [SPIN:format("", "timeout = 0.2,")] = { 14, "step_timeout", "s.lua:6: Lua code did not yield for longer than the timeout" },
     [INSIDE:format "sub('in', { run_timeout = 0.3 }, spin)"] = { 12, "run_timeout",
       "s.lua:4: sub-run 1.1 took longer than run_timeout, 0.3 seconds" },
     [INSIDE:format "sub('mid', { run_timeout = 0.3 }, runs(sub('in', { run_timeout = 50 }, spin)))"] = { 12,
@@ -68,7 +68,7 @@ describe("an endless loop in Lua", function()
     [INSIDE:format "(function() spin.limits = { run_timeout = 0.3 } return sub('in', { run_timeout = 50 }, spin) end)()"]
       = { 12, "run_timeout", "s.lua:4: the steps of a in sub-run 1.1 took longer than", "sub/1.1/a.run_timeout" },
     [HELD] = { 12, "run_timeout", "s.lua:4: the steps of b took longer than run_timeout, 0.3 seconds", "b.run_timeout" },
-    [CHOOSING] = { 14, "step_timeout", "s.lua:4: Lua ran on" },
+    [CHOOSING] = { 14, "step_timeout", "s.lua:4: Lua code did not yield" },
   } do
     it("ends at " .. is[2] .. " and says file and line, as a pause without an error: " .. is[3], function()
       local folder <close> = kit.folder()
@@ -251,7 +251,7 @@ end } } }]])
     assert.truthy(run.err:find("next: skillrt resume w --add fetch.calls=NUMBER", 1, true), run.err)
     local status = kit.run(folder, { "status", "w" })
     assert.truthy(status.out:find("paused (call_limit); limit fetch.calls", 1, true), status.out)
-    assert.truthy(status.out:find("fetch.calls: 1 of 1", 1, true), status.out)
+    assert.truthy(status.out:find("fetch.calls limit reached (1 of 1)", 1, true), status.out)
     run = kit.run(folder, { "resume", "w", "--add", "fetch.calls=1" })
     assert.equal(3, run.code, run.out)
     assert.truthy(run.err:find("next: skillrt answer w", 1, true), run.err)

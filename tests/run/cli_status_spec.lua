@@ -87,7 +87,7 @@ describe("skillrt status", function()
     ]])
     kit.run(folder, { "again.lua", "--work-dir", "w" })
     local status = kit.run(folder, { "status", "w" })
-    assert.truthy(status.out:find("steps      2 over, 0 open, 1 failed, 3 retries\n", 1, true), status.out)
+    assert.truthy(status.out:find("steps      2 finished, 0 in progress, 1 failed, 3 retries\n", 1, true), status.out)
     assert.equal(3, json.decode(kit.run(folder, { "status", "w", "--json" }).out).retries)
   end)
 

@@ -36,7 +36,7 @@ describe("the example", function()
     local folder <close> = pages.folder()
     local output, code = pages.run(("NO_COLOR=1 OUT='%s/demo' timeout 60 sh make/demo.sh %s"):format(folder.path, build))
     assert.equal(0, code, output)
-    for _, line in ipairs { "2 answers reused, 0 calls repeated", "Let the judge decide?", "calls: 2 of 2 are used up" } do
+    for _, line in ipairs { "2 answers reused, 0 calls repeated", "Let the judge decide?", "calls limit reached (2 of 2)" } do
       assert.truthy(output:find(line, 1, true), line .. "\n" .. output)
     end
     for _, run_of in ipairs { "plain", "workflow", "question", "budget" } do

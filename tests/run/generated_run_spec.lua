@@ -65,7 +65,7 @@ describe("a generated folder", function()
     generated(folder, "data-import")
     local run = kit.run(folder, { "run", "data-import", "--work-dir", "w", env = "-u SKILLRT_AGENT" })
     assert.equal(2, run.code)
-    assert.truthy(run.err:find("no agent is chosen; go on with", 1, true), run.err)
+    assert.truthy(run.err:find("no agent is chosen; next:", 1, true), run.err)
     assert.truthy(run.err:find("--agent", 1, true), run.err)
     for value, sign in pairs {
       ["./none"] = "none: No such file",

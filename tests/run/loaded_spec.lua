@@ -49,7 +49,7 @@ describe("skillrt run PATH", function()
     prose(folder)
     local run = kit.run(folder, { "run", "sorter", "--work-dir", "w" })
     assert.equal(2, run.code)
-    assert.truthy(run.err:find("sorter: no agent is chosen; go on with", 1, true), run.err)
+    assert.truthy(run.err:find("sorter: no agent is chosen; next:", 1, true), run.err)
     assert.is_nil(io.open(folder.path .. "/w/state.json"))
   end)
 

@@ -197,7 +197,7 @@ describe("skillrt mcp", function()
     local told = client:call("run", { skill = "hello", input = { who = "you", slow = true }, wait = 0 })
     local _, result, text = client:call("run", { skill = "hello", input = { who = "you" } })
     assert.is_true(result.isError)
-    assert.matches("no more may at once", text)
+    assert.matches("which is the maximum", text)
     client:call("stop", { run = told.run })
   end)
 

@@ -141,7 +141,7 @@ describe("error-report.md", function()
       local words = { "--limit", "run_timeout=0.5" }
       assert.equal(12, run(folder, "en", "assert(ctx.await { kind = 'sleep', seconds = 1 })", words).code)
       local text = folder.read "w/error-report.md"
-      assert.truthy(text:find("**State**: paused\n", 1, true) and text:find("- Type: limit used up (run_timeout)\n", 1, true)
+      assert.truthy(text:find("**State**: paused\n", 1, true) and text:find("- Type: limit reached (run_timeout)\n", 1, true)
         and text:find("- Completed steps: load\n- Current step: generate\n", 1, true)
         and text:find "\n1%. See what was used: skillrt status [^\n]*w%.\n2%. Raise the limit", text)
       text = folder.read "w/execution-record.md"

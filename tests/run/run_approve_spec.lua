@@ -91,7 +91,7 @@ describe("an approval", function()
   it("fails closed when nobody answers in time", function()
     local _, go_on = begun(asks({ amount = 1 }, 3600))
     clock.pass(3601)
-    assert.same({ false, "pay the bill: denied: nobody answered within 3600 seconds", "denied" },
+    assert.same({ false, "pay the bill: denied: no answer within 3600 seconds", "denied" },
       assert(go_on()).state.said)
   end)
 

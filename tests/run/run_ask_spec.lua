@@ -128,7 +128,7 @@ describe("ctx.ask", function()
       return { out = { a, b == nil, message, class } }
     end
     local result, go_on, dir = begun(perform)
-    assert.matches("1 question is open; goes on by itself at 20", result.message)
+    assert.matches("1 question is open; resumes automatically at 20", result.message)
     local due = R.records(dir, "call")[1].due
     assert.equal(clock.now + 3600000, due)
     clock.pass(3000)
@@ -139,7 +139,7 @@ describe("ctx.ask", function()
     assert.equal("b?", result.question.question)
     clock.pass(7200)
     result = assert(go_on())
-    assert.same({ "no", true, "nobody answered within 3600 seconds: b?", "timeout" }, result.state.out)
+    assert.same({ "no", true, "no answer within 3600 seconds: b?", "timeout" }, result.state.out)
   end)
 
   it("tells the author what is wrong with a question", function()
@@ -315,7 +315,7 @@ describe("ctx.wait", function()
     end
     assert(go_on())
     assert.equal(1000, #R.records(dir, "event"))
-    assert.matches("the event other is not taken: 1000 wait already", R.records(dir, "note")[1].text)
+    assert.matches("the event other was refused: 1000 are waiting already", R.records(dir, "note")[1].text)
   end)
 
   it("gives up in time, and says so", function()
@@ -323,7 +323,7 @@ describe("ctx.wait", function()
       local _, message, class = ctx.wait { event = "go", timeout = 3600 }
       return { v = { message, class } }
     end)
-    assert.matches("waits for the event go; goes on by itself at 20", result.message)
+    assert.matches("waits for the event go; resumes automatically at 20", result.message)
     clock.pass(3600)
     assert.same({ "the event go did not come within 3600 seconds", "timeout" }, assert(go_on()).state.v)
     assert.truthy(error_of(function(_, ctx) ctx.wait "a b" end):find('"a b" is no name of an event', 1, true))
@@ -363,14 +363,14 @@ describe("ctx.sleep_until", function()
       return { v = "up" }
     end)
     assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason })
-    assert.equal("goes on by itself at " .. iso(start + 7200000), result.message)
+    assert.equal("resumes automatically at " .. iso(start + 7200000), result.message)
     clock.pass(7200)
     assert.equal("waiting_for_time", assert(go_on()).reason)
     local due = R.records(dir, "call")[2].due
     assert.equal(start + (7200 + 3600) * 1000, due)
     clock.pass(2400)
     result = assert(go_on())
-    assert.equal("goes on by itself at " .. iso(due), result.message) -- no later than before
+    assert.equal("resumes automatically at " .. iso(due), result.message) -- no later than before
     clock.pass(1200)
     assert.equal("up", assert(go_on()).state.v)
   end)

@@ -231,7 +231,7 @@ end)
 describe("a run with a run_timeout", function()
   after_each(R.clean)
 
-  it("pauses when its time is over, also in the middle of a request, and can be resumed (R179, R180)", function()
+  it("pauses when its time is up, also in the middle of a request, and can be resumed (R179, R180)", function()
     local folder = R.folder()
     local function definition(seconds)
       return {

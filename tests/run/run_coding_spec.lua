@@ -116,7 +116,7 @@ describe("a coding agent", function()
   it("fails for good where nothing helps, in its own words", function()
     for _, case in ipairs {
       { "claude", "claude_401", "Failed to authenticate. API Error: 401" },
-      { "claude", "claude_max_turns", "it used up its turns" },
+      { "claude", "claude_max_turns", "it reached its limit of turns" },
       { "codex", "codex_401", "401 Unauthorized" },
       { "gemini", "gemini_401", "the message" },
     } do

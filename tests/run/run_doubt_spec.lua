@@ -141,7 +141,7 @@ describe("a request in doubt", function()
       { question = 1, value = "retry", nonce = result.questions[1].nonce .. "x" },
     } })
     assert.is_nil(refused)
-    assert.matches("meant for a question 1 that is over", message)
+    assert.matches("question 1 is no longer open", message)
     result = assert(resume(copy, folder, make, { answer = "skip" }))
     assert.equal("p q", R.ids(result.state.phases_skipped))
     assert.equal("xx", R.read(folder .. "/ran"))

@@ -13,7 +13,7 @@ describe("limits.calls", function()
     local result = assert(R.run(definition))
     local dir = result.work_dir
     assert.same({ "paused", "call_limit" }, { result.status, result.reason })
-    assert.matches("calls: 3 of 3 are used up", result.message)
+    assert.matches("calls limit reached %(3 of 3%)", result.message)
     assert.equal(3, calls_of(dir))
     assert.equal(3, #R.records(dir, "result"), "what was under way is recorded")
     assert.equal(0, result.state.error_count)
@@ -46,7 +46,7 @@ describe("limits.usage", function()
     end
     assert.same({ "paused", "usage_limit", 2 }, { result.status, result.reason, most })
     assert.equal(2, calls_of(result.work_dir))
-    assert.matches("usage.tokens: 80 of 100 are used up, and call %S+ of m may use 40", result.message)
+    assert.matches("usage.tokens limit reached %(80 of 100%); call %S+ of m may use 40", result.message)
   end)
 
   it("waits for what others did not use of what they reserved", function()

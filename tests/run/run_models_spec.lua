@@ -100,7 +100,7 @@ describe("a model behind a server that misbehaves", function()
     local dir = R.folder() .. "/run"
     local result = assert(R.run(definition, { work_dir = dir }))
     assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
-    assert.matches("^goes on by itself at 20%d%d%-.*429", result.message)
+    assert.matches("^resumes automatically at 20%d%d%-.*429", result.message)
     local due = R.records(dir, "stop")[1].due
     assert.is_true(math.abs(due / 1000 - os.time() - 18000) < 60)
     require("skillrt.agent.gate").forget() -- another process
@@ -109,7 +109,7 @@ describe("a model behind a server that misbehaves", function()
     local kit = require "tests.support.cli_kit"
     local seen = kit.run({ path = R.folder(), file = function() end }, { "resume", dir }) -- as cron does
     assert.equal(5, seen.code)
-    assert.matches("still waits, and nothing has come: goes on by itself at", seen.out)
+    assert.matches("still waits, and nothing has come: resumes automatically at", seen.out)
   end)
 
   for _, ending in ipairs { "reset", "close" } do

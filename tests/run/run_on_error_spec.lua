@@ -113,7 +113,7 @@ describe("a phase that fails", function()
     assert.same({ "completed", "all_phases_completed", "a c" }, is)
     local skipped = {}
     for i, row in ipairs(result.state.phases_skipped) do skipped[i] = row.id .. ": " .. row.reason end
-    assert.same({ "a: failed: broken", "b: an earlier phase failed and goes on with c" }, skipped)
+    assert.same({ "a: failed: broken", "b: an earlier phase failed and continues with c" }, skipped)
   end)
 
   it("that comes before the loop of a hybrid run stops it only if it says so", function()

@@ -190,7 +190,7 @@ describe("a run taken up elsewhere", function()
     assert.equal("paused completed ", R.read(folder .. "/seen"))
     local refused, message = skillrt.resume(folder .. "/run")
     assert.is_nil(refused)
-    assert.matches("nothing to go on with", message)
+    assert.matches("nothing to resume", message)
   end)
 
   it("says what is wrong with a folder that holds no run", function()

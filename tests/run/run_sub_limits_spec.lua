@@ -24,8 +24,8 @@ describe("limits of a sub-run's own skill", function()
   end
 
   local ROWS <const> = {
-    { "calls", { limits = { calls = 3 } }, "call_limit", "sub/1.1/calls: 3 of 3", "sub/1.2/calls" },
-    { "its action's calls", { own = { calls = 3 } }, "call_limit", "sub/1.1/in.calls: 3 of 3", "sub/1.2/in.calls" },
+    { "calls", { limits = { calls = 3 } }, "call_limit", "sub/1.1/calls limit reached (3 of 3)", "sub/1.2/calls" },
+    { "its action's calls", { own = { calls = 3 } }, "call_limit", "sub/1.1/in.calls limit reached (3 of 3)", "sub/1.2/in.calls" },
   }
 
   for _, row in ipairs(ROWS) do
@@ -33,7 +33,7 @@ describe("limits of a sub-run's own skill", function()
       local dir, skill = R.folder() .. "/run", nested(5, row[2])
       local result = assert(skill:run { work_dir = dir })
       assert.same({ "paused", row[3], (row[5]:gsub("1%.2", "1.1")), 3 }, { result.status, result.reason, result.limit, calls_of(dir) - 1 })
-      assert.matches(row[4] .. " are used up", result.message, 1, true)
+      assert.matches(row[4], result.message, 1, true)
       result = assert(skillrt.resume(dir, { skill = skill }))
       assert.same({ row[3], 3 }, { result.reason, calls_of(dir) - 1 }, "counted over resumes")
       result = assert(skillrt.resume(dir, { skill = skill, add = { [result.limit] = 2 } }))
@@ -81,7 +81,7 @@ describe("limits of a sub-run's own skill", function()
     end } } }
     local result = assert(skill:run { work_dir = dir, books_bytes = 1 })
     assert.same({ "paused", "usage_limit", "sub/1.1/usage.tokens" }, { result.status, result.reason, result.limit })
-    assert.matches("sub/1.1/usage.tokens: 90 of 100 are used up, and call 1 of x may use 40", result.message, 1, true)
+    assert.matches("sub/1.1/usage.tokens limit reached (90 of 100); call 1 of x may use 40", result.message, 1, true)
     result = assert(skillrt.resume(dir, { skill = skill, add = { ["sub/1.1/usage.tokens"] = 30 } }))
     assert.same({ "completed", true }, { result.status, result.state.done }, result.message)
   end)

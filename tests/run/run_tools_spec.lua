@@ -226,7 +226,7 @@ describe("a model with tools", function()
     assert.equal("completed", result.status, result.message)
     local said = told(2)[1].content
     assert.is_true(#said < 33500)
-    local path, offset = said:match "all of it is in (%S+), go on with offset (%d+)"
+    local path, offset = said:match "all of it is in (%S+), continue with offset (%d+)"
     assert.equal(text, R.read(path))
     assert.equal(text:sub(1, offset), said:sub(1, offset))
     assert.truthy(path:find(dir, 1, true))

@@ -1,5 +1,5 @@
 -- run_views_mended_spec.lua: views whose writer died before their last writing: who opens the run again
--- mends them, also where there is nothing to go on with; and a run that never had a record.
+-- mends them, also where there is nothing to resume; and a run that never had a record.
 local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 

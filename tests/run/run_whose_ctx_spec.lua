@@ -49,7 +49,7 @@ describe("a ctx", function()
   local function all_refused(dir, result, first)
     assert.equal("completed", result.status, json.encode(result.state.errors))
     for i, raised in ipairs(result.state.raised) do
-      assert.matches("its step is over, or does not run now", tostring(raised), nil, tostring(i))
+      assert.matches("its step has finished, or is not running", tostring(raised), nil, tostring(i))
     end
     assert.equal(#uses {}, #result.state.raised)
     for _, record in ipairs((R.records(dir))) do
@@ -114,10 +114,10 @@ describe("a ctx", function()
     assert.equal("completed", result.status, json.encode(result.state.errors))
     assert.equal("own", result.state.own)
     assert.matches("not in a coroutine of your own", result.state.first[1])
-    assert.matches("ctx.gather: it is over", result.state.first[2])
+    assert.matches("ctx.gather: has finished", result.state.first[2])
     assert.matches("awaited in a function of its step", result.state.second[1])
     assert.matches("belongs to another step", result.state.second[2])
-    assert.matches("ctx.gather: it is over", result.state.second[3])
+    assert.matches("ctx.gather: has finished", result.state.second[3])
   end)
 end)
 

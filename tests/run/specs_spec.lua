@@ -66,7 +66,7 @@ describe("the specs of a skill (Phase 0)", function()
     local folder <close> = kit.folder()
     local env = generated(folder, "link-fixer")
     for text, sign in pairs { [false] = "is missing", [" \n"] = "is empty",
-      ["# Rules\n\n## Examples\n\nNone yet.\n"] = "is an outline that nobody has filled in" } do
+      ["# Rules\n\n## Examples\n\nNone yet.\n"] = "is an outline that is not filled in" } do
       os.remove(folder.path .. "/skill/specs/link-rules.md")
       if text then
         folder.file("skill/specs/link-rules.md", text)

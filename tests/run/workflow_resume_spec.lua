@@ -149,7 +149,7 @@ describe("a workflow that ended", function()
     assert.equal("completed", assert(skill():run { work_dir = dir }).status)
     local refused, message = skillrt.resume(dir, { skill = skill() })
     assert.is_nil(refused)
-    assert.matches("there is nothing to go on with", message)
+    assert.matches("there is nothing to resume", message)
     local changed = "return [await agent('say a'), await agent('say b')]"
     local _, _, code = skillrt.resume(dir, { skill = skill(changed) })
     assert.equal("changed", code)

@@ -229,7 +229,7 @@ describe("a workflow script", function()
     end
     local result = assert(skill():run { work_dir = folder .. "/run" })
     assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
-    assert.matches("^goes on by itself at .*: You've hit your session limit$", result.message)
+    assert.matches("^resumes automatically at .*: You've hit your session limit$", result.message)
     assert.equal(900000, R.records(folder .. "/run", "attempt")[1].retry)
     result = assert(skillrt.resume(folder .. "/run", { skill = skill() }))
     assert.equal("paused", result.status) -- it is not time yet

@@ -203,7 +203,7 @@ local function without_rounds(turns, at, word)
   return table.move(turns, at, #turns, 3, out)
 end
 
-local ASK <const> = "Before you go on: sum up for yourself what was done in this talk so far and what is known: "
+local ASK <const> = "Before you continue: summarize what was done in this conversation so far and what is known: "
   .. "what was asked for, what was found, decided and changed, what is left to do. It takes the place of the talk. "
   .. "Call no tool."
 

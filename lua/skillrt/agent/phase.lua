@@ -16,14 +16,14 @@ local function add_switching(lines, phased)
   if not switches.REPORTS[switching.by] then
     return
   end
-  lines[#lines + 1] = "You say yourself when this phase is over. The phases:"
+  lines[#lines + 1] = "You decide when this phase has finished. The phases:"
   for _, set in ipairs(phased.skill.tool_sets) do
     local rule = switching.rules and switching.rules[set.name]
     local following = table.concat(switches.following(phased, set.name), ", ")
     lines[#lines + 1] = ("- %s: %s%s; then: %s"):format(set.name, set.description,
-      rule and (". Go on when: %s"):format(rule) or "", following ~= "" and following or "nothing")
+      rule and (". It has finished when: %s"):format(rule) or "", following ~= "" and following or "nothing")
   end
-  lines[#lines + 1] = ("To go on, call switch_phase, or where you have no such tool let the last line be: %s"):format(
+  lines[#lines + 1] = ("To start the next phase, call switch_phase, or if you lack this tool, end with: %s"):format(
     switches.marker("NAME"))
 end
 

@@ -145,7 +145,7 @@ function M.text(task, untrusted, values)
   lines[#lines + 1] = ""
   lines[#lines + 1] = "[ANSWER]"
   lines[#lines + 1] = "Do the task by these instructions. Your last message is the result, as text."
-  lines[#lines + 1] = ("If you cannot go on without a person's answer, end with one line: %s: your question"):format(
+  lines[#lines + 1] = ("If you cannot continue without a person's answer, end with one line: %s: your question"):format(
     M.QUESTION)
   return table.concat(lines, "\n")
 end

@@ -203,7 +203,7 @@ local function misplaced(answer, task)
     return nil, list[1] and list or nil
   end
   local place = task.kind == "phase" and "output" or "stateUpdates"
-  return ('%s stands beside "status", where nobody reads it; write it into "%s"'):format(names.show(list[1]), place)
+  return ('%s next to "status" is ignored; write it into "%s"'):format(names.show(list[1]), place)
 end
 
 -- What an answer says it used, whatever else it says; nil: nothing that can be counted.

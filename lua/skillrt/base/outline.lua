@@ -1,4 +1,4 @@
--- base/outline.lua: whether a document is an outline that nobody has filled in, told from what it says: nothing but
+-- base/outline.lua: whether a document is an outline that is not filled in, told from what it says: nothing but
 -- headings, comments, what stands for a text to come, and one line said again and again.
 --
 -- Knows no skills. Called by who demands a document (Phase 0) and by the checks.

@@ -35,7 +35,7 @@ local HINTS = {
     return dir and ("see what it does: skillrt status %s"):format(dir)
   end,
   exists = function(dir)
-    return dir and ("go on with that run: skillrt resume %s"):format(dir)
+    return dir and ("resume that run: skillrt resume %s"):format(dir)
   end,
   missing = function(_, message)
     if message:find(": holds no run: one was begun here", 1, true) then
@@ -101,7 +101,7 @@ local function ask(one, number, dir, due)
     output.write(question.edit and "answer (Enter: later; e: editor)> " or "answer (Enter: later)> ")
     local text, why = output.read_line(due and math.max(0, due - core.wall_ms()))
     if not text then
-      output.write(why and "\nits time is over\n" or "\n")
+      output.write(why and "\nits time is up\n" or "\n")
       return nil, why or "gone"
     end
     text = trim(text)
@@ -228,7 +228,7 @@ local function accepting(dir, options, message)
     return "the answer was not taken; give it again with " .. flags
   end
   local command = options.retry and "retry" or "resume"
-  return ("next: skillrt %s %s %s   (goes on with what changed)"):format(command,
+  return ("next: skillrt %s %s %s   (resumes with the changes)"):format(command,
     text_of.escape(text_of.shell(dir)), flags)
 end
 

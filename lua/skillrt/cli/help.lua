@@ -93,7 +93,7 @@ end
 ---@return string
 function M.overview()
   local lines = {
-    "skillrt runs a skill, written as a Lua script, to its end and loses nothing.",
+    "skillrt runs agent skills durably: every step is recorded, a crash is resumed.",
     "",
     "Usage:",
     "  skillrt SCRIPT [OPTION ...] [-- ARG ...]     the same as skillrt run SCRIPT",
@@ -107,7 +107,7 @@ function M.overview()
   lines[#lines + 1] = ""
   lines[#lines + 1] = M.exit_text()
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "A run is a directory: its journal tells everything. man skillrt says the rest."
+  lines[#lines + 1] = "A run is a directory with a journal. The manual: man skillrt"
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -155,7 +155,7 @@ end
 
 local function take_up(options, settings)
   if not options.work_dir then
-    return nil, "work_dir: must name the directory of the run that is to go on"
+    return nil, "work_dir: must name the directory of the run to resume"
   elseif settings.limits then
     return nil, "limits: a run keeps those that it began with; add raises them"
   end
@@ -176,7 +176,7 @@ local function begin(options, settings)
   if not (options.script or options.script_text) then
     return nil, "script: must name a script, a folder or a configuration"
   elseif settings.add then
-    return nil, "add: raises the limits of a run that goes on; a new one is given limits"
+    return nil, "add: raises limits when a run is resumed; for a new run use limits"
   end
   local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent },
     settings.person)
@@ -262,7 +262,7 @@ local function hand_over(hosted, kind, entry)
       return ok, message
     end
   elseif turn.run.keeps_nothing then
-    return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(turn.books.run_id)
+    return nil, ("%s: the run has stopped, and recorded nothing to resume from"):format(turn.books.run_id)
   end
   local name, why = turn.run.store:put(entry)
   return name and true, why or "lies"

@@ -203,7 +203,7 @@ detection
   tool_phase_map any By tool: the set that a call of it speaks for.
   start any The set that a run begins with.
   next any By set: what may follow it.
-  rules any By set: when to go on from it, in words.
+  rules any By set: when its phase has finished, in words.
   window any How many calls are looked at.
   lead any How many more of them must speak for another set.
   fallback any The set that a call to an absent tool leads to.
@@ -287,7 +287,7 @@ switching*
   by orchestrator|report|rules|calls Who switches.
   start text The set that a run begins with.
   next object By set: what may follow it.
-  rules object By set: when to go on from it, in words.
+  rules object By set: when its phase has finished, in words.
   map object By tool: the set that a call of it speaks for.
   window count How many calls are looked at.
   lead count How many more of them must speak for another set.

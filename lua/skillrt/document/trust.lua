@@ -476,7 +476,7 @@ end
 function M.remember(code, folder)
   local path = M.path()
   if not path then
-    return nil, "nobody's home: HOME is not set, so that it cannot be remembered"
+    return nil, "HOME is not set, so the approval cannot be saved"
   end
   local ok, message = files.make_folders(files.dirname(path))
   if not ok then

@@ -93,7 +93,7 @@ end
 local function obstacle(self, phase)
   local other = self.by_id[self.books.handlers[1]]
   if other and other ~= phase then
-    return "skip", "an earlier phase failed and goes on with " .. other.id
+    return "skip", "an earlier phase failed and continues with " .. other.id
   end
   local decision = repeats.decision(self.books, phase.id)
   if decision then

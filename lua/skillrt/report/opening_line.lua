@@ -20,7 +20,7 @@ function M.text(report)
   if report.cut_bytes and report.cut_bytes > 0 then
     return (report.cut_doubtful and DOUBTFUL or TORN):format(report.cut_bytes, report.cut_file), true
   elseif report.unclean then
-    return "the process before ended without closing the run; going on from its last record", false
+    return "the previous process did not close the run; resuming from its last record", false
   end
   return nil, false
 end

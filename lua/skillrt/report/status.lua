@@ -28,7 +28,7 @@ local function waits_for(step)
   for place, call in pairs(step.calls) do
     local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
     local more = call.due and ", until " .. instant.iso(call.due)
-      or call.doubt and not call.decision and ", in doubt" or ""
+      or call.doubt and not call.decision and ", outcome unknown" or ""
     targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
   end
   table.sort(targets)
@@ -214,7 +214,7 @@ function M.lines(status, books)
     add(out, "prompts", escape(status.prompts))
   end
   add(out, "last", ("%s, %s"):format(status.updated_at, M.ago(books.at)))
-  add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
+  add(out, "steps", ("%d finished, %d in progress, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
     status.retries, status.retries == 1 and "retry" or "retries"))
   if status.state ~= nil then
     local moved = type(status.metrics) == "table" and status.metrics.state_transitions or 0
@@ -242,13 +242,13 @@ function M.lines(status, books)
   end
   for i, event in ipairs(status.arrived or {}) do
     if i <= 20 then
-      local text = "the event %s came %s, and nobody waits for it"
+      local text = "the event %s arrived %s; no step waits for it"
       add(out, i == 1 and "arrived" or "", text:format(escape(event.name), M.ago(event.at)))
     end
   end
   if status.inbox > 0 and not status.held_by then
     local text = "%d %s in the inbox; skillrt resume takes what is there"
-    add(out, "note", text:format(status.inbox, status.inbox == 1 and "file lies" or "files lie"))
+    add(out, "note", text:format(status.inbox, status.inbox == 1 and "file is" or "files are"))
   end
   if status.edited then
     add(out, "note", "state.json was edited by hand; skillrt resume --accept-edits takes it over")

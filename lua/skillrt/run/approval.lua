@@ -67,7 +67,7 @@ function M.question(given)
   end
   local shown = json.encode(arguments, { indent = 2, sorted = true })
   if #shown > M.LONGEST then
-    local text = "%s: denied: its arguments are %d bytes, and nobody can be shown more than %d"
+    local text = "%s: denied: its arguments are %d bytes; at most %d can be shown to a person"
     return nil, text:format(checked.what, #shown, M.LONGEST), "denied"
   end
   return {
@@ -121,7 +121,7 @@ function M.ask(ctx, given)
   elseif answer ~= nil then
     return nil, given.what .. ": denied", "denied"
   elseif cause == "timeout" then
-    return nil, ("%s: denied: nobody answered within %g seconds"):format(given.what, given.timeout), "denied"
+    return nil, ("%s: denied: no answer within %g seconds"):format(given.what, given.timeout), "denied"
   end
   return nil, why, cause
 end

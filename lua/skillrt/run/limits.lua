@@ -209,8 +209,8 @@ end
 -- No room for a call is left, in words.
 local function no_room(one, call)
   local asked = one.what and one.limit.asked(one, call) or 0
-  local more = asked > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asked)) or ""
-  return ("%s: %s of %s are used up%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
+  local more = asked > 0 and ("; call %s of %s may use %s"):format(call.place, call.step.id, shown(asked)) or ""
+  return ("%s limit reached (%s of %s)%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
 end
 
 ---What of a limit is used up, in its unit.
@@ -237,7 +237,7 @@ function Limits:reached()
   end
 end
 
----Whether its time is over, or that of a sub-run or of the steps of an action. What a run that drains ends at stays.
+---Whether its time is up, or that of a sub-run or of the steps of an action. What a run that drains ends at stays.
 ---@return boolean
 function Limits:out_of_time()
   return first_over(self.root) ~= nil

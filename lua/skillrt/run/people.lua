@@ -113,7 +113,7 @@ function M.concerned(ctx, step, definition, outcome)
   local answer, message, class = ctx.ask({
     header = step.id,
     question = ("It is done, with concerns: %s. Take it?"):format(outcome.concerns),
-    options = { { id = "take", description = "go on with the result" },
+    options = { { id = "take", description = "accept the result" },
       { id = "fail", description = "count it as failed" }, repairs },
   })
   if answer == "take" then

@@ -100,7 +100,7 @@ local function of_doubts(calls)
     options = {
       { id = "retry", label = "retry", description = ("send %s again%s"):format(it,
         has_key and " with the same idempotency key" or "") },
-      { id = "skip", label = "skip", description = ("go on without %s"):format(its) },
+      { id = "skip", label = "skip", description = ("continue without %s"):format(its) },
       { id = "fail", label = "fail", description = ("count %s as failed"):format(it) },
     },
   }
@@ -200,7 +200,7 @@ function M.named(books, answer)
     one = open[1]
   end
   if not one or answer.nonce and answer.nonce ~= one.nonce then
-    return nil, ("the answer was meant for a question %s that is over: another one was taken, or its time came"):format(
+    return nil, ("question %s is no longer open: it was answered, or its time is up"):format(
       names.show(one and one.q or q)), "answered"
   end
   local why = (one.question.approval or answer.approval) and require("skillrt.run.approval").refusal(one, answer)

@@ -192,7 +192,7 @@ local function check_status(turn, retry)
     end
   elseif books.status == "aborted" or books.status == "completed" and not turn.session.add
     and not has_changed(turn) then
-    refuse("invalid", "%s: the run is %s (%s); there is nothing to go on with", turn.run.store.place, books.status,
+    refuse("invalid", "%s: the run is %s (%s); there is nothing to resume", turn.run.store.place, books.status,
       books.reason)
   elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(turn) then
     refuse("invalid", "%s: the run has failed (%s); %s", turn.run.store.place, books.reason, ways_on(turn))
@@ -238,7 +238,7 @@ function M.check_pins(turn, books, pins, skill)
     and not (books.status == "paused" and books.reason == "script_error") then -- it waits for just that
     local since = books.sub and ("of the sub-run %s (%s) changed since it began"):format(books.sub, books.skill)
       or "changed since the run began"
-    refuse("changed", "%s: %s: %s; go on with them by --accept-changes", turn.run.store.place, since,
+    refuse("changed", "%s: %s: %s; to resume with the changes, add --accept-changes", turn.run.store.place, since,
       table.concat(changed, ", "))
   end
   assert(turn:emit({ t = "accept", sub = books.sub, pins = pins, changed = changed, choices = choices.of(skill) }))
@@ -388,8 +388,8 @@ function M.check_dropped(turn, dropped)
   if not dropped or turn.session.yes then
     return
   end
-  local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\n"
-    .. "go on with --accept-changes --yes"
+  local text = "%s: these changes discard recorded calls, which would be repeated:\n%s\n"
+    .. "to resume and repeat them: --accept-changes --yes"
   error({
     message = text:format(turn.run.store.place, names.lines(dropped, 10)),
     code = "changed",

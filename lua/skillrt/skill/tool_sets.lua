@@ -298,7 +298,7 @@ local function check_switching(skill)
   end
   message = check_names(skill, switching)
   if not message and switching.by == "rules" and not (switching.rules or switching.next) then
-    message = 'by = "rules" needs "rules" or "next": what is told to the agent'
+    message = 'by = "rules" needs "rules" or "next": the agent gets them'
   end
   if message then
     return ("%s: %s"):format(where, message)

@@ -82,7 +82,7 @@ function M.given(ctx, tool, arguments, task)
   elseif word == "never" then
     return nil, ("%s may not be used so"):format(tool.name)
   elseif not ctx.approve or task.bare then
-    return nil, ("%s needs a person's approval, and nobody can be asked"):format(tool.name)
+    return nil, ("%s needs a person's approval, and no person can be asked"):format(tool.name)
   end
   local approved, message = ctx.approve({
     header = task.performer and task.performer:label(),

@@ -53,18 +53,18 @@ end
 
 local function perform(_, ctx, arguments, task)
   if not M.may(ctx, task) then
-    return nil, "nobody can be asked"
+    return nil, "no person can be asked"
   end
   local question = { question = arguments.question:sub(1, 4000), options = options_of(arguments.options) }
   local answer, message = M.ask(ctx, task.performer:label(), question)
-  return answer, not answer and "nobody answered: " .. tostring(message) or nil
+  return answer, not answer and "no answer: " .. tostring(message) or nil
 end
 
 ---@param given table
 ---@return table parts
 function M.make(given)
   given.description = given.description
-    or "Asks the person a question that you cannot go on without, and gives the answer."
+    or "Asks the person a question that you cannot continue without, and returns the answer."
   given.input, given.perform, given.source, given.alone = INPUT, perform, "built in", true
   return given
 end

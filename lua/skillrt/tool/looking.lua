@@ -59,7 +59,7 @@ function M.part(place, offset, most)
     local inside = offset > 0 and out:byte() & 0xC0 == 0x80
     return nil, place.shown .. (inside and " has no character that begins at this offset" or " is no text")
   elseif offset + stop < size then
-    out = ("%s\n(%d of %d bytes; go on with offset %d)"):format(out, offset + stop, size, offset + stop)
+    out = ("%s\n(%d of %d bytes; continue with offset %d)"):format(out, offset + stop, size, offset + stop)
   end
   return out ~= "" and out or "(an empty file)"
 end

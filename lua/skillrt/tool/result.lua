@@ -51,7 +51,7 @@ local function cut(loop, text, most, place)
   if not ok then
     return ("%s\n(the first %d of %d bytes; the rest is left out)"):format(head, stop, #text)
   end
-  return ("%s\n(the first %d of %d bytes; all of it is in %s, go on with offset %d)"):format(head, stop, #text,
+  return ("%s\n(the first %d of %d bytes; all of it is in %s, continue with offset %d)"):format(head, stop, #text,
     task.store:path(name), stop)
 end
 

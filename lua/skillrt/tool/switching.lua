@@ -190,7 +190,7 @@ function Switching:tool()
   local texts = { type = "array", items = { type = "string" } }
   return assert(tool_of.new({
     name = M.TOOL, source = "skillrt", alone = true,
-    description = "Goes on to another phase of the work, with other tools. Say in short what came of this one.",
+    description = "Starts another phase of the work, with other tools. Summarize the result of this one.",
     input = { type = "object", required = { "phase" }, additionalProperties = false, properties = {
       phase = { type = "string", enum = list },
       summary = { type = "object", additionalProperties = false,

@@ -149,7 +149,7 @@ local function look(ctx, place, arguments)
 end
 
 TOOLS.edit = {
-  description = "Replaces a text in a file. `old` must stand in the file exactly once, or `all` be true.",
+  description = "Replaces a text in a file. `old` must occur in the file exactly once, unless `all` is true.",
   input = {
     type = "object",
     properties = { path = { type = "string", minLength = 1 }, old = { type = "string", minLength = 1 },

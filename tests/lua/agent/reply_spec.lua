@@ -316,7 +316,7 @@ describe("what stands beside an answer", function()
   it("is asked into its place where the answer holds nothing else", function()
     local failure = failure_of('{"status":"completed","reviewed":true}')
     assert.same({ "invalid_output", 2 }, { failure.class, failure.asked })
-    assert.has_match('"reviewed" stands beside "status", where nobody reads it; write it into "stateUpdates"', failure.message, 1, true)
+    assert.has_match('"reviewed" next to "status" is ignored; write it into "stateUpdates"', failure.message, 1, true)
     assert.has_match('write it into "output"', failure_of('{"status":"completed","reviewed":true}', nil, PHASE).message, 1, true)
   end)
 

@@ -48,7 +48,7 @@ describe("tools for files", function()
   it("read below what is declared, in parts", function()
     assert.equal("hello\n", (use("read_file", { path = "in/a.txt" })))
     assert.equal("hello\n", (use("read_file", { path = base .. "/in/a.txt" })))
-    assert.matches("hell\n%(4 of 6 bytes; go on with offset 4%)", (use("read_file", { path = "in/a.txt", limit = 4 })))
+    assert.matches("hell\n%(4 of 6 bytes; continue with offset 4%)", (use("read_file", { path = "in/a.txt", limit = 4 })))
     assert.equal("o\n", (use("read_file", { path = "in/a.txt", offset = 4 })))
     assert.equal("one\ntwo two\n", (use("read_file", { path = "out/b.txt" })))
     assert.matches("a%.txt %(6 bytes%)\n.*d/\n", (use("list_dir", { path = "in" })))
@@ -59,9 +59,9 @@ describe("tools for files", function()
 
   it("read on in a file of any length, and say what is too long to be searched", function()
     sh "truncate -s 10G in/huge; printf 'the end \\303\\251' >> in/huge; (yes 'a line' | head -c 5000000; echo needle) > in/long"
-    assert.matches("^\0+\n%(64 of 10737418250 bytes; go on with offset 64%)$", (use("read_file", { path = "in/huge", limit = 64 })))
+    assert.matches("^\0+\n%(64 of 10737418250 bytes; continue with offset 64%)$", (use("read_file", { path = "in/huge", limit = 64 })))
     assert.equal("the end \u{E9}", (use("read_file", { path = "in/huge", offset = 10 << 30 })))
-    assert.matches("^ end \n%(10737418248 of 10737418250 bytes; go on with offset 10737418248%)$",
+    assert.matches("^ end \n%(10737418248 of 10737418250 bytes; continue with offset 10737418248%)$",
       (use("read_file", { path = "in/huge", offset = (10 << 30) + 3, limit = 6 })))
     assert.equal("needle\n", (use("read_file", { path = "in/long", offset = 5000000 })))
     for offset, wanted in pairs { [(10 << 30) + 9] = "no character that begins", [11 << 30] = "has only 10737418250 bytes" } do

@@ -55,7 +55,7 @@ describe("the approval of a tool", function()
     for _, case in ipairs { { {}, {} }, { { approve = error }, { bare = true } } } do
       local ok, message = approval.given(case[1], tool, {}, case[2])
       assert.is_nil(ok)
-      assert.equal("t needs a person's approval, and nobody can be asked", message)
+      assert.equal("t needs a person's approval, and no person can be asked", message)
     end
   end)
 end)
@@ -76,7 +76,7 @@ describe("what a tool gives", function()
     for most = 1, 40 do
       local loop = { settings = {}, task = { step = 1, store = require("skillrt.run.store").at(dir) } }
       local given = result_of.bounded(loop, { max_result = most }, "2." .. most, text)
-      local head, path, offset = given.text:match "^(.-)\n%(the first %d+ of 200 bytes; all of it is in (%S+), go on with offset (%d+)%)$"
+      local head, path, offset = given.text:match "^(.-)\n%(the first %d+ of 200 bytes; all of it is in (%S+), continue with offset (%d+)%)$"
       assert.truthy(utf8.len(head), most)
       assert.same({ text, text:sub(1, offset), true }, { R.read(path), head, most - offset < 4 and most - offset >= 0 })
       assert.equal(files.digest(text):sub(1, 32), given.digest)

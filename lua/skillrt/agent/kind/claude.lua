@@ -62,8 +62,8 @@ end
 -- ---- its events ----
 
 local ENDS = {
-  error_max_turns = "it used up its turns",
-  error_max_budget_usd = "it used up its budget",
+  error_max_turns = "it reached its limit of turns",
+  error_max_budget_usd = "it reached its budget",
   error_max_structured_output_retries = "it did not give its answer in the schema",
 }
 

@@ -13,7 +13,7 @@ local json_schema = require("skillrt.base.json_schema")
 ---@class skillrt.DryAgent: skillrt.Agent
 local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {} })
 
-local WORDS <const> = "(dry run: nobody was asked)"
+local WORDS <const> = "(dry run: no agent was called)"
 
 local function in_form(self, wanted)
   local value = json_example.of(wanted)

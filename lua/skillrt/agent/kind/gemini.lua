@@ -42,7 +42,7 @@ end
 
 -- The codes it ends with where it says nothing on its output.
 local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not take its input",
-  [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it used up its turns",
+  [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it reached its limit of turns",
   [55] = "it does not trust this folder: say so once in gemini itself, or set GEMINI_CLI_TRUST_WORKSPACE=true" }
 
 -- The last line of what it wrote for people; those before it warn of its surroundings.

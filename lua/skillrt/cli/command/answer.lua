@@ -110,7 +110,7 @@ end
 -- All were met by the run. The exit code; nil: each was taken.
 local function refusal(dir, refused)
   if refused[1] then
-    local text = "%s: the answer to question %s was not taken: another one was, or it is over; skillrt log %s says why"
+    local text = "%s: question %s took no answer: it already has one, or is no longer open; see skillrt log %s"
     return ending.refused(text:format(dir, table.concat(refused, ", "), dir), "answered")
   end
 end

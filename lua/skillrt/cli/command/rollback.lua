@@ -29,7 +29,7 @@ return {
       output.write(("left as it is: %s: %s; it is %s, and was %s\n"):format(text_of.escape(one.path), one.why,
         one.now and one.now:sub(1, 12) or "not there", one.was and one.was:sub(1, 12) or "not there"))
     end
-    output.say("info", ("next: skillrt resume %s   (goes on from there)"):format(dir))
+    output.say("info", ("next: skillrt resume %s   (resumes from there)"):format(dir))
     return 0
   end,
 }

@@ -13,7 +13,7 @@ local function event_of(args)
   if words[2] then
     local value, why = json.decode(words[2])
     if value == nil then
-      return nil, ("%s is no JSON: %s; a text stands in quotes of its own: '\"text\"'"):format(
+      return nil, ("%s is not JSON: %s; write a text in double quotes: '\"text\"'"):format(
         require("skillrt.base.names").show(words[2]), why)
     end
     event.value = value

@@ -60,7 +60,7 @@ function Runs:start(words, input, of)
     busy = busy + (one.of and 1 or 0)
   end
   if of and busy >= self.at_once then
-    return nil, ("%d runs go on already, and no more may at once; wait for one, or stop one"):format(busy)
+    return nil, ("%d runs are active, which is the maximum; wait for one, or stop one"):format(busy)
   elseif #self.programs >= self.at_once + 16 then
     return nil, "too much is asked at once; wait for what was asked before"
   end

@@ -89,8 +89,8 @@ M.LIST = {
   },
   {
     name = "run",
-    description = "Starts a durable run of a skill, and waits a while for it. It continues by itself when the wait "
-      .. "is over, and when this client goes away; status, answer, resume and stop take its name",
+    description = "Starts a durable run of a skill, and waits a while for it. The run continues when the wait "
+      .. "ends, and when this client disconnects; status, answer, resume and stop take its name",
     inputSchema = object({
       skill = { type = "string", description = "its name, as list gives it" },
       input = { type = "object", description = "as list says; a skill of instructions takes { task }" },
@@ -134,7 +134,7 @@ M.LIST = {
   {
     name = "answer",
     description = "Answers an open question of a run (an option's id or a text), or an approval (approve, deny), and "
-      .. "goes on with it. What status shows as questions is meant for a person: ask yours where you do not know",
+      .. "resumes it. The questions that status shows are for a person: ask yours if you do not know the answer",
     inputSchema = object({
       run = RUN,
       value = { type = json.array({ "string", "number", "boolean" }), description = "the answer" },
@@ -157,7 +157,7 @@ M.LIST = {
   },
   {
     name = "resume",
-    description = "Goes on with a run that paused or was interrupted; what was done is not done again",
+    description = "Resumes a run that paused or was interrupted; finished calls are not repeated",
     inputSchema = object({ run = RUN, wait = WAITS,
       add = amounts("to its limits, where the operator allows it") }, "run"),
     annotations = { destructiveHint = true, openWorldHint = true },

@@ -33,8 +33,8 @@ workflow.phase note
   people who watch see a phase that was not announced
   declare it in meta.phases
 workflow.throws note
-  tried without arguments, by agents that answer the least that fits, the script threw
-  see whether it is the arguments; skillrt run SCRIPT --dry-run -- ARGS tries it with them
+  the script threw in a dry run (no arguments, stub agents)
+  if it needs arguments, try: skillrt run SCRIPT --dry-run -- ARGS
 condition.syntax error
   a condition that cannot be read stops the skill from loading
   write paths, literals, ! && || === !== < <= > >=, .length, .includes(...)
@@ -48,7 +48,7 @@ effect.syntax error
   a promise that cannot be read cannot be kept
   write k=v, k!=null, k.length>0, k++, k--, k or !k
 key.undeclared warning
-  a key that nobody declares is null unless an agent happens to set it
+  an undeclared key is null unless an agent happens to set it
   declare it in the state or its schema, or name it in an effect of the action that sets it
 reference.action error
   what waits for it, or routes to it, comes to a halt there
@@ -69,7 +69,7 @@ reference.tool-set error
   without its set the step is given no tools
   declare the set, or correct its name
 reference.strategy error
-  nobody chooses the next action
+  no strategy chooses the next action
   name a strategy that exists
 reference.orphan warning
   a document of an action that nothing declares is never used
@@ -105,13 +105,13 @@ machine.falls-through warning
   a state without a case takes the default and its own work is left out
   give the state a case
 machine.no-failure warning
-  a run that cannot go on has no state to end in
+  a run that cannot continue has no state to end in
   add the end states failed and aborted
 machine.loop warning
-  nothing says how often this edge may be taken, so it may go on for ever
+  nothing limits how often this edge is taken, so the run may never end
   put a limit on the edge
 machine.leaves-end error
-  the run is over in this state, so the action never comes
+  the run ends in this state, so the action never runs
   remove the row, or give the state another name than that of an end
 machine.shadowed warning
   the rows of a state are asked in their order, and one above it is always taken
@@ -138,7 +138,7 @@ prompt.empty warning
   the agent is sent nothing to do
   write what the step has to do
 spec.empty warning
-  no run starts with it: a document that says nothing guides nobody
+  no run starts while a required document is empty
   write it, or take it out of the list
 reach.never warning
   no sequence of actions makes its conditions true
@@ -244,7 +244,7 @@ end
 
 -- Of a loader's findings that say themselves what is the case, and no more.
 local BY_LEVEL <const> = {
-  error = { why = "what cannot be read cannot be run", fix = "mend the place that is named" },
+  error = { why = "skillrt does not run what it cannot read", fix = "fix the place that is named" },
   warning = { why = "it is read otherwise than it may be meant", fix = "write it as the documentation says" },
   note = { why = "it changes nothing in a run", fix = "nothing has to be done" },
 }

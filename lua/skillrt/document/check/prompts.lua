@@ -152,7 +152,7 @@ local function check_folder(subject, model, found)
     if text and outline.is(text) then
       local bare = not says_something(subject.tree:document(spec.path) or {})
       found:add("spec.empty", { file = spec.path },
-        bare and "holds nothing but headings" or "is an outline that nobody has filled in")
+        bare and "contains only headings" or "is an outline that is not filled in")
     end
   end
 end

@@ -69,7 +69,7 @@ local function never(self, _, step)
   if #unmade > 0 then
     local all_else = #step.terms > #unmade and #missing == #unmade
       and ("; %s all its other conditions hold"):format(sequence(steps)) or ""
-    reason = ("nobody makes %s true%s"):format(quoted(unmade), all_else)
+    reason = ("no action makes %s true%s"):format(quoted(unmade), all_else)
   elseif #missing > 0 then
     reason = ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing))
   else
@@ -155,7 +155,7 @@ end
 local function why_not(self, i, step)
   local at, missing, unmade = nearest(self.result, step)
   if #unmade > 0 then
-    return ("nobody makes %s true"):format(quoted(unmade)), at
+    return ("no action makes %s true"):format(quoted(unmade)), at
   elseif #missing > 0 then
     return ("%s never holds then"):format(quoted(missing)), at
   elseif self.result.passed[i] then
@@ -181,7 +181,7 @@ local function check_goal(self)
   end
   local at = self.result.blocked_at
   local steps = at and self.result:path(at) or {}
-  local what = at and ("%s, %s"):format(sequence(steps), waiting(self, at)) or "it goes on without end"
+  local what = at and ("%s, %s"):format(sequence(steps), waiting(self, at)) or "it never ends"
   self.found:add("reach.goal", self.space.model.place(), "no sequence of actions completes the run: " .. what,
     { steps = steps })
 end
@@ -224,7 +224,7 @@ end
 
 local function check_bound(self)
   if self.result.over then
-    local what = "the run is over before its first step: `%s` holds in the initial state"
+    local what = "the run ends before its first step: `%s` holds in the initial state"
     self.found:add("reach.over", self.space.model.place(self.result.over), what:format(self.result.over))
   end
   if not self.result.complete then
@@ -300,7 +300,7 @@ local function check_phases(self)
     local trailing = phase.action.trailing
     if trailing and select(3, nearest(self.result, phase))[1] or not trailing and not self.result.phase_runs[i] then
       self.found:add("reach.never", phase.action.place(),
-        ('phase "%s" can never run: nobody makes %s true'):format(phase.action.id, quoted(phase.terms)))
+        ('phase "%s" can never run: no action makes %s true'):format(phase.action.id, quoted(phase.terms)))
     end
   end
 end

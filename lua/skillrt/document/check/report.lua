@@ -242,7 +242,7 @@ function M.of(result, now)
     if not row.has_content then
       files.details[i].issue = row.exists and "says nothing" or "is missing"
     elseif row.outline then
-      files.details[i].issue = "is as it was generated: nobody has said how the work is done"
+      files.details[i].issue = "is as it was generated: it does not say how to do the work"
     end
   end
   return {

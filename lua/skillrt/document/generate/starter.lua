@@ -138,7 +138,7 @@ describe("%s", function()
     assert.equal(#run.steps, #run.calls)
   end)
 
-  it("fails where an agent cannot do its work, and does not go on", function()
+  it("fails if an agent cannot do its work, and does not continue", function()
     local run = test.run { agents = { ["*"] = { status = "failed", error = "it cannot be done" } } }
     assert.equal("failed", run.status)
     assert.same({}, run.completed)

@@ -206,7 +206,7 @@ local function tell_secret(document, at, found)
   local secret = document.llm and document.llm["api-key"]
   if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
     local fix = "write ${env:NAME} and set NAME in the environment"
-    found:warn("secret", at "llm.api-key", "an API key stands in the file", "whoever reads the file has it", fix)
+    found:warn("secret", at "llm.api-key", "the file contains an API key", "anyone who reads the file has the key", fix)
   end
 end
 

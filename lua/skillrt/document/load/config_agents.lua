@@ -44,7 +44,7 @@ local function absent(name)
   return {
     kind = "lua",
     run = function()
-      error(("agent %s: nobody performs it here"):format(names.show(name)), 0)
+      error(("agent %s: is not configured"):format(names.show(name)), 0)
     end,
   }
 end
@@ -98,7 +98,7 @@ end
 function Agents:all()
   table.sort(self.missing)
   if self.required and #self.missing > 0 then
-    local message = 'nobody performs %s: give them in agents = { ["%s"] = ... }, '
+    local message = 'no agent is configured for %s: give it in agents = { ["%s"] = ... }, '
       .. "in x_skillrt.agent or .agents of the config, by skillrt run --agent, or set %s to a program or an address"
     return nil, message:format(table.concat(self.missing, ", "), self.missing[1], choice.VARIABLE)
   end

@@ -95,7 +95,7 @@ local function set_prompt(self, step, kind, path)
     return
   end
   local what = ("%s %s has no document"):format(kind, step.id)
-  local why = "its agent is told its name and description only"
+  local why = "its agent gets only its name and description"
   local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
   if self.registry and step.description then -- its row says what it does
     self.found:note("no-document", self.step_place(step), what, why, fix)

@@ -160,7 +160,7 @@ local BOOKS = { status = true, completed_actions = true, current_action = true, 
 local function tell_reserved(action, found)
   for _, key in ipairs(names.sorted(action.sets)) do
     if key:find("^[%a_][%w_]*%.[%a_]") then
-      local what = ("action %s: its agent is told to return the key %s"):format(action.id, names.show(key))
+      local what = ("action %s: its prompt asks for the key %s"):format(action.id, names.show(key))
       local place = { file = action.path, line = action.sets[key] }
       found:warn("dotted-key", place, what, "an update under a key with a dot is refused (F36)",
         "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
@@ -400,7 +400,7 @@ local function read_files(self)
   local path = tree:first("workflow.json", "phases/workflow.json")
   local document, workflow_at = read_json(self, path)
   if path == "phases/workflow.json" then
-    local what = "stands in phases/; its place is beside SKILL.md"
+    local what = "is in phases/; it belongs next to SKILL.md"
     found:warn("workflow-place", { file = path }, what, "it was taken from there", "move it")
   end
   if document == nil then

@@ -1,5 +1,5 @@
 -- run/books/arrivals.lua: what the books know of what came from outside: the ids of arrivals, so that what is
--- put twice is taken once, and events that nobody has taken yet, in a queue for each name.
+-- put twice is taken once, and events that no step has received yet, in a queue for each name.
 --
 -- Called by the types of records that tell of such: event, call, result; and by whoever takes what came.
 

@@ -262,7 +262,7 @@ function M.gather(execution, branch, fn, options)
   fn(function(key, perform, ...)
     local part = parts_of({ key }, function() return key end, "gather")[1]
     if scope.is_over or drawn.step ~= execution.step then
-      error("ctx.gather: it is over: no branch begins in it", 2)
+      error("ctx.gather: has finished: no branch can start in it", 2)
     elseif begun[part] then
       error(("ctx.gather: a branch %s was begun before"):format(names.show(key)), 2)
     end

@@ -8,7 +8,7 @@ local record = require("skillrt.base.record")
 local M = {}
 
 ---What is said to who uses the ctx of a step that does not run.
-M.OTHERS = "ctx: its step is over, or does not run now: a function uses the ctx that it was given"
+M.OTHERS = "ctx: its step has finished, or is not running: use the ctx that the function was given"
 
 -- Where a step is now: the place of the last call of the branch that runs; and that branch. What another step
 -- draws or says by it could not be given back.

@@ -78,7 +78,7 @@ end
 function M.rang(calls, call)
   local gate, queue = call.request.gate, calls.queue
   if gate and queue.is_too_long(call, gate:left(core.mono_ms())) then
-    local message = gate:why() or "its rate is used up"
+    local message = gate:why() or "its rate limit is reached"
     calls:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
   else
     queue:send(call)

@@ -14,6 +14,6 @@ return {
   end,
 
   line = function(lines, record)
-    lines:say(false, "warning", "Going on with changed files: %s", lines.joined(record.changed or {}, 20))
+    lines:say(false, "warning", "Resuming with changed files: %s", lines.joined(record.changed or {}, 20))
   end,
 }

@@ -66,7 +66,7 @@ local BEHIND <const> = {
 }
 
 return {
-  doc = "a step is over",
+  doc = "a step finished",
   of_step = true,
   fields = [[
     step integer

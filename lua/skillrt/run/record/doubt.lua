@@ -1,7 +1,7 @@
 -- run/record/doubt.lua: a call may have been executed, and nobody knows: a person or on_indoubt decides.
 
 return {
-  doc = "a call may have been executed, and nobody knows: its outcome is unknown",
+  doc = "the outcome of a call is unknown: it may have been executed",
   of_step = true,
   fields = [[
     step integer
@@ -14,7 +14,7 @@ return {
   end,
 
   line = function(lines, record, step)
-    lines:block(step, "warning", tostring(record.message), "In doubt: %s: call %s may have been executed: ",
+    lines:block(step, "warning", tostring(record.message), "Outcome unknown: %s: call %s may have been executed: ",
       step and step.id or "?", record.c)
   end,
 
@@ -26,6 +26,6 @@ return {
   end,
 
   log = function(record)
-    return "warn", "Call in doubt", { call = record.c, error = record.message }
+    return "warn", "Call outcome unknown", { call = record.c, error = record.message }
   end,
 }

@@ -1,7 +1,7 @@
 -- run/record/late.lua: a step takes longer than its skill's soft deadline; it goes on.
 
 return {
-  doc = "it takes longer than its skill's `timeouts.step`; it goes on",
+  doc = "a step takes longer than the skill's `timeouts.step`; it continues",
   fields = [[
     step integer
     seconds number
@@ -12,7 +12,7 @@ return {
   end,
 
   line = function(lines, record, step)
-    lines:say(false, "warning", "Warning: %s takes longer than %g seconds; it goes on", step and step.id or "?",
+    lines:say(false, "warning", "Warning: %s takes longer than %g seconds; it continues", step and step.id or "?",
       record.seconds)
   end,
 }

@@ -1,7 +1,7 @@
--- run/record/loop.lua: the loop of a hybrid run is over.
+-- run/record/loop.lua: the loop of a hybrid run finished.
 
 return {
-  doc = "the loop of a hybrid run is over",
+  doc = "the loop of a hybrid run finished",
   fields = [[
     sub string?
     status string

@@ -9,7 +9,7 @@ return {
     c string? the place that it was said at
     text string?
     title string? of a heading
-    told string? in which way people are told of it
+    told string? how it is shown to people
     failed boolean? whoever asked at that place had no result
   ]],
 

@@ -66,7 +66,7 @@ local function in_words(record)
 end
 
 return {
-  doc = "a call is over, or the use of a tool, or `ctx.once`",
+  doc = "a call, the use of a tool, or `ctx.once` finished",
   of_step = true,
   fields = [[
     step integer
@@ -77,7 +77,7 @@ return {
     context table? what ctx.once set in the shared context
     failed table? that it failed or was given up
     unsent boolean? it was not executed
-    unknown boolean? nobody knows whether it was
+    unknown boolean? it is unknown whether it was
     decided string? somebody said skip or fail while its outcome was unknown
     unanswered boolean? of a question: its default was taken
     q integer? of a question: its number
@@ -123,7 +123,7 @@ return {
 
   line = function(lines, record, step)
     if record.q and not record.failed then
-      lines:say(step, "info", "%s: %s", record.unanswered and "nobody answered, taken is" or "Answer",
+      lines:say(step, "info", "%s: %s", record.unanswered and "No answer in time, default" or "Answer",
         tostring(record.value))
     elseif record.took then
       lines:say(step, "info", "Event: %s", record.event)

@@ -20,7 +20,7 @@ return {
   fields = [[
     sub string?
     phases list
-    loop boolean? the loop of a hybrid run goes on
+    loop boolean? the loop of a hybrid run continues
     forget list? terminal actions that are as if they had not run
     forgive string? a failed action that may run again
   ]],

@@ -1,13 +1,13 @@
 -- run/record/round.lua: a round of ctx.loop is over, and what it awaited is not asked for again.
 
 return {
-  doc = "a round of `ctx.loop` is over; what it awaited is forgotten",
+  doc = "a round of `ctx.loop` finished; its calls are discarded",
   fields = [[
     step integer
     c string the loop's place
-    n integer how many rounds are over
+    n integer how many rounds have finished
     value any what it gave
-    last boolean? the loop is over
+    last boolean? the loop has finished
     context table? what its rounds set in the shared context
   ]],
 

@@ -8,7 +8,7 @@ return {
     name string
     input string? what it was given, as it may be shown
     digest string?
-    absent string? what became of a call to a tool that was not present: unknown, refused, widened, all
+    absent string? how a call to an absent tool was treated: unknown, refused, widened, all
     refused string? why it is not performed
   ]],
 

@@ -7,40 +7,40 @@ local M = {}
 -- Each class: its name, the stage of the lifecycle that it belongs to, and what to do.
 local CLASSES <const> = {
   context = { "context missing", "缺少上下文", "preparing",
-    { "Check that what the skill needs to read is there, and that its path is right.",
-      "Give the missing context, or name another source for it." },
+    { "Check that the files that the skill reads exist, and that their paths are right.",
+      "Provide the missing context, or name another source for it." },
     { "确认所需的上下文存在并且路径正确。", "补充缺少的上下文，或指定其他来源。" } },
   missing = { "dependency missing", "依赖缺失", "preparing",
     { "Install or restore what is missing, and check its path.", "Check the environment that the run was given." },
     { "安装或恢复缺失的依赖，并检查路径是否正确。", "检查运行环境。" } },
   validation = { "validation failed", "验证失败", "validating",
-    { "Look at what was produced and at the check that refused it.", "Adjust the prompt or the check." },
+    { "Look at the result and at the check that rejected it.", "Adjust the prompt or the check." },
     { "查看产出以及未通过的检查。", "调整提示词或检查规则。" } },
   invalid_output = { "unusable answer", "回复无法使用", "validating",
-    { "Look at what the agent answered: skillrt report DIR shows it.", "State the form of the answer in the prompt, or "
+    { "Look at the agent's answer: skillrt report DIR shows it.", "State the form of the answer in the prompt, or "
       .. "declare a schema." },
     { "查看代理的回复：skillrt report DIR。", "在提示词中说明回复格式，或声明 schema。" } },
   timeout = { "timeout", "超时", "executing",
     { "Check whether the agent or server can be reached and how long it takes.", "Raise the action's timeout." },
     { "检查代理或服务器是否可达及其耗时。", "提高该操作的超时时间。" } },
-  transient = { "passing trouble", "暂时性错误", "executing",
-    { "Wait a while: the trouble may pass by itself.", "Check the network and the server." },
+  transient = { "transient failure", "暂时性错误", "executing",
+    { "Wait a while: the failure may be temporary.", "Check the network and the server." },
     { "稍后再试：问题可能会自行消失。", "检查网络和服务器。" } },
   rate_limit = { "rate limit", "速率受限", "executing",
-    { "Wait until the provider's limit is free again.", "Lower max_parallel, or use another agent." },
+    { "Wait until the provider's limit is lifted.", "Lower max_parallel, or use another agent." },
     { "等待服务商的限额恢复。", "降低 max_parallel，或换用其他代理。" } },
   denied = { "not permitted", "权限不足", "executing",
     { "Check the key, the login and the permissions of the agent." }, { "检查密钥、登录状态和代理的权限。" } },
-  limit = { "limit used up", "限额用尽", "executing",
-    { "See what was used: skillrt status DIR.", "Raise the limit where that is right: "
+  limit = { "limit reached", "限额用尽", "executing",
+    { "See what was used: skillrt status DIR.", "Raise the limit if that is right: "
       .. "skillrt resume DIR --add LIMIT=NUMBER." },
     { "查看用量：skillrt status DIR。", "如确有需要，提高限额：skillrt resume DIR --add LIMIT=NUMBER。" } },
   fatal = { "fatal", "致命错误", "executing",
-    { "Mend what the message names before anything else.", "Begin a new run where the old one cannot be mended." },
+    { "Fix what the message names first.", "Start a new run if the old one cannot be fixed." },
     { "先修复错误信息所指出的问题。", "若无法修复，请重新开始一次运行。" } },
   execution = { "execution failed", "执行失败", "executing",
     { "Look at the step, its calls and what they said: skillrt report DIR.", "See why it was chosen, and what else "
-      .. "could run: skillrt explain DIR.", "Mend the action, or give another one for it." },
+      .. "could run: skillrt explain DIR.", "Fix the action, or replace it by another one." },
     { "查看该步骤及其调用：skillrt report DIR。", "查看选择原因和可选操作：skillrt explain DIR。", "修复该操作，或提供替代操作。" } },
 }
 

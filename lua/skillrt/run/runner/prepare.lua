@@ -60,7 +60,7 @@ local function read_specs(skill, keep)
     elseif not text:find("%S") then
       return refused(skill, there, "is empty", "invalid")
     elseif outline.is(text) then
-      return refused(skill, there, "is an outline that nobody has filled in", "invalid")
+      return refused(skill, there, "is an outline that is not filled in", "invalid")
     end
     keep(path, text)
   end
@@ -168,9 +168,9 @@ end
 
 -- What to give where nobody performs a step.
 local function nobody(skill)
-  local message = "%s: no agent is chosen%s; go on with\n"
-    .. "skillrt agents                              what is on this machine\n"
-    .. "skillrt run FOLDER --agent claude -- TASK   with one of them\n"
+  local message = "%s: no agent is chosen%s; next:\n"
+    .. "skillrt agents                              lists the agents on this machine\n"
+    .. "skillrt run FOLDER --agent claude -- TASK   runs it with one of them\n"
     .. "SKILLRT_AGENT=claude in the environment, or { \"agent\": \"claude\" } in ~/.config/skillrt/config.json, "
     .. "for every run"
   local names = table.concat(skill.missing, ", ") -- the name of who takes anything is no news to anybody

@@ -65,7 +65,8 @@ local function keep(turn, what)
   local books = turn.books
   local problem = names.problem_of_event(what.event)
   if not problem and (books.events_count or 0) >= arrived.MOST then
-    problem = ("the event %s is not taken: %d wait already, and nobody takes them"):format(what.event, arrived.MOST)
+    problem = ("the event %s was refused: %d are waiting already, and no step takes them"):format(what.event,
+      arrived.MOST)
   end
   if problem then
     return nil, problem

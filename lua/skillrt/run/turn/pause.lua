@@ -105,7 +105,7 @@ local function told(open, waiters, at, why)
     list[#list + 1] = "waits for the event " .. names_of(waiters)
   end
   if at then
-    list[#list + 1] = ("goes on by itself at %s%s"):format(instant.iso(at), why and ": " .. why or "")
+    list[#list + 1] = ("resumes automatically at %s%s"):format(instant.iso(at), why and ": " .. why or "")
   end
   return table.concat(list, "; ")
 end

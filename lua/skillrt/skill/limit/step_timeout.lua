@@ -11,7 +11,7 @@ local M = { name = "step_timeout", type = "seconds", unit = "seconds", status = 
 
 ---What the core stopped, in words; without a bound it was the timeout of its action.
 function M.interrupted(bound, where)
-  return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function",
+  return ("%s: Lua code did not yield for longer than %s (an endless loop?)"):format(where or "a function",
     bound and ("step_timeout, %g seconds"):format(bound.most) or "the timeout of its action")
 end
 

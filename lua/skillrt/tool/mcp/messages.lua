@@ -32,7 +32,7 @@ end
 ---@return table
 function M.canceled(id)
   return { jsonrpc = "2.0", method = "notifications/cancelled", params = { requestId = id,
-    reason = "nobody waits for it any more" } }
+    reason = "the client no longer waits for it" } }
 end
 
 ---What is wrong with a server's answer to the handshake; nil: nothing.

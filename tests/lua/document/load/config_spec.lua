@@ -129,7 +129,7 @@ describe("a skill-config as a skill", function()
     local skill, message, code = load_config.skill(config_of "release-notes", {})
     assert.is_nil(skill)
     assert.equal("invalid", code)
-    assert.truthy(message:find("release-notes: nobody performs Explore, gemini, qwen: give them in agents", 1, true), message)
+    assert.truthy(message:find("release-notes: no agent is configured for Explore, gemini, qwen: give it in agents", 1, true), message)
     assert.is_table((load_config.skill(config_of "release-notes", { agents_required = false })))
   end)
 

@@ -323,7 +323,7 @@ describe("the border of a folder", function()
     assert.same({ "universal-executor" }, skill.missing)
     local result, message, code = require("skillrt.run.runner").run(skill, { work_dir = folder.base .. "/work" })
     assert.same({ nil, "invalid" }, { result, code })
-    assert.truthy(message:find("no agent is chosen; go on with", 1, true), message)
+    assert.truthy(message:find("no agent is chosen; next:", 1, true), message)
     assert.is_nil(loaded(folder, { agent = "true" }).missing)
   end)
 

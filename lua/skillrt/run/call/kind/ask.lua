@@ -35,7 +35,7 @@ function M.rang(calls, call)
   if question.default ~= nil then
     return calls:settle(call, { q = open.q, value = question.default, unanswered = true })
   end
-  local text = ("nobody answered within %g seconds: %s"):format(call.request.timeout, question.question)
+  local text = ("no answer within %g seconds: %s"):format(call.request.timeout, question.question)
   calls:settle(call, { q = open.q, failed = { class = "timeout", message = text } })
 end
 

@@ -122,7 +122,7 @@ function PERFORM.person(client, _, challenge)
     question = ('The server %s wants to know who asks%s. Type in a terminal, as the same user: skillrt login %s '
       .. '-- then answer "done".'):format(server.name, challenge.scope and " (" .. challenge.scope .. ")" or "",
       quoted(server.url)),
-    options = { { id = "done", description = "it is logged in: go on" }, { id = "fail", description = "fail" } },
+    options = { { id = "done", description = "logged in: continue" }, { id = "fail", description = "fail" } },
   })
   return answer == "done" or nil, message or "a person did not log in", class or "denied"
 end
