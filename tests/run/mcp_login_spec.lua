@@ -111,7 +111,7 @@ describe("a login to a server of MCP", function()
       http(400, { error = "invalid_redirect_uri", error_description = "no" }))
     why("registration: refused: refused: it gives no client_id", resource(), with {}, http(201, {}))
     metadata.registration_endpoint = nil
-    why("registers no clients: declare oauth", resource(), with {})
+    why("registers no clients: set oauth", resource(), with {})
     local _, message = begin { refused 'resource_metadata="http://evil.example/m"' }
     assert.matches("names \"http://evil.example/m\" for its metadata: https is needed", message)
   end)

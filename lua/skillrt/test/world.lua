@@ -150,7 +150,7 @@ local function said(used, value, asked, name)
     elseif faults.is(value) and value.kind == "crash" and used[value] then
       value = value.next
       if value == nil then
-        return nil, ("the stub %s was called once more after the crash, and has no answer: test.crash(answer)"):format(name)
+        return nil, ("the stub %s was called again after the crash, and has no answer: test.crash(answer)"):format(name)
       end
     elseif is_list(value) and faults.is(value[1]) and value[1].kind == "on" then
       value = by_prompt(value, asked)

@@ -76,7 +76,8 @@ describe("what a tool gives", function()
     for most = 1, 40 do
       local loop = { settings = {}, task = { step = 1, store = require("skillrt.run.store").at(dir) } }
       local given = result_of.bounded(loop, { max_result = most }, "2." .. most, text)
-      local head, path, offset = given.text:match "^(.-)\n%(the first %d+ of 200 bytes; all of it is in (%S+), continue with offset (%d+)%)$"
+      local head, path, offset =
+        given.text:match "^(.-)\n%(the first %d+ of 200 bytes; all of it is in (%S+), continue with offset (%d+)%)$"
       assert.truthy(utf8.len(head), most)
       assert.same({ text, text:sub(1, offset), true }, { R.read(path), head, most - offset < 4 and most - offset >= 0 })
       assert.equal(files.digest(text):sub(1, 32), given.digest)

@@ -115,7 +115,7 @@ function M.client(ctx, server, found, redirect)
   elseif redirect and metadata.registration_endpoint then
     client, message = registered(ctx, server, found, redirect)
   else
-    message = ("the authorization server %s registers no clients: declare oauth = { client_id = ... }"):format(found.issuer)
+    message = ("the authorization server %s registers no clients: set oauth = { client_id = ... }"):format(found.issuer)
   end
   if message then
     return nil, message
