@@ -59,7 +59,7 @@ local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 
 local function new_scope(sub, limits)
   return { sub = sub, limits = limits, spent = {}, spent_by = {}, errors = 0, open = 0, over = {}, runs = {},
-    barred = {}, decided = {}, alike = {}, undo = {}, state = {}, counted = {} }
+    barred = {}, decided = {}, alike = {}, undo = {}, state = {}, counted = {}, free = {} }
 end
 
 -- What a skill says about its limits, by the names that `--add` takes: "calls", "a1.calls", "usage.tokens".
@@ -932,7 +932,7 @@ function APPLY.fail(run, entry, it)
     step.retries = 0
   else
     close(run, it, "failed")
-    scope.errors = scope.errors + (entry.free and 0 or 1)
+    scope.errors, scope.free[step.id] = scope.errors + (entry.free and 0 or 1), entry.free
     scope.over[step.id] = not entry.again and "failed" or nil
     scope.counted[step.id] = not (entry.again and run.phase_at[step.id]) or nil
     scope.fatal = entry.over == "fail" and step.id or scope.fatal
@@ -967,7 +967,7 @@ end
 -- A person has a failed step performed again: what held it back does no longer.
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
-  local is_error = not entry.harmless or scope.counted[id]
+  local is_error = not scope.free[id] and (not entry.harmless or scope.counted[id])
   scope.errors, scope.counted[id] = math.max(0, scope.errors - (is_error and 1 or 0)), nil
   scope.retrying, scope.stands, scope.barred[id], scope.aborting, scope.over[id] = id, entry.stands, nil, nil, nil
   scope.decided[id] = entry.stands and scope.decided[id] or nil

@@ -76,7 +76,7 @@ local function watcher()
   }
 end
 
--- What a step of a scope blamed when it failed, the newest of them.
+-- What a step of a scope blamed when it failed, the newest of them; nil: of the run itself.
 local function blamed_in(list, scope)
   local inside, failure = {}, nil
   for _, entry in ipairs(list) do
@@ -310,10 +310,7 @@ local function decisions(skill, rough)
   end
   if stop and stop.status == "failed" and sim.draw(3) > 0 then -- who retries allows what it blames
     options.retry = true
-    local failure
-    for _, entry in ipairs(list) do
-      failure = entry.t == "fail" and not entry.retry and entry or failure
-    end
+    local failure = blamed_in(list)
     local allowed = failure and allow_failed(list, failure)
     sim.note(allowed and ("retry %d %s"):format(failure.step, failure.blame) or "retry")
   elseif rough and stop and stop.status ~= "failed" and sim.draw(12) == 0

@@ -529,15 +529,14 @@ end
 function Session:give_up(one, status, why)
   local left = one.has_left
   local is_out_of_step = not one.key or not left or not one.call
-  local withdraw = one.call and one.call.request.withdraw
+  local withdraw = not is_out_of_step and one.call.request.withdraw
+  if withdraw then -- before what its branch asks for next is sent
+    self:tell(withdraw, nil, true)
+  end
   self:answer(one, { status = status, sent = left, message = ("%s: %s"):format(self.name, why) })
-  if self.state == "ended" then
-    return
-  elseif is_out_of_step then
+  if is_out_of_step and self.state ~= "ended" then
     self:finish({ status = "broken", sent = true, is_ours = true, message = left
       and "ended, as an answer without an id was given up" or "ended, as it did not answer what it was told first" })
-  elseif withdraw then
-    self:tell(withdraw, nil, true)
   end
 end
 
