@@ -75,7 +75,8 @@ return function(measure)
     local _ <close>, url = server()
     local function of(script)
       return function()
-        local more = ("--trust --agent %s --limit max_agents_parallel=%d -- '{\"agents\":%d}'"):format(url, FEW, FEW)
+        local more = ("--trust --yes --agent %s --limit max_agents_parallel=%d -- '{\"agents\":%d}'"):format(url, FEW,
+          FEW)
         local command = "env XDG_STATE_HOME=/nonexistent BENCH_URL=%s %s --quiet bench/skills/%s --durability process"
           .. " --work-dir %s %s"
         return command:format(url, measure.program, script, path(), more)

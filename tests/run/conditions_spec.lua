@@ -201,8 +201,10 @@ describe("40 agents in parallel of which the seventh is refused for a usage limi
     R.write(folder .. "/w.js", "export const meta = { name: 'w', description: 'd' }\n"
       .. "return (await parallel(Array.from({ length: 40 }, (_, i) => () => agent('say ' + i)))).length")
     return function()
-      return assert(skillrt.load(folder .. "/w.js", { agent = skillrt.agent.anthropic {
+      local skill = assert(skillrt.load(folder .. "/w.js", { agent = skillrt.agent.anthropic {
         url = server.url .. "/plan", key_env = "CANARY_KEY" } }))
+      skill.limits.ask_above = 0
+      return skill
     end
   end
 

@@ -162,6 +162,11 @@ local function show(result, args, started)
   elseif result.answer ~= nil and not args.quiet then
     output.write("\n" .. table.concat(text_of.lines(output.answer(result.answer)), "\n") .. "\n\n")
   end
+  local asked, used = result.state.agents, result.used or {}
+  if args.dry_run and asked and used.tokens then
+    output.write(("would ask %d agents: their prompts are about %d tokens%s; what they answer costs more\n"):format(
+      asked.asked, used.tokens, used.dollars and (", $%.4f"):format(used.dollars) or ""))
+  end
   local elapsed = (core.mono_ns() - started) / 1e6
   output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")
   local command, why = closing.next(result, dir)

@@ -28,7 +28,7 @@ describe("a skill's normal form", function()
     assert.same({ "1.0.0", "autonomous", "file", "power", "stop_and_report", "ask", "autonomous" },
       { one.version, one.mode, one.context, one.durability, one.on_error, one.on_indoubt, one.interaction })
     assert.same({ max_iterations = 100, max_errors = 3, max_retries = 3, max_parallel = 4, no_progress = 3,
-      max_agents = 1000, max_agents_parallel = 16, max_prompt_state = 65536, max_prompt_specs = 65536 }, one.limits)
+      ask_above = 25, max_agents = 1000, max_agents_parallel = 16, max_prompt_state = 65536, max_prompt_specs = 65536 }, one.limits)
     assert.same({ base = 0.5, factor = 2, cap = 60, jitter = true, max_retries = 3 }, one.retry)
     assert.same({ name = "priority" }, one.strategy)
     assert.same({ {}, {}, {} }, { one.state, one.phases, one.agents })

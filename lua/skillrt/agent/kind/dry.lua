@@ -4,16 +4,32 @@
 -- Where a JSON Schema says the form of the answer it is made from that. Pure; what it says is no work.
 
 local Agent = require("skillrt.agent.kind")
+local agents = require("skillrt.agent")
 local json_example = require("skillrt.base.json_example")
 local json_schema = require("skillrt.base.json_schema")
+local models = require("skillrt.agent.models")
+local tables = require("skillrt.base.tables")
+local tally = require("skillrt.agent.tally")
 
 ---@class skillrt.agent
 ---@field dry fun(definition: table): skillrt.Agent  nobody: the least that fits is its answer
 
 ---@class skillrt.DryAgent: skillrt.Agent
-local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {} })
+local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {
+  like = { type = "table" }, -- whom it stands in for: what the prompts would cost there
+} })
 
 local WORDS <const> = "(dry run: no agent was called)"
+
+-- What a prompt alone would use, three bytes a token; what it is answered is not known.
+local function used_by(self, task)
+  local like = self.like or {}
+  local kind = like.kind == "claude" and "anthropic" or like.kind
+  local word = task.model or like.model
+  local vendor = tables.object((agents.kind(kind) or {}).vendor)
+  local model = kind and models.of({ kind = kind }, word) or word or vendor.model or ""
+  return tally.counted({ input = #(task.prompt or "") // 3, output = 0 }, model)
+end
 
 local function in_form(self, wanted)
   local value = json_example.of(wanted)
@@ -31,6 +47,7 @@ end
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
   ctx.log(("would ask: %s"):format((task.prompt or (task.action or task.phase).id):gsub("%s+", " "):sub(1, 200)))
+  ctx.used(used_by(self, task))
   if task.schema then
     return in_form(self, task.schema)
   elseif task.answer == "text" or task.kind == "phase" then

@@ -68,6 +68,7 @@ local M = {
       help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
     },
     { name = "dry-run", help = "a dry run: stub agents return minimal valid answers" },
+    { name = "yes", help = "does not ask before many agents of a workflow (limits ask_above, ask_above_usd)" },
     { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
     require("skillrt.cli.trust").OPTION,
     { name = "strict", help = "refuses a skill if anything in its documents was not read as written" },
@@ -239,6 +240,10 @@ local function options_of(args)
   if problem or also then
     return nil, problem or also
   end
+  if args.yes or args.dry_run then
+    limits = limits or {}
+    limits.ask_above, limits.ask_above_usd = 0, 0
+  end
   if args.session then
     local file, why = require("skillrt.run.contexts").session_file(args.session)
     if not file then
@@ -250,7 +255,7 @@ local function options_of(args)
     work_dir = args.work_dir,
     input = input,
     args = args.rest,
-    agent = args.dry_run and { kind = "dry" } or agent,
+    agent = args.dry_run and { kind = "dry", like = agent and require("skillrt.agent.choice").of(agent) } or agent,
     session = args.session,
     strategy = strategy,
     strategy_path = strategy,

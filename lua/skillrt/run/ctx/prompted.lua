@@ -38,16 +38,20 @@ local OPTIONS <const> = {
 
 local ISOLATION <const> = { base = { type = "text" }, repository = { type = "text" }, commit = { type = "text" } }
 
--- A ctx whose calls say for whom and under which heading they are made, and whose programs run where they should.
-local function labeled(ctx, options)
-  if not options.label and not options.phase and not options.cwd then
-    return ctx
-  end
+-- A ctx whose calls say for whom and under which heading they are made, and whose programs run where they should;
+-- what they used is added to `spent`.
+local function labeled(ctx, options, spent)
   return setmetatable({
     await = function(request)
       request.label, request.phase = options.label, options.phase
       request.cwd = request.argv and options.cwd or request.cwd
       return ctx.await(request)
+    end,
+    used = function(used)
+      ctx.used(used)
+      for name, amount in pairs(used) do
+        spent[name] = (spent[name] or 0) + amount
+      end
     end,
   }, { __index = ctx })
 end
@@ -84,12 +88,12 @@ local function checked(run, prompt, given)
 end
 
 -- The agent's work on a prompt: its answer.
-local function ask(run, step, definition, ctx, agent, prompt, options)
+local function ask(run, step, definition, ctx, agent, prompt, options, spent)
   local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent, retry = {} })
   task.prompt = prompt
   task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
   task.bare, task.tools, task.cwd, task.agent_type = true, options.tools, options.cwd, options.agent_type
-  local outcome, message, class = agent:perform(labeled(ctx, options), task)
+  local outcome, message, class = agent:perform(labeled(ctx, options, spent), task)
   if not outcome then
     return nil, message, class
   end
@@ -133,18 +137,23 @@ end
 ---@return string? message
 ---@return string? class  "definition": what was asked for cannot be
 ---@return boolean? kept  its worktree was
+---@return skillrt.Usage spent
 function M.perform(run, step, definition, ctx, prompt, given)
   local options, agent = checked(run, prompt, given)
   if not options then
-    return nil, "ctx.agent: " .. agent, "definition"
+    return nil, "ctx.agent: " .. agent, "definition", false, {}
   end
+  local answer, message, class, kept
+  local spent = {}
   local function perform()
-    return ask(run, step, definition, ctx, agent, prompt, options)
+    return ask(run, step, definition, ctx, agent, prompt, options, spent)
   end
   if options.isolation then
-    return ask_apart(run, step, ctx, options, perform)
+    answer, message, class, kept = ask_apart(run, step, ctx, options, perform)
+  else
+    answer, message, class = perform()
   end
-  return perform()
+  return answer, message, class, kept, spent
 end
 
 return M

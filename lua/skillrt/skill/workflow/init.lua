@@ -158,8 +158,7 @@ function M.load(path, options)
       source = source,
       name = file,
       args = arguments(ctx),
-      max_agents = ctx.limits.max_agents,
-      max_parallel = ctx.limits.max_agents_parallel,
+      limits = ctx.limits,
       budget = function()
         return ctx.budget("output_tokens")
       end,
@@ -172,6 +171,7 @@ function M.load(path, options)
       return nil, why, class
     end
     local agents = { asked = done.asked, skipped = done.skipped, failed = json.array(done.failed) }
+    agents.used = done.used[1] and json.array(done.used) or nil
     agents.worktrees = done.worktrees[1] and json.array(done.worktrees) or nil
     return { result = done.value, agents = agents }
   end))

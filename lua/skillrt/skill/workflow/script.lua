@@ -148,6 +148,7 @@ end
 ---@field asked integer       agents
 ---@field failed string[]     agents that gave nothing: how they are named, and why
 ---@field skipped integer
+---@field used table[]        what agents used, each with its label and phase
 ---@field places table<string, boolean>  that it asked at
 local Performance = {}
 Performance.__index = Performance
@@ -233,12 +234,16 @@ local function refused(self, ask, message, class)
 end
 
 local function perform_agent(self, ask)
-  local options, value, message, class, kept = self.options_of(ask), nil, ask.wrong, "definition", nil
+  local options, value, message, class, kept, spent = self.options_of(ask), nil, ask.wrong, "definition", nil, {}
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
   if not message then
-    value, message, class, kept = self.ctx.agent(ask.prompt, options)
+    value, message, class, kept, spent = self.ctx.agent(ask.prompt, options)
+  end
+  if next(spent) then
+    spent.label, spent.phase = name_of(ask), ask.options.phase
+    self.used[#self.used + 1] = spent
   end
   if kept then
     self.kept[#self.kept + 1] = ask.options.label or ask.at
@@ -254,14 +259,64 @@ end
 
 function SERVE.agent(self, ask)
   self.asked = self.asked + 1
-  if self.asked > self.max_agents then
-    local text = ("agent: %d were asked for; the limit is %d"):format(self.asked, self.max_agents)
-    if self.asked == self.max_agents + 1 then -- of those behind it as many may follow as a script can name
+  local most = self.limits.max_agents
+  if self.asked > most then
+    local text = ("agent: %d were asked for; the limit is %d"):format(self.asked, most)
+    if self.asked == most + 1 then -- of those behind it as many may follow as a script can name
       without_result(self, ask, text .. "; neither it nor those after it were asked")
     end
     return self.begin("/" .. ask.at, self.tell, self, { answer = { at = ask.at, error = text } })
   end
   self.begin("/" .. ask.at, perform_agent, self, ask)
+end
+
+-- Why a person is asked before so many agents are, with what they may cost by what those before them did; false: no
+-- limit says so.
+local function price_of(self, count)
+  local tokens, least, most = 0, math.huge, 0
+  for _, one in ipairs(self.used) do
+    local dollars = one.dollars or 0
+    tokens, least, most = tokens + (one.tokens or 0), math.min(least, dollars), math.max(most, dollars)
+  end
+  local agents, dollars = self.limits.ask_above, self.limits.ask_above_usd or 0
+  if not (agents > 0 and count > agents or dollars > 0 and count * most > dollars) then
+    return false
+  elseif tokens == 0 then
+    return ("%d agents; no agent before them has said what it used. Go on?"):format(count)
+  end
+  return ("%d agents, about %d tokens%s by what the %d before them used. Go on?"):format(count,
+    tokens / #self.used * count // 1, most > 0 and (", $%.2f to $%.2f"):format(least * count, most * count) or "",
+    #self.used)
+end
+
+-- Asks agents that the script wants at once: a person before them, where a limit says so. What they may cost is
+-- recorded, as it would be another amount after a resume.
+local function fan_out(self, asks)
+  local function begin()
+    for _, ask in ipairs(asks) do
+      SERVE.agent(self, ask)
+    end
+    return true
+  end
+  local limit = self.limits.ask_above
+  if not self.limits.ask_above_usd and (limit == 0 or #asks <= limit) then
+    return begin()
+  end
+  self.begin("price/" .. asks[1].at, function()
+    local question = self.ctx.once("price", function()
+      return price_of(self, #asks)
+    end)
+    local answer, message, class = "yes", nil, nil
+    if question then
+      answer, message, class = self.ctx.ask({ header = "agents", question = question, options = { "yes", "no" } })
+    end
+    if answer == "no" then
+      return nil, ("%d agents were not wanted"):format(#asks), "fatal"
+    elseif answer == nil then
+      return nil, message, class
+    end
+    return begin()
+  end)
 end
 
 function SERVE.question(self, ask)
@@ -290,12 +345,20 @@ function Performance:take(said)
     self.meta = said.meta
     self.began(said.meta)
   end
+  local agents = {}
   for _, ask in ipairs(said.asks or {}) do
     if ask.kind ~= "threw" and ask.at and self.places[ask.at] then
       return nil, ("its program said what no script can say: it asks twice at %s"):format(ask.at), "permanent"
     end
     self.places[ask.kind ~= "threw" and ask.at or false] = true
-    SERVE[ask.kind](self, ask)
+    if ask.kind == "agent" then
+      agents[#agents + 1] = ask
+    else
+      SERVE[ask.kind](self, ask)
+    end
+  end
+  if agents[1] then
+    fan_out(self, agents)
   end
   if said.done and said.done ~= json.null then
     self.outcome = said.done
@@ -320,8 +383,7 @@ end
 ---@field source string
 ---@field name string            of the file, as it is shown
 ---@field args any
----@field max_agents integer     in all
----@field max_parallel integer   at once
+---@field limits table           { max_agents, max_agents_parallel, ask_above, ask_above_usd }
 ---@field timeout number         seconds for the script to come to rest
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
 ---@field options_of (fun(ask: table): table)?   of an agent, in place of its own
@@ -332,7 +394,7 @@ end
 ---Performs a script: gives what it returned, and what became of its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
----@return table|nil performed  { value, asked, failed, skipped, worktrees }
+---@return table|nil performed  { value, asked, failed, skipped, used, worktrees }
 ---@return string? message
 ---@return string? class
 ---@return boolean? fault  it is no script that can be run
@@ -340,17 +402,17 @@ end
 function M.perform(ctx, wish)
   local talk = new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},
-    places = {} }, Performance)
+    used = {}, places = {} }, Performance)
   self.began = wish.began or function() end
   self.warn, self.options_of = wish.warn or ctx.log, wish.options_of or function(ask) return ask.options end
-  self.name, self.max_agents, self.find, self.budget = wish.name, wish.max_agents, wish.find, wish.budget
+  self.name, self.limits, self.find, self.budget = wish.name, wish.limits, wish.find, wish.budget
   if wish.source:find("isolation", 1, true) then
     self.base = worktrees_from(ctx)
   end
   local ok, message, class = ctx.gather(function(begin)
     self.begin = begin
     begin("start", self.tell, self, { start = { source = wish.source, name = wish.name, args = text_of(wish.args) } })
-  end, { max_parallel = wish.max_parallel })
+  end, { max_parallel = wish.limits.max_agents_parallel })
   local outcome = self.outcome
   if not ok then
     return nil, ("%s: %s"):format(wish.name, message), class
@@ -367,6 +429,7 @@ function M.perform(ctx, wish)
     asked = self.asked,
     failed = self.failed,
     skipped = self.skipped,
+    used = self.used,
     worktrees = self.kept,
   }
 end

@@ -1,0 +1,107 @@
+-- workflow_price_spec.lua: a person is asked before many agents, or before expensive ones, with what they may cost;
+-- what each used is reported.
+local R = require "tests.support.runs"
+local W = require "tests.support.workflows"
+local kit = require "tests.support.cli_kit"
+local skillrt = require "skillrt"
+
+local BODY <const> = [[
+  phase('First')
+  await agent('one', { label: 'first', phase: 'Look' })
+  return (await parallel([1, 2, 3, 4].map(i => () => agent('say ' + i)))).length
+]]
+
+local AGENT <const> = [[cat > /dev/null; echo x >> "$0.asked"; n=2; [ $(wc -l < "$0.asked") = 1 ] && n=1
+  printf '{"status":"completed","output":"x","used":{"tokens":100,"output_tokens":40,"dollars":%s}}' $n]]
+
+-- The skill of a script whose agents cost a dollar the first time and two afterwards; how many were asked.
+local function costly(folder, limits)
+  local skill = assert(W.load(folder, BODY))
+  skill.agents.default = skillrt.agent.command { "sh", "-c", AGENT, folder .. "/agent", stdin = "{prompt}", parse = "json",
+    idempotent = true }
+  return skill, { work_dir = folder .. "/run", limits = limits }, function() return W.asked(folder) end
+end
+
+local function questions(dir)
+  local list = {}
+  for i, record in ipairs(R.records(dir)) do
+    list[#list + 1] = record.t == "call" and record.kind == "ask" and i or nil
+  end
+  return list
+end
+
+describe("a workflow script", function()
+  after_each(R.clean)
+
+  it("asks a person before more agents than ask_above, and sends none before the answer", function()
+    local folder = R.folder()
+    local skill, options, count = costly(folder, { ask_above = 3 })
+    local result = assert(skill:run(options))
+    assert.same({ "paused", "waiting_for_person", 1 }, { result.status, result.reason, count() })
+    assert.equal("4 agents, about 400 tokens, $4.00 to $4.00 by what the 1 before them used. Go on?", result.question.question)
+    result = assert(skillrt.resume(folder .. "/run", { skill = skill, answer = "yes" }))
+    assert.same({ "completed", 4, 5 }, { result.status, result.state.result, count() })
+  end)
+
+  it("asks none for as many as ask_above, nor where it is 0", function()
+    for _, most in ipairs { 4, 0 } do
+      local skill, options, count = costly(R.folder(), { ask_above = most })
+      assert.same({ "completed", 5 }, { assert(skill:run(options)).status, count() })
+    end
+  end)
+
+  it("asks before agents that may cost more together than ask_above_usd", function()
+    local skill, options = costly(R.folder(), { ask_above_usd = 3.5 })
+    assert.equal("waiting_for_person", assert(skill:run(options)).reason)
+    skill, options = costly(R.folder(), { ask_above_usd = 4.5 })
+    assert.equal("completed", assert(skill:run(options)).status)
+  end)
+
+  it("is aborted where they are not wanted, and none of them was asked", function()
+    local folder = R.folder()
+    local skill, options, count = costly(folder, { ask_above = 3 })
+    assert(skill:run(options))
+    local result = assert(skillrt.resume(folder .. "/run", { skill = skill, answer = "no" }))
+    assert.same({ "aborted", 1 }, { result.status, count() })
+    assert.matches("4 agents were not wanted", result.message)
+  end)
+
+  it("asks once, in the same words, wherever it is cut and resumed", function()
+    local folder = R.folder()
+    local skill, options = costly(folder, { ask_above = 3 })
+    assert(skill:run(options))
+    assert(skillrt.resume(folder .. "/run", { skill = skill, answer = "yes" }))
+    for keep = questions(folder .. "/run")[1] - 1, #R.records(folder .. "/run") - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(folder .. "/run", copy, keep)
+      local result = skillrt.resume(copy, { skill = skill })
+      if result and result.question then
+        assert.matches("^4 agents, about 400 tokens", result.question.question)
+        result = assert(skillrt.resume(copy, { skill = skill, answer = "yes" }))
+      end
+      assert.equal("completed", result and result.status, "cut behind " .. keep)
+      assert.equal(1, #questions(copy))
+    end
+  end)
+
+  it("says what each agent used, with its label and phase", function()
+    local skill, options = costly(R.folder())
+    local used = assert(skill:run(options)).state.agents.used
+    assert.equal(5, #used)
+    local first = used[1]
+    assert.same({ "first", "Look", 100, 40, 1 }, { first.label, first.phase, first.tokens, first.output_tokens, first.dollars })
+  end)
+
+  it("is not asked with --yes; a dry run says how many would be asked, and what the prompts cost", function()
+    local folder = R.folder()
+    R.write(folder .. "/tried.js", W.META .. "return (await parallel(Array(30).fill(0).map(() => () => agent('x'.repeat(3000))))).length")
+    local agent = '["sh","-c","cat > /dev/null; echo said"]'
+    local function run(...)
+      return kit.run({ path = folder }, { "run", "tried.js", "--trust", ... })
+    end
+    assert.equal(3, run("--agent", agent).code)
+    assert.equal(0, run("--agent", agent, "--yes").code)
+    local seen = run("--dry-run", "--agent", "anthropic:claude-haiku-4-5")
+    assert.matches("would ask 30 agents: their prompts are about 30000 tokens, $0.0300; what they answer costs more", seen.out)
+  end)
+end)
