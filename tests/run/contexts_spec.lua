@@ -69,6 +69,30 @@ describe("the contexts of a skill", function()
     assert.matches("skillrt", result.state.seen.README)
   end)
 
+  it("may lie in a library outside the skill: of another skill its page; a resume reads it no more (R199)", function()
+    local base, dir = R.folder(), R.folder() .. "/run"
+    os.execute(("mkdir -p %s/skill %s/lib/verseApiDigest"):format(base, base))
+    R.write(base .. "/lib/verseApiDigest/SKILL.md", "---\nname: verseApiDigest\nversion: 1.2\n---\nthe API")
+    R.write(base .. "/lib/rules.json", '{"most":3}')
+    local context = { libraries = { verse = "../lib" }, global = {
+      { library = "verse", file = "verseApiDigest", version = "1" }, { library = "verse", file = "rules.json" } } }
+    local definition = skill_in(base .. "/skill", context)
+    definition.actions[1].run = function(state, ctx)
+      ctx.ask "go on?"
+      return { seen = state.context }
+    end
+    assert(R.run(definition, { work_dir = dir }))
+    local page = R.read(base .. "/lib/verseApiDigest/SKILL.md")
+    assert.same({ base .. "/skill/../lib/verseApiDigest/SKILL.md", core.sha256(page), "1.2" },
+      { rows_of(dir)[1].file, rows_of(dir)[1].digest, rows_of(dir)[1].version })
+    os.execute(("rm -r %s/lib"):format(base))
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = "yes" }))
+    assert.same({ verseApiDigest = page, rules = { most = 3 } }, result.state.seen)
+    local absent = assert(R.run(definition, { work_dir = R.folder() .. "/run" }))
+    assert.same({ "failed", "preparing" }, { absent.status, absent.reason })
+    assert.matches("context verseApiDigest: .*%(of the library %.%./lib%)", absent.message)
+  end)
+
   it("that are needed and not there, or of another version, fail the run in preparing (R162, R163)", function()
     local folder = R.folder()
     R.write(folder .. "/old.json", '{"version":"1.4"}')
@@ -103,6 +127,11 @@ describe("the contexts of a skill", function()
         { name = "y", file = "y.md", requires = "x" } } },
       ["requires \"z\", which is not declared"] = { global = { { file = "x.md", requires = "z" } } },
       ["there is no kind \"globl\""] = { globl = "x.md" },
+      ["libraries names no folder for \"vers\" (did you mean \"verse\"?)"] = { libraries = { verse = "../lib" },
+        global = { { library = "vers", file = "x.md" } } },
+      ["only a global context lies in a library"] = { libraries = { verse = "../lib" },
+        project = { { library = "verse", file = "x.md" } } },
+      ["libraries must be a table of folders by name"] = { libraries = "../lib" },
       ["two contexts are called x"] = { global = { "x.md", "x.txt" } },
     } do
       assert.error_matches(function() R.skill(skill_in(".", context)) end, words, 1, true)

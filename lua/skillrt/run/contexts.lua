@@ -84,7 +84,10 @@ local function read(path, seconds)
 end
 
 local function load_file(one, file, folders, seen, seconds)
-  local path = files.join(folders[one.kind], file)
+  local path = files.join(one.library and files.join(folders.global, one.library) or folders[one.kind], file)
+  if files.is_folder(path) then
+    path = files.join(path, "SKILL.md") -- what another skill says of itself
+  end
   local row = { name = one.name, kind = one.kind, file = path }
   if seen[path] then
     row.skipped = "loaded already, as " .. seen[path].name -- its value is that one's (R162)
@@ -93,7 +96,7 @@ local function load_file(one, file, folders, seen, seconds)
   end
   local text, message, code = read(path, seconds)
   if not text then
-    return nil, nil, message, code
+    return nil, nil, one.library and ("%s (of the library %s)"):format(message, one.library) or message, code
   end
   local value, why, version = value_of(text, file)
   if value == nil then

@@ -32,7 +32,9 @@ local M = {}
 ---@class skillrt.Context
 ---@field kind "global"|"project"|"session"
 ---@field name string
----@field file string?        below the skill (global) or the folder a run is begun in (project); a session's has none
+---@field file string?        below the skill or its library (global), or the folder a run is begun in (project); a
+---  session's has none. The folder of another skill stands for its SKILL.md
+---@field library string?     the folder of the library, in which a global one is looked for
 ---@field version string?     the least that it must be, of the same first number
 ---@field requires string[]   those that are loaded before it
 ---@field optional boolean
@@ -40,10 +42,12 @@ local M = {}
 
 ---The kinds of contexts that files are named for; that of one run, the execution context, is its state's `context`.
 local KINDS = { "global", "project", "session" }
+local CONTEXT_KEYS <const> = { global = true, project = true, session = true, strategy = true, libraries = true }
 
 local ENTRY <const> = {
   name = { type = "id" },
   file = { type = "path" },
+  library = { type = "id" },
   version = { type = "text" },
   requires = { type = "id", list = true, default = {} },
   optional = { type = "boolean", default = false },
@@ -53,7 +57,7 @@ local ENTRY <const> = {
 local STRATEGIES <const> = { context = { enum = { "file", "memory" }, default = "file" } }
 
 -- One entry: a path, the name of a session's, or a table.
-local function entry_of(given, kind, where)
+local function entry_of(given, kind, libraries, where)
   if type(given) == "string" then
     given = kind == "session" and { name = given } or { file = given }
   end
@@ -69,6 +73,15 @@ local function entry_of(given, kind, where)
   local _, problem = names.id(one.name)
   if problem or not one.name then
     return nil, ("%s: its name %s"):format(where, problem or "is missing")
+  end
+  if one.library then
+    local folder = kind == "global" and libraries[one.library]
+    if type(folder) ~= "string" or folder == "" then
+      return nil, kind ~= "global" and where .. ": only a global context lies in a library"
+        or ("%s: libraries names no folder for %s%s"):format(where, names.show(one.library),
+          names.suggest(one.library, libraries))
+    end
+    one.library = folder
   end
   one.kind, one.optional = kind, one.optional or kind == "session"
   return one
@@ -129,17 +142,20 @@ local function check_contexts(skill)
   if not is_table then
     return nil
   end
-  local list, by_name = {}, {}
+  local list, by_name, libraries = {}, {}, given.libraries or {}
   for key in pairs(given) do
-    if key ~= "global" and key ~= "project" and key ~= "session" and key ~= "strategy" then
+    if not CONTEXT_KEYS[key] then
       return ('field "context": there is no kind %s%s'):format(names.show(key),
-        names.suggest(tostring(key), { global = true, project = true, session = true, strategy = true }))
+        names.suggest(tostring(key), CONTEXT_KEYS))
     end
+  end
+  if type(libraries) ~= "table" then
+    return 'field "context": libraries must be a table of folders by name, not ' .. names.show(libraries)
   end
   for _, kind in ipairs(KINDS) do
     local entries = given[kind]
     for i, entry in ipairs(type(entries) == "table" and entries[1] ~= nil and entries or { entries }) do
-      local one, why = entry_of(entry, kind, ('field "context": %s %d'):format(kind, i))
+      local one, why = entry_of(entry, kind, libraries, ('field "context": %s %d'):format(kind, i))
       if not one then
         return why
       elseif by_name[one.name] then
