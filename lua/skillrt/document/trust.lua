@@ -54,7 +54,8 @@ end
 local SIGNS <const> = {
   { "agent%.command", "programs" }, { "kind%s*=%s*[\"']command", "programs" }, { "os%.execute", "a shell" },
   { "io%.popen", "a shell" }, { "agent%.http", "servers" }, { "kind%s*=%s*[\"']http", "servers" },
-  { "libraries%s*=", "a library outside its folder" }, { "io%.open", "files" }, { "os%.remove", "files" }, { "ctx%.write", "files" }, { "os%.getenv", "the environment" },
+  { "libraries%s*=", "a library outside its folder" },
+  { "io%.open", "files" }, { "os%.remove", "files" }, { "ctx%.write", "files" }, { "os%.getenv", "the environment" },
   { "loadlib", "libraries in C" },
 }
 
