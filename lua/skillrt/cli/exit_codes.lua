@@ -11,24 +11,27 @@ local M = {}
 ---@field code integer
 ---@field name string
 ---@field text string
+---@field of_all boolean?  commands that drive no run have it, too
 ---@field service "success"|"again"|nil  to a service: no failure; worth another try; nil: it waits for a person
 
 ---@type skillrt.ExitCode[]
 M.TABLE = {
-  { code = 0, name = "completed", service = "again", text = "the run completed, or the command succeeded" },
+  { code = 0, name = "completed", of_all = true, service = "again",
+    text = "the run completed, or the command succeeded" },
   { code = 1, name = "failed", text = "the run failed" },
-  { code = 2, name = "usage", text = "nothing was done: wrong usage, an invalid script or an unusable directory" },
+  { code = 2, name = "usage", of_all = true,
+    text = "nothing was done: wrong usage, an invalid script or an unusable directory" },
   { code = 3, name = "person", service = "success", text = "paused: waits for a person's answer or decision" },
   { code = 4, name = "aborted", text = "the run was aborted" },
   { code = 5, name = "paused", text = "paused for another reason, such as a blocked run or a full disk" },
-  { code = 6, name = "busy", text = "another process is advancing the run" },
-  { code = 7, name = "damaged", text = "the journal is damaged, or has a newer format" },
-  { code = 8, name = "changed",
+  { code = 6, name = "busy", of_all = true, text = "another process is advancing the run" },
+  { code = 7, name = "damaged", of_all = true, text = "the journal is damaged, or has a newer format" },
+  { code = 8, name = "changed", of_all = true,
     text = "refused: the script, a prompt, a strategy or state.json changed, or code needs approval" },
   { code = 9, name = "answered",
     text = "the answer was not accepted: the question already has one, or is no longer open" },
-  { code = 70, name = "internal", service = "again", text = "an internal error of skillrt" },
-  { code = 74, name = "output", service = "again",
+  { code = 70, name = "internal", of_all = true, service = "again", text = "an internal error of skillrt" },
+  { code = 74, name = "output", of_all = true, service = "again",
     text = "success, but not all of the output could be written" },
   { code = 129, name = "hung_up", service = "success",
     text = "stopped by SIGHUP; skillrt resume resumes the run" },

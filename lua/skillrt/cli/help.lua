@@ -70,11 +70,15 @@ local function put(text)
   core.terminal.write(1, text)
 end
 
+---The exit codes; of a command that drives no run those that it may have.
+---@param command skillrt.Command?
 ---@return string
-function M.exit_text()
+function M.exit_text(command)
   local lines = { "Exit codes:" }
   for _, row in ipairs(exit_codes.TABLE) do
-    lines[#lines + 1] = ("  %3d  %s"):format(row.code, wrapped(row.text, "       "))
+    if not command or command.drives or row.of_all then
+      lines[#lines + 1] = ("  %3d  %s"):format(row.code, wrapped(row.text, "       "))
+    end
   end
   return table.concat(lines, "\n")
 end
@@ -140,7 +144,7 @@ function M.text(command)
   end
   if not command.own_codes then
     lines[#lines + 1] = ""
-    lines[#lines + 1] = M.exit_text()
+    lines[#lines + 1] = M.exit_text(command)
   end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -31,6 +31,7 @@ local M = {}
 ---@field arguments skillrt.Argument[]
 ---@field options skillrt.Option[]
 ---@field looks boolean?         it performs nothing: of a skill only what runs when it is loaded is asked about
+---@field drives boolean?        it drives a run, and has the exit code of its end
 ---@field own_codes boolean?     its description says what its exit codes mean
 ---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
 ---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name

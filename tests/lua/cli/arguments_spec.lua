@@ -63,6 +63,16 @@ describe("cli.arguments", function()
     end
   end)
 
+  it("shows in the help of a command the exit codes that it may have", function()
+    local help = require "skillrt.cli.help"
+    for _, name in ipairs { "list", "stop", "fork" } do
+      local text = help.text(require("skillrt.cli.command." .. name))
+      assert.truthy(text:find("\n    2  nothing was done", 1, true))
+      assert.falsy(text:find("paused", text:find "Exit codes:" --[[@as integer]], true), text)
+    end
+    assert.truthy(help.text(require "skillrt.cli.command.resume"):find("\n   10  paused at the limit calls", 1, true))
+  end)
+
   it("shows in the help which words an option takes", function()
     for _, command in ipairs(require("skillrt.cli.help").commands()) do
       for _, option in ipairs(command.options) do

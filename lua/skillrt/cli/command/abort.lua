@@ -6,6 +6,7 @@ local selection = require("skillrt.cli.selection")
 
 return {
   name = "abort",
+  drives = true,
   summary = "Aborts a paused or interrupted run and undoes its actions that can be undone, the last one first",
   arguments = { selection.ARGUMENT },
   options = ending.options(selection.options({})),

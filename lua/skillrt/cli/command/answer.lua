@@ -154,6 +154,7 @@ end
 
 return {
   name = "answer",
+  drives = true,
   summary = "Answers an open question of a run, and resumes it",
   arguments = {
     { name = "DIR", help = "the directory of the run" },

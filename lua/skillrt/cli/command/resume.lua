@@ -80,6 +80,7 @@ end
 
 return {
   name = "resume",
+  drives = true,
   summary = "Resumes a run that paused, was interrupted or ended; finished steps are not repeated",
   arguments = { selection.ARGUMENT },
   shows_limits = true,

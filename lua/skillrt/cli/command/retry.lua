@@ -5,6 +5,7 @@ local selection = require("skillrt.cli.selection")
 
 return {
   name = "retry",
+  drives = true,
   summary = "Retries the step that failed last, and resumes the run",
   arguments = { selection.ARGUMENT },
   options = ending.options(selection.options({

@@ -29,6 +29,7 @@ end
 
 local M = {
   name = "run",
+  drives = true,
   summary = "Runs a skill until it ends or pauses",
   description = "The word run may be omitted. A SCRIPT may also call skill:run itself. The words after -- are the "
     .. "task of a plain SKILL.md; a script gets them as ctx.args.",
