@@ -1,4 +1,4 @@
--- how_to_add_spec.lua: "How to add" of docs/inside/architecture.md, tried as its reader would: files are put into a copy of the
+-- how_to_add_spec.lua: docs/inside/extend.md, tried as its reader would: files are put into a copy of the
 -- tree, the program is built, and it has what they say. (A record needs no build: tests/lua/run/record_spec.lua.)
 local kit = require "tests.support.cli_kit"
 local pages = require "tests.support.pages"
@@ -59,9 +59,9 @@ return skillrt.skill {
 }
 ]]
 
--- The example of docs/write/agents.md.
+-- The example of docs/inside/extend.md.
 local function oracle()
-  for _, block in ipairs(pages.blocks(pages.read "docs/write/agents.md")) do
+  for _, block in ipairs(pages.blocks(pages.read "docs/inside/extend.md")) do
     if block.info == "lua file oracle.lua" then
       return block.text
     end

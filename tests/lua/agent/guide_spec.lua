@@ -1,10 +1,10 @@
--- agent_guide_spec.lua: docs/write/agents.md is true: its example is an agent, its words are those of the code.
+-- agent_guide_spec.lua: docs/write/agents.md and docs/inside/extend.md are true: its example is an agent, its words are those of the code.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local fake = require "tests.support.fake_ctx"
 local pages = require "tests.support.pages"
 
-local page = pages.read "docs/write/agents.md"
+local page = pages.read "docs/write/agents.md" .. pages.read "docs/inside/extend.md"
 
 local function example()
   for _, block in ipairs(pages.blocks(page)) do
@@ -15,11 +15,11 @@ local function example()
   end
 end
 
-describe("docs/write/agents.md", function()
+describe("the pages about agents", function()
   local kind, text = example()
 
   setup(function()
-    package.preload["skillrt.agent.kind." .. kind] = assert(load(text, "=docs/write/agents.md"))
+    package.preload["skillrt.agent.kind." .. kind] = assert(load(text, "=docs/inside/extend.md"))
     agent.KINDS[kind] = true
   end)
   teardown(function()
@@ -65,7 +65,7 @@ describe("docs/write/agents.md", function()
       local module = agent.kind(name)
       for _, part in ipairs { "FIELDS", "check", "perform", "needs_http", "reads_prompt", "label", "cost", "SPANS" } do
         assert.truthy(module[part], name .. " has no " .. part)
-        assert.truthy(page:find("\n| `" .. part .. "[`(]"), "docs/write/agents.md: says nothing of " .. part)
+        assert.truthy(page:find("\n| `" .. part .. "[`(]"), "docs/inside/extend.md: says nothing of " .. part)
       end
     end
   end)
