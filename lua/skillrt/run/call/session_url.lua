@@ -2,11 +2,15 @@
 -- server says comes with the replies or on a standing GET, which is asked for behind the opening and answered before
 -- the first call leaves. A stream that breaks off is taken up behind its last event.
 --
---   stream    sent                               over
+--   kind      sent                               over
 --   call      a message with an id               its answer came; it broke off; nobody waits
 --   note      any other message                  it was taken, or refused
 --   standing  GET, once the opening is said      the session ends; the server offers none
 --   last      DELETE, before the run stops       answered, whatever it is; 2 s
+--
+--   state     is                                 becomes
+--   open      sent, or to be taken up again      left: nothing of it is waited for any more; closed: it is over
+--   left      given 250 ms to end by itself      closed
 --
 -- A server that has forgotten the session (404) is told nothing more; who waits there still may be answered. What
 -- messages are and which headers go along says the session's user. Called by session.lua.
@@ -34,9 +38,7 @@ local M = {}
 ---@field began integer
 ---@field event_id string|nil  of the last event
 ---@field opens boolean     it brings the answer to the opening
----@field is_heard boolean|nil  standing: it was answered, once
----@field is_left boolean   nothing of it is waited for: it may end by itself
----@field is_closed boolean
+---@field state "open"|"left"|"closed"
 
 local MOST_AGAIN <const> = 50 -- how often one that says nothing is taken up again
 local AGAIN_MS <const>, LONGEST_MS <const> = 1000, 60000 -- after which time, where it does not say so itself; at most
@@ -71,7 +73,7 @@ local function close(stream)
   for i, other in ipairs(streams) do
     if other == stream then
       table.remove(streams, i)
-      stream.is_closed = true
+      stream.state = "closed"
       stream.session.calls.queue:give_up(stream)
       return
     end
@@ -88,7 +90,7 @@ end
 
 -- Ends it in a moment, where it does not end itself.
 local function leave(stream)
-  stream.is_left = true
+  stream.state = "left"
   later(stream.session, LEAVE_MS, function() close(stream) end)
 end
 
@@ -135,7 +137,7 @@ local function goes_on(stream, reply)
     return false
   end
   later(stream.session, math.min(math.max(wait, stands and STANDING_MS or 0), LONGEST_MS), function()
-    if not stream.is_closed then
+    if stream.state ~= "closed" then
       stream.text = nil
       send(stream, "GET")
     end
@@ -201,9 +203,9 @@ function OVER.call(stream, reply)
     stream:hear(reply.body)
   end
   local broke_off = is_ok or reply.status == "broken" or reply.status == "timeout"
-  if stream.is_closed then
+  if stream.state == "closed" then
     return
-  elseif stream.is_left then
+  elseif stream.state == "left" then
     close(stream)
   elseif broke_off and (stream.event_id or reply.event_id) and goes_on(stream, reply) then
     return
@@ -245,7 +247,7 @@ function OVER.standing(stream, reply)
   local stood = is_ok and reply.code == 200 and is_stream(reply.extra)
   local broke_off = reply.status == "broken" or reply.status == "timeout" or reply.status == "too_large"
     or reply.code >= 500 or stood
-  if stream.is_heard and is_ok and reply.code == 404 then
+  if session.url.standing == "heard" and is_ok and reply.code == 404 then
     forgotten(session)
   elseif not broke_off or not goes_on(stream, reply) then
     close(stream) -- none is offered
@@ -257,11 +259,11 @@ OVER.last = close
 
 -- What it brings.
 local function stream_of(session, kind, fields)
-  local stream = tables.fill({ session = session, kind = kind, again = 0, is_left = false, is_closed = false }, fields)
+  local stream = tables.fill({ session = session, kind = kind, again = 0, state = "open" }, fields)
   table.insert(session.url.streams, stream)
 
   function stream.over(_, reply)
-    if not stream.is_closed and reply.status ~= "canceled" then -- else the run stops
+    if stream.state ~= "closed" and reply.status ~= "canceled" then -- else the run stops
       OVER[kind](stream, reply)
     end
   end
@@ -280,7 +282,6 @@ local function stream_of(session, kind, fields)
       local id = text_of.header(lines, keeps:lower())
       url.id = id and #id <= LONGEST_ID and id:find("^[\33-\126]+$") and id or nil
     elseif kind == "standing" and is_fine(code) and is_stream(lines) then
-      stream.is_heard = true
       stands(session, "heard")
     end
   end
@@ -335,7 +336,7 @@ end
 function M.opened(session, headers)
   session.url.lasting = headers
   for _, stream in ipairs(session.url.streams) do
-    if stream.opens and not stream.is_left then
+    if stream.opens and stream.state == "open" then
       leave(stream)
     end
   end
@@ -347,7 +348,7 @@ end
 ---@param at_once boolean
 function M.leave(session, key, at_once)
   for _, stream in ipairs({ table.unpack(session.url.streams) }) do
-    if stream.kind == "call" and stream.key == key and not stream.is_left then
+    if stream.kind == "call" and stream.key == key and stream.state == "open" then
       if at_once then
         close(stream)
       else
