@@ -29,9 +29,9 @@ return M
 ]]
 
 local CODE = [[
-code("name.short", "warning", "people cannot tell it from others", "give it a longer name")
-
-return M
+name.short warning
+  people cannot tell it from others
+  give it a longer name
 ]]
 
 local CHECK = [[
@@ -82,10 +82,9 @@ describe("how to add", function()
     folder.file("lua/skillrt/cli/command/hello.lua", COMMAND)
     folder.file("lua/skillrt/skill/limit/max_starts.lua", LIMIT)
     folder.file("lua/skillrt/agent/kind/oracle.lua", oracle())
-    for path, more in pairs { ["codes.lua"] = CODE, ["inputs.lua"] = CHECK } do
-      path = "lua/skillrt/document/check/" .. path
-      folder.file(path, appended(folder.read(path), more))
-    end
+    local codes, inputs = "lua/skillrt/document/check/codes.lua", "lua/skillrt/document/check/inputs.lua"
+    folder.file(codes, (folder.read(codes):gsub("\n%]%]\n", "\n" .. CODE .. "]]\n", 1)))
+    folder.file(inputs, appended(folder.read(inputs), CHECK))
     folder.file("delphi", "#!/bin/sh\ncat >/dev/null\nprintf yes\n")
     folder.file("ends.lua", (SKILL:gsub("LIMIT", "2")))
     folder.file("runs.lua", (SKILL:gsub("LIMIT", "9")))
