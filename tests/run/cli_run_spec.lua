@@ -219,7 +219,7 @@ describe("a run in trouble", function()
     local status = kit.run(folder, { "status", "w" })
     assert.equal(0, status.code, status.err)
     -- what the failed batch held is lost: no line may tell of it
-    assert.equal(kept, tonumber(status.out:match("(%d+) over")), status.out)
+    assert.equal(kept, tonumber(status.out:match("(%d+) finished")), status.out)
     assert.equal(kept, select(2, out:gsub("%] Completed: ", "")), out)
     local run = kit.run(folder, { "resume", "w", "--quiet" })
     assert.equal(0, run.code, run.err)
@@ -271,6 +271,19 @@ describe("a run in trouble", function()
     for _, dir in ipairs { "w", "v" } do
       assert.truthy(kit.run(folder, { "status", dir }).out:find("completed (task_completed)", 1, true))
     end
+  end)
+end)
+
+describe("a run that is given no directory", function()
+  it("lies in ./runs, which git passes over", function()
+    local folder <close> = kit.folder()
+    folder.file("a.lua", [[
+      return require "skillrt".skill { name = "a", state = {}, actions = { { id = "a", run = function() return { x = 1 } end } } }]])
+    assert.equal(0, kit.run(folder, { "a.lua", "--quiet" }).code)
+    assert.equal("*\n", folder.read "runs/.gitignore")
+    folder.file("runs/.gitignore", "mine\n")
+    assert.equal(0, kit.run(folder, { "a.lua", "--quiet" }).code)
+    assert.equal("mine\n", folder.read "runs/.gitignore")
   end)
 end)
 

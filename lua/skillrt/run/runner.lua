@@ -221,6 +221,15 @@ local function first_record(parts, given)
   return first
 end
 
+local RUNS <const> = "runs" -- where a run lies that is given no directory
+
+-- Makes the folder of runs, which git passes over. What keeps it from being made, the opening of the run says.
+local function make_runs()
+  if not files.stat(RUNS) and files.make_folders(RUNS) then
+    files.create(RUNS .. "/.gitignore", "*\n")
+  end
+end
+
 -- What a turn is made of, whether its run begins, with this id, or goes on; nil, message, code.
 local function parts_of(skill, options, settings, run_id)
   local prepared, pins, prompts = prepare.skill(skill, settings)
@@ -230,7 +239,7 @@ local function parts_of(skill, options, settings, run_id)
     options.world:dress(prepared)
   end
   local watcher = watchers.of(options.watcher)
-  local place = options.work_dir or ("runs/%s-%s"):format(skill.name, run_id)
+  local place = options.work_dir or ("%s/%s-%s"):format(RUNS, skill.name, run_id)
   return {
     run = run_of.new({ skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
       store = store.at(absolute(place), prepared.context == "memory"), shift = options.shift, world = options.world,
@@ -267,6 +276,9 @@ function M.begin(skill, options)
   end
   parts.run_id = run_id
   parts.first = first_record(parts, options)
+  if not options.work_dir and parts.run.skill.context ~= "memory" then
+    make_runs()
+  end
   return open(parts, options, "create")
 end
 

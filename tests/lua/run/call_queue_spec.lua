@@ -16,7 +16,7 @@ local function make(room, bounds)
     end,
   }
   local calls = calls_of.new({ limits = limits, books = {} }, {}, {})
-  local execution = execution_of.new({ live = { thread = coroutine.running() }, order = {} }, calls, {})
+  local execution = execution_of.new({ live = { thread = coroutine.running() }, order = {}, calls = {}, known = {} }, calls, {})
   execution:replay()
   function self.leave(i)
     local call = Call.new { place = tostring(i), kind = "http", ways = require "skillrt.run.call.kind.http",
