@@ -216,7 +216,7 @@ $ skillrt answer runs/three more
 ...
 completed (task_completed): 2 steps in ..., in runs/three
 ]])
-example("A failed step, tried again once the trouble is over:", [[
+example("A failed step, retried after the cause was fixed:", [[
 $ cat fetch.lua
 local skillrt = require "skillrt"
 return skillrt.skill {

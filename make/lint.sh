@@ -37,6 +37,7 @@ check "luacheck" luacheck --quiet --no-color --cache build/luacheck $(lua_files)
 check "clang-format" clang-format --dry-run -Werror "$@"
 check "who may use whom (tests/layers.sh)" bash tests/layers.sh
 check "tests/requirements.md is current" requirements_current
+check "pages and messages use no word of make/words.txt" "$LUA" make/words.lua
 if command -v cppcheck >/dev/null 2>&1; then
   check "cppcheck" cppcheck --quiet --std=c11 -j 2 --cppcheck-build-dir=build/cppcheck --error-exitcode=1 --inline-suppr -Icsrc \
     --enable=warning,portability --suppress=missingIncludeSystem --suppress=identicalInnerCondition csrc

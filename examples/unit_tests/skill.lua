@@ -65,7 +65,7 @@ local PROMPTS <const> = {
     .. "inputs are worth a test.",
   generation = "Write unit tests for it as one file, test_words.c, in the work directory. It includes words.h, prints "
     .. "a line with FAILED for each check that fails, and ends with 1 then.",
-  repair = "The tests do not compile, or fail: `errors_found` says how. The library is right. Mend test_words.c.",
+  repair = "The tests do not compile, or fail: `errors_found` says how. The library is right. Fix test_words.c.",
 }
 
 return skillrt.skill {
@@ -84,7 +84,7 @@ return skillrt.skill {
     { name = "analysis", description = "Read and understand the library", tools = { "read_file", "list_dir", "grep" } },
     { name = "generation", description = "Write the tests", tools = { "read_file", "write_file", "compile" } },
     { name = "verification", description = "Compile and run the tests", tools = { "compile" } },
-    { name = "repair", description = "Mend what failed", tools = { "read_file", "edit", "write_file", "compile" } },
+    { name = "repair", description = "Fix what failed", tools = { "read_file", "edit", "write_file", "compile" } },
   },
   actions = {
     { id = "analysis", priority = 40, tool_set = "analysis", agent = "writer", prompt = PROMPTS.analysis,

@@ -19,7 +19,7 @@ describe("unit-tests", function()
     assert.matches("error: no such thing", run.calls[4].prompt, 1, true)
   end)
 
-  it("gives up when its repairs are used up", function()
+  it("gives up at its limit of repairs", function()
     local run = test.run { agents = { writer = { summary = "done" } }, programs = { env = BAD }, input = { retries = 1 } }
     assert.equal("failed", run.status)
     assert.equal(3, run:asked "writer")

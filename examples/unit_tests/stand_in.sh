@@ -19,7 +19,7 @@ generation)
   ;;
 repair)
   [ -f "$here/replies/repair-$repairs.c" ] || repairs=2
-  write "repair-$repairs.c" && echo '{"status": "completed", "stateUpdates": {"files": ["test_words.c"]}, "summary": "mended"}'
+  write "repair-$repairs.c" && echo '{"status": "completed", "stateUpdates": {"files": ["test_words.c"]}, "summary": "fixed"}'
   ;;
 *) echo '{"status": "failed", "error": "a stand-in has no reply for this"}' ;;
 esac

@@ -48,7 +48,7 @@ end
 
 return {
   name = "prune",
-  summary = "Removes runs that are over, with all their files: outputs, too",
+  summary = "Removes finished runs with all their files, outputs included",
   description = "Without --status it removes runs that are completed, failed or aborted. A run that a process advances "
     .. "stays, and so does a run from which a run that stays was forked.",
   arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },

@@ -282,9 +282,9 @@ local function price_of(self, count)
   if not (agents > 0 and count > agents or dollars > 0 and count * most > dollars) then
     return false
   elseif tokens == 0 then
-    return ("%d agents; no agent before them has said what it used. Go on?"):format(count)
+    return ("%d agents; no earlier agent reported its usage. Continue?"):format(count)
   end
-  return ("%d agents, about %d tokens%s by what the %d before them used. Go on?"):format(count,
+  return ("%d agents, about %d tokens%s by the usage of the %d before them. Continue?"):format(count,
     tokens / #self.used * count // 1, most > 0 and (", $%.2f to $%.2f"):format(least * count, most * count) or "",
     #self.used)
 end
