@@ -19,6 +19,7 @@ local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
 ---@class skillrt.check.Tried
 ---@field phases table<string, boolean>  that were begun
 ---@field asked integer               agents
+---@field taken integer               of these, whose answers were recorded
 ---@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
 ---@field wrong table<string, { code: string, line: integer? }>  what else is wrong, by its words
 ---@field meta table|nil     what it says of itself
@@ -35,6 +36,11 @@ local function watched(ctx, tried)
     end,
     ask = function()
       return "answer"
+    end,
+    once = function(_, fn)
+      local value = fn()
+      tried.taken = tried.taken + (value and 1 or 0)
+      return value
     end,
   }, { __index = ctx })
 end
@@ -72,7 +78,7 @@ end
 
 -- Runs the script without asking anybody.
 local function try(path, source, name, args)
-  local tried = { phases = {}, schemas = {}, wrong = {}, asked = 0 }
+  local tried = { phases = {}, schemas = {}, wrong = {}, asked = 0, taken = 0 }
   local one = assert(skill.check({
     name = "check",
     context = "memory",
@@ -88,6 +94,7 @@ local function try(path, source, name, args)
         limits = { max_agents = MAX_AGENTS, max_agents_parallel = MAX_AGENTS, ask_above = 0 },
         timeout = REST_SECONDS,
         find = workflow.found_by(files.dirname(path)),
+        recorded = require("skillrt.skill.workflow.recorded").beside(path),
         options_of = options_of(tried),
         warn = function(text, what)
           if what or is_reference(text) then
@@ -125,7 +132,8 @@ end
 ---What a script says of itself, and how many agents it asks where each answers at once.
 ---@param path string
 ---@param words string[]|nil  its arguments, as they stand behind `--`
----@return { name: string, description: string, phases: table[], asked: integer, most: integer, message: string? }|nil
+---@return { name: string, description: string, phases: table[], asked: integer, taken: integer, most: integer,
+---  message: string? }|nil
 ---@return string? message
 function M.looked(path, words)
   local source, message = files.read(path, workflow.MAX_SCRIPT)
@@ -138,6 +146,7 @@ function M.looked(path, words)
     return nil, tried.message
   end
   return { name = meta.name, description = meta.description, phases = meta.phases or {}, asked = tried.asked,
+    taken = tried.taken,
     most = limits.default("max_agents"), message = not tried.done and tried.message or nil }
 end
 

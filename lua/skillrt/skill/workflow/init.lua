@@ -164,6 +164,7 @@ function M.load(path, options)
       end,
       timeout = REST_SECONDS,
       find = M.found_by(dir),
+      recorded = require("skillrt.skill.workflow.recorded").beside(path),
     })
     if thrown then
       error(why, 0)
@@ -171,6 +172,7 @@ function M.load(path, options)
       return nil, why, class
     end
     local agents = { asked = done.asked, skipped = done.skipped, failed = json.array(done.failed) }
+    agents.adopted = done.taken > 0 and done.taken or nil
     agents.used = done.used[1] and json.array(done.used) or nil
     agents.worktrees = done.worktrees[1] and json.array(done.worktrees) or nil
     return { result = done.value, agents = agents }

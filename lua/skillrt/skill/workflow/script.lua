@@ -148,6 +148,7 @@ end
 ---@field asked integer       agents
 ---@field failed string[]     agents that gave nothing: how they are named, and why
 ---@field skipped integer
+---@field taken integer       agents whose answers were recorded in a run that was adopted
 ---@field used table[]        what agents used, each with its label and phase
 ---@field places table<string, boolean>  that it asked at
 local Performance = {}
@@ -233,12 +234,27 @@ local function refused(self, ask, message, class)
   end
 end
 
+-- What an agent answered in a run that was adopted: which result it is, is decided once, at the place of the agent.
+local function take_recorded(self, ask)
+  local recorded = self.recorded and self.recorded(ask)
+  local taken = recorded and self.ctx.once("adopted", recorded.take)
+  if taken then
+    recorded.drop(taken.source)
+    self.taken = self.taken + 1
+    self.ctx.log(("%s: its answer was taken from %s"):format(name_of(ask), taken.source))
+  end
+  return taken
+end
+
 local function perform_agent(self, ask)
   local options, value, message, class, kept, spent = self.options_of(ask), nil, ask.wrong, "definition", nil, {}
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
-  if not message then
+  local taken = not message and take_recorded(self, ask)
+  if taken then
+    value = taken.value
+  elseif not message then
     value, message, class, kept, spent = self.ctx.agent(ask.prompt, options)
   end
   if next(spent) then
@@ -298,20 +314,23 @@ local function fan_out(self, asks)
     end
     return true
   end
-  local limit = self.limits.ask_above
-  if not self.limits.ask_above_usd and (limit == 0 or #asks <= limit) then
+  local limit, count = self.limits.ask_above, 0
+  for _, ask in ipairs(asks) do
+    count = count + (self.recorded and self.recorded(ask) and 0 or 1)
+  end
+  if not self.limits.ask_above_usd and (limit == 0 or count <= limit) then
     return begin()
   end
   self.begin("price/" .. asks[1].at, function()
     local question = self.ctx.once("price", function()
-      return price_of(self, #asks)
+      return price_of(self, count)
     end)
     local answer, message, class = "yes", nil, nil
     if question then
       answer, message, class = self.ctx.ask({ header = "agents", question = question, options = { "yes", "no" } })
     end
     if answer == "no" then
-      return nil, ("%d agents were not wanted"):format(#asks), "fatal"
+      return nil, ("%d agents were not wanted"):format(count), "fatal"
     elseif answer == nil then
       return nil, message, class
     end
@@ -387,6 +406,7 @@ end
 ---@field timeout number         seconds for the script to come to rest
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
 ---@field options_of (fun(ask: table): table)?   of an agent, in place of its own
+---@field recorded (fun(ask: table): skillrt.Recorded|nil)?  what agents answered in a run that was adopted
 ---@field warn (fun(text: string, what: "option"?))?  what the script did not mean; default: the log
 ---@field budget (fun(): { spent: number, total: number|nil })?
 ---@field began (fun(meta: table))?  it could be read, and says this of itself
@@ -394,7 +414,7 @@ end
 ---Performs a script: gives what it returned, and what became of its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
----@return table|nil performed  { value, asked, failed, skipped, used, worktrees }
+---@return table|nil performed  { value, asked, failed, skipped, used, taken, worktrees }
 ---@return string? message
 ---@return string? class
 ---@return boolean? fault  it is no script that can be run
@@ -402,9 +422,10 @@ end
 function M.perform(ctx, wish)
   local talk = new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},
-    used = {}, places = {} }, Performance)
+    taken = 0, used = {}, places = {} }, Performance)
   self.began = wish.began or function() end
   self.warn, self.options_of = wish.warn or ctx.log, wish.options_of or function(ask) return ask.options end
+  self.recorded = wish.recorded
   self.name, self.limits, self.find, self.budget = wish.name, wish.limits, wish.find, wish.budget
   if wish.source:find("isolation", 1, true) then
     self.base = worktrees_from(ctx)
@@ -430,6 +451,7 @@ function M.perform(ctx, wish)
     failed = self.failed,
     skipped = self.skipped,
     used = self.used,
+    taken = self.taken,
     worktrees = self.kept,
   }
 end

@@ -1,0 +1,70 @@
+-- cli/command/adopt.lua: `skillrt adopt RUN`: takes over a run of a workflow script that Claude Code began: its script
+-- runs from the beginning, what its agents answered is not asked again.
+
+local run = require("skillrt.cli.command.run")
+local tables = require("skillrt.base.tables")
+
+local M = {
+  name = "adopt",
+  summary = "Takes over a workflow run of Claude Code: recorded answers are used, only the other agents are asked",
+  description = "Writes the script and the recorded answers to a folder, reports how many answers are used and how "
+    .. "many agents are left to ask, then runs the script as skillrt run does. A recorded answer is used for the same "
+    .. "prompt, if it fits the schema. --dry-run only reports.",
+  arguments = { { name = "RUN", help = "the run's ID (wf_...), its folder, its JSON file or its script" } },
+  options = tables.append({
+    { name = "script", value = "FILE", help = "the script, where it is not with the run" },
+    { name = "output", value = "DIR", help = "where the script and the answers are written; default: adopted/ID" },
+  }, run.options),
+  rest = run.rest,
+}
+
+-- Writes what was adopted; a script that a person edited there stays as it is.
+local function write(out, dir)
+  local files, json = require("skillrt.base.files"), require("skillrt.base.json")
+  local recorded = require("skillrt.skill.workflow.recorded")
+  local path = files.join(dir, out.name)
+  local text = require("skillrt.base.secrets").clean(assert(json.encode({ from = out.id,
+    results = json.array(out.results) }, { sorted = true })))
+  local ok, message = files.make_folders(dir)
+  if ok then
+    ok, message = files.write(recorded.path(path), text)
+  end
+  if ok and not files.stat(path) then
+    ok, message = files.write(path, out.script)
+  end
+  return ok and path or nil, message
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local out, message = require("skillrt.document.adopt").read(args.run, args.script)
+  local path
+  if out then
+    path, message = write(out, args.output or "adopted/" .. out.id)
+  end
+  if not path then
+    return ending.refused(message, "invalid")
+  end
+  if not args.rest[1] and out.args ~= nil then
+    args.rest = { assert(require("skillrt.base.json").encode(out.args)) }
+  end
+  local looked, why = require("skillrt.document.check.workflow").looked(path, args.rest)
+  if not looked then
+    return ending.refused(why, "invalid")
+  end
+  local count, left = #out.results, looked.asked - looked.taken
+  local text = "%s: recorded answers: %d%s%s; used: %d; agents left to ask: about %d%s; the script: %s"
+  output.say("info", require("skillrt.base.terminal_text").escape(text:format(out.id, count,
+    out.unfinished > 0 and (" (unfinished agents: %d)"):format(out.unfinished) or "",
+    out.unknown > 0 and (" (answers without a prompt: %d)"):format(out.unknown) or "", looked.taken, left,
+    out.output_tokens > 0 and (" (about %d output tokens)"):format(left * out.output_tokens // count) or "", path)))
+  if args.dry_run then
+    return 0
+  end
+  args.script = path
+  return run.run(args)
+end
+
+return M
