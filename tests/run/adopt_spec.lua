@@ -66,7 +66,7 @@ describe("a workflow run of Claude Code is adopted", function()
       assert.equal(0, seen.code, seen.err)
       assert.same({ case[3] and "seen a" or "asked-a" }, { table.unpack(seen.result) })
       assert.equal(case[3] and 0 or 1, seen.asked)
-      assert.matches(case[3] and "used: 1; agents left to ask: about 0;" or "used: 0; agents left to ask: about 1;", seen.err)
+      assert.matches(case[3] and "used: 1; agents left to ask: about 0;" or "used: 0; agents left to ask: about 1", seen.err)
     end)
   end
 

@@ -59,7 +59,7 @@ function M.run(args)
   output.say("info", require("skillrt.base.terminal_text").escape(text:format(out.id, count,
     out.unfinished > 0 and (" (unfinished agents: %d)"):format(out.unfinished) or "",
     out.unknown > 0 and (" (answers without a prompt: %d)"):format(out.unknown) or "", looked.taken, left,
-    out.output_tokens > 0 and (" (about %d output tokens)"):format(left * out.output_tokens // count) or "", path)))
+    left > 0 and out.output_tokens > 0 and (" (about %d output tokens)"):format(left * out.output_tokens // count) or "", path)))
   if args.dry_run then
     return 0
   end
