@@ -55,7 +55,7 @@ test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-t
 REAL_AGENTS := build/agents
 .PHONY: test-agents
 test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI below build/, and try them against a server of ours
-	@for name in claude codex gemini; do test -x $(REAL_AGENTS)/node_modules/.bin/$$name || exit 1; done || \
+	@(for name in claude codex gemini; do test -x $(REAL_AGENTS)/node_modules/.bin/$$name || exit 1; done) || \
 	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_agents_spec.lua
 

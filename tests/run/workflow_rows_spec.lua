@@ -122,4 +122,18 @@ describe("a workflow script", function()
       end
     end
   end)
+
+  it("goes on with the next of several agents where the limit of one is reached, and asks that one no more (W26)", function()
+    local folder = R.folder()
+    R.write(folder .. "/tried.js", W.META .. "const out = []\nfor (const i of [1, 2, 3]) out.push(await agent('say ' + i))\nreturn out")
+    local limit = { code = 1, out =
+      '{"type":"result","subtype":"success","is_error":true,"result":"You\'ve hit your usage limit","session_id":"s"}' }
+    local reply = assert(R.read "tests/support/streams/codex_good.jsonl")
+    local claude, codex = stand_in.new(R, "claude", { limit, limit }), stand_in.new(R, "codex", { reply, reply, reply })
+    local env = ("PATH=%s:%s:%s"):format(claude.folder, codex.folder, os.getenv "PATH")
+    local seen = kit.run({ path = folder }, { "run", "tried.js", "--trust", "--agent", "claude,codex", "--print", env = env })
+    assert.equal(0, seen.code, seen.err)
+    assert.same({ 1, 3 }, { claude.calls(), codex.calls() })
+    assert.equal(3, #assert(json.decode(seen.out)))
+  end)
 end)

@@ -16,11 +16,20 @@ local M = {}
 ---The environment's agent: a word, an address, or a program that reads the task on its standard input.
 M.VARIABLE = "SKILLRT_AGENT"
 
----Whether a text chooses one of ours.
+---Whether a text chooses one of ours; or several, "claude,codex": the next one where a limit of the one before it is
+---reached.
 ---@param text string
 ---@return string|nil kind
 ---@return string? model
 function M.word(text)
+  if text:find(",", 1, true) then
+    for word in text:gmatch("[^,]+") do
+      if not M.word(word) then
+        return nil
+      end
+    end
+    return "chain"
+  end
   local kind, model = text:match("^(%l+):(.+)$")
   kind = agents.kind(kind or text)
   if kind and kind.word then
@@ -40,7 +49,13 @@ function M.of(value, env)
   if type(value) == "string" then
     kind, model = M.word(value)
   end
-  if kind then
+  if kind == "chain" then
+    local links = {}
+    for word in value:gmatch("[^,]+") do
+      links[#links + 1] = M.of(word, env)
+    end
+    return { kind = kind, links = links, on = { "rate_limit" } }
+  elseif kind then
     return { kind = kind, model = model, env = agents.kind(kind).FIELDS.env and env or nil }
   elseif type(value) == "string" and value:find("^https?://") then
     return { kind = "http", url = value, name = url_of.shown(value) }

@@ -25,7 +25,8 @@ M.OPTION = {
   name = "agent",
   value = "WHO",
   help = function()
-    return ("the agent for the steps that are prompts: %s (each may have :MODEL), http(s)://..., a program, "
+    return ("the agent for the steps that are prompts: %s (each may have :MODEL; claude,codex: the next one where "
+      .. "a limit is reached), http(s)://..., a program, "
       .. 'or ["program", "argument", ...]; skillrt agents lists those on this machine'):format(M.words())
   end,
 }

@@ -55,11 +55,12 @@ function M.run(args)
     return ending.refused(why, "invalid")
   end
   local count, left = #out.results, looked.asked - looked.taken
+  local costs = left > 0 and out.output_tokens > 0
   local text = "%s: recorded answers: %d%s%s; used: %d; agents left to ask: about %d%s; the script: %s"
   output.say("info", require("skillrt.base.terminal_text").escape(text:format(out.id, count,
     out.unfinished > 0 and (" (unfinished agents: %d)"):format(out.unfinished) or "",
     out.unknown > 0 and (" (answers without a prompt: %d)"):format(out.unknown) or "", looked.taken, left,
-    left > 0 and out.output_tokens > 0 and (" (about %d output tokens)"):format(left * out.output_tokens // count) or "", path)))
+    costs and (" (about %d output tokens)"):format(left * out.output_tokens // count) or "", path)))
   if args.dry_run then
     return 0
   end
