@@ -122,6 +122,7 @@ struct skillrt_options {
   const char *agent;         /* who performs steps without an agent, as for --agent */
   const char *strategy;      /* in place of the skill's own: a path or a name */
   const char *durability;    /* "power" or "process"; NULL: as the skill says */
+  const char *sandbox;       /* of all programs: "strict", "work", "off"; NULL: as the skill says */
   const char *context;       /* "file" or "memory"; NULL: as the skill says */
   bool wait;                 /* stays while it only waits, for a person, an event or a time; else it
                                 pauses then, and a resume goes on with it */

@@ -16,6 +16,7 @@ local FOLDERS = {
   { "csrc/engine", "one run put together; the only sleeper; one iteration" },
   { "csrc/transport", "how a request leaves and returns" },
   { "csrc/store", "where a run lives" },
+  { "csrc/jail", "what a program may reach: namespaces, mounts, Landlock, seccomp" },
   { "csrc/base", "bytes and the world; knows nothing of skillrt" },
   { "lua/skillrt", "the module's door" },
   { "lua/skillrt/cli", "the program's door, and what all commands share" },

@@ -30,6 +30,14 @@ struct sys_stat {
   uint64_t device, inode;
 };
 
+/* What a child does of its own before it executes, in a copy of our memory: csrc/jail. */
+struct sys_inside {
+  int namespaces; /* that it begins in: CLONE_NEW... of clone(2) */
+  /* 0 or an errno. System calls only. May come back in a child of the child, which executes. */
+  int (*enter)(void *data, int life);
+  void *data;
+};
+
 struct sys_spawn {
   const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
   const char *const *env;  /* NULL-terminated "NAME=value"; the whole environment */
@@ -37,7 +45,8 @@ struct sys_spawn {
   int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited but */
   int life;                /* 0: none. The reading end of a pipe: when those who could write to it
                               are gone, the kernel kills the group. Each start has its own */
-  bool leaves;             /* a session of its own, and it outlives us; `life` is 0 */
+  const struct sys_inside *inside; /* NULL: none. Then `cwd` is a matter of its own */
+  bool leaves;                     /* a session of its own, and it outlives us; `life` is 0 */
 };
 
 struct sys {

@@ -42,6 +42,7 @@ struct spawn_plan {
   const char *path;
   pid_t parent;        /* the child may not outlive it */
   bool bound;          /* to the thread that starts it: our first, which ends with the process */
+  int told;            /* of a child with memory of its own: where it writes what failed; else 0 */
   volatile int failed; /* errno */
 };
 
@@ -74,28 +75,38 @@ IN_CHILD static void child_close(unsigned first, unsigned last) {
     close((int)fd);
 }
 
-IN_CHILD static int child_descriptors(const struct sys_spawn *wish) {
+/* All others are closed; 0: there is none. */
+IN_CHILD static void child_keep(unsigned one, unsigned other) {
+  unsigned first = one < other ? one : other, last = one < other ? other : one;
+  if (first > 3) child_close(3, first - 1);
+  if (last > 3) child_close(first > 2 ? first + 1 : 3, last - 1);
+  child_close(last > 2 ? last + 1 : 3, ~0U);
+}
+
+IN_CHILD static int child_descriptors(const struct sys_spawn *wish, int told) {
   const int given[3] = {wish->in, wish->out, wish->err};
   int fds[3];
   for (int i = 0; i < 3; i++)
     if ((fds[i] = child_lift(given[i])) < 0) return errno;
   for (int i = 0; i < 3; i++)
     if (dup2(fds[i], i) < 0) return errno;
-  unsigned life = wish->life > 2 ? (unsigned)wish->life : 3;
   if (wish->life > 2) child_bind(wish->life);
-  child_close(3, life - 1);
-  child_close(wish->life > 2 ? life + 1 : 3, ~0U);
+  child_keep(wish->life > 2 ? (unsigned)wish->life : 0, (unsigned)told);
   return 0;
 }
 
 IN_CHILD static int child_prepare(const struct spawn_plan *plan) {
+  const struct sys_spawn *wish = plan->wish;
   child_signals();
-  if ((plan->wish->leaves ? setsid() : setpgid(0, 0)) < 0) return errno;
-  if (plan->bound && !plan->wish->leaves) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan->parent) return ESRCH; /* it died before it was bound to us */
-  int failed = child_descriptors(plan->wish);
+  /* In a jail it has no terminal, either. */
+  if ((wish->leaves || wish->inside ? setsid() : setpgid(0, 0)) < 0) return errno;
+  if (plan->bound && !wish->leaves) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!wish->inside && getppid() != plan->parent)
+    return ESRCH; /* it died before it was bound to us */
+  int failed = child_descriptors(wish, plan->told);
+  if (!failed && wish->inside) failed = wish->inside->enter(wish->inside->data, wish->life);
   if (failed) return failed;
-  if (plan->wish->cwd && chdir(plan->wish->cwd) < 0) return errno;
+  if (!wish->inside && wish->cwd && chdir(wish->cwd) < 0) return errno;
   if (files_before.rlim_max) setrlimit(RLIMIT_NOFILE, &files_before);
   return 0;
 }
@@ -112,6 +123,7 @@ IN_CHILD static int child_main(void *data) {
     execve(plan->path, (char *const *)wish->argv, wish->env ? (char *const *)wish->env : nothing);
     plan->failed = errno;
   }
+  if (plan->told > 0 && write(plan->told, (const void *)&plan->failed, sizeof(int)) < 0) _exit(126);
   _exit(127);
 }
 
@@ -119,7 +131,7 @@ IN_CHILD static int child_main(void *data) {
 
 /* As posix_spawn does it, which cannot bind a child to us: it has our memory and a stack of its
  * own, we stand still until it executes, and no handler of ours may run in it. */
-static int spawn_at(const char *path, const struct sys_spawn *wish, pid_t *pid) {
+static int spawn_within(const char *path, const struct sys_spawn *wish, pid_t *pid) {
   char *stack = mmap(NULL, SPAWN_STACK, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) return -errno;
@@ -138,6 +150,36 @@ static int spawn_at(const char *path, const struct sys_spawn *wish, pid_t *pid) 
   return -failed;
 }
 
+/* One with memory of its own: what failed comes through a pipe, which its execution closes. */
+static int spawn_apart(const struct sys *sys, const char *path, const struct sys_spawn *wish,
+                       pid_t *pid) {
+  int ends[2], failed = sys->pipe(sys, ends);
+  if (failed < 0) return failed;
+  struct spawn_plan plan = {.wish = wish, .path = path, .parent = getpid(), .told = ends[1]};
+  plan.bound = gettid() == plan.parent;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  *pid = (pid_t)syscall(SYS_clone, wish->inside->namespaces | SIGCHLD, NULL, NULL, NULL, NULL);
+  if (*pid == 0) child_main(&plan);
+  failed = *pid < 0 ? errno : 0;
+  close(ends[1]);
+  if (*pid > 0) {
+    while (read(ends[0], &failed, sizeof failed) < 0 && errno == EINTR)
+      ;
+    while (failed && waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+      ;
+  }
+  close(ends[0]);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return -failed;
+}
+
+static int spawn_at(const struct sys *sys, const char *path, const struct sys_spawn *wish,
+                    pid_t *pid) {
+  return wish->inside ? spawn_apart(sys, path, wish, pid) : spawn_within(path, wish, pid);
+}
+
 static const char *spawn_environment(const char *const *env, const char *name) {
   size_t length = strlen(name);
   for (; env && *env; env++)
@@ -154,9 +196,9 @@ static bool spawn_may_run(const char *path, const char *cwd) {
 }
 
 /* Looks argv[0] up in the PATH of the child's environment, as execvp does in ours. */
-static int spawn_search(const struct sys_spawn *wish, pid_t *pid) {
+static int spawn_search(const struct sys *sys, const struct sys_spawn *wish, pid_t *pid) {
   const char *name = wish->argv[0];
-  if (strchr(name, '/')) return spawn_at(name, wish, pid);
+  if (strchr(name, '/')) return spawn_at(sys, name, wish, pid);
   const char *folders = spawn_environment(wish->env, "PATH");
   if (!folders) folders = "/usr/local/bin:/usr/bin:/bin";
   int result = *name ? -ENOENT : -EINVAL;
@@ -166,7 +208,7 @@ static int spawn_search(const struct sys_spawn *wish, pid_t *pid) {
     int wanted =
         snprintf(path, sizeof path, "%.*s/%s", length ? length : 1, length ? folders : ".", name);
     if (wanted < (int)sizeof path && spawn_may_run(path, wish->cwd)) {
-      int tried = spawn_at(path, wish, pid);
+      int tried = spawn_at(sys, path, wish, pid);
       if (tried == 0 || (tried != -ENOENT && tried != -EACCES && tried != -ENOTDIR)) return tried;
       if (tried == -EACCES || result == -ENOENT) result = tried;
     } else if (wanted < (int)sizeof path && errno == EACCES) {
@@ -179,10 +221,9 @@ static int spawn_search(const struct sys_spawn *wish, pid_t *pid) {
 }
 
 int sys_real_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_t *pid, int *ended) {
-  (void)sys;
   assert(wish->argv && wish->argv[0]);
   if (wish->in < 0 || wish->out < 0 || wish->err < 0) return -EBADF;
-  int result = spawn_search(wish, pid);
+  int result = spawn_search(sys, wish, pid);
   if (result < 0) {
     *pid = 0; /* there was one for a moment */
     return result;

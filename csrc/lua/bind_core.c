@@ -10,6 +10,7 @@
 
 #include "base/sha256.h"
 #include "engine/loop.h"
+#include "jail/jail.h"
 #include "lua/bind_loop.h"
 #include "lua/bind_store.h"
 #include "lua/core.h"
@@ -84,6 +85,16 @@ static int core_mono_ns(lua_State *L) {
   const struct sys *sys = bind_sys(L);
   lua_pushinteger(L, sys->mono_ns(sys));
   return 1;
+}
+
+/* jail(): whether programs can be jailed here; what cannot be done where not; Landlock's ABI, 0:
+ * none. */
+static int core_jail(lua_State *L) {
+  const struct jail_probe *probe = jail_probe();
+  lua_pushboolean(L, probe->works);
+  lua_pushstring(L, probe->failure);
+  lua_pushinteger(L, probe->landlock);
+  return 3;
 }
 
 static void random_bytes(lua_State *L, void *to, size_t size) {
@@ -303,6 +314,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"wall_ms", core_wall_ms},
                                        {"mono_ms", core_mono_ms},
                                        {"mono_ns", core_mono_ns},
+                                       {"jail", core_jail},
                                        {"random", core_random},
                                        {"allow", core_allow},
                                        {"uuid", core_uuid},

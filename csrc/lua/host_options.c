@@ -85,6 +85,7 @@ static void set_texts(lua_State *L, const struct skillrt_options *o) {
   set_text(L, "agent", o->agent);
   set_text(L, "strategy", o->strategy);
   set_text(L, "durability", o->durability);
+  set_text(L, "sandbox", o->sandbox);
   set_text(L, "context", o->context);
   set_text(L, "answer", o->answer);
   set_text(L, "from", o->from);

@@ -120,6 +120,7 @@ static void read_http(lua_State *L, int at, struct task *task) {
 static void read_command(lua_State *L, int at, struct task *task) {
   list_field(L, at, "argv", task, &task->process.args);
   map_field(L, at, "env", "=", task, &task->process.env);
+  list_field(L, at, "jail", task, &task->process.jail);
   text_field(L, at, "cwd", task, &task->process.cwd);
   text_field(L, at, "noise", task, &task->process.noise);
   body_field(L, at, "stdin", task);
@@ -130,6 +131,7 @@ static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "session", task, &task->target);
   list_field(L, at, "argv", task, &task->session.args);
   map_field(L, at, "env", "=", task, &task->session.env);
+  list_field(L, at, "jail", task, &task->session.jail);
   text_field(L, at, "cwd", task, &task->session.cwd);
   task->session.framed = flag_field(L, at, "framed");
   task->max_body = size_field(L, at, "max_reply");

@@ -104,6 +104,7 @@ static void child_finish(struct child *child) {
     return;
   }
   child->ended = failed == 0;
+  if (child->ended) jail_ended(child->jail, &child->wait_status);
   if (failed < 0) {
     struct error why;
     if (failed == -ECHILD)

@@ -125,6 +125,35 @@ static void on_ended(uv_poll_t *poll, int status, int events) {
   process_ended(poll->data);
 }
 
+/* Why it did not start in its jail. It is not started without. */
+static void start_refused(const struct child *child, int failed, struct error *e) {
+  const char *why = jail_failure(child->jail);
+  if (why[0])
+    error_set(e, ERROR_INVALID, "%s: its sandbox cannot %s", child->name, why);
+  else if (failed == EPERM || failed == ENOSPC || failed == EUSERS || failed == EINVAL)
+    error_set(e, ERROR_INVALID,
+              "%s: no sandbox works here: namespaces of its own are refused (%s); "
+              "`skillrt agents` says what is missing",
+              child->name, strerrordesc_np(failed));
+  else if (failed == ENOENT || failed == EACCES)
+    error_set(e, ERROR_MISSING,
+              "%s: is not to be found or executed in its sandbox; grant its folder "
+              "(sandbox.read), or install it",
+              child->name);
+  else
+    start_explain(child, failed, e);
+}
+
+static bool start_jail(struct child *child, struct error *e) {
+  const struct process_task *task = &child->task->process;
+  struct error why;
+  if (task->jail.count == 0) return true;
+  if (jail_open(child->owner->sys, (const char *const *)task->jail.items,
+                (const char *const *)task->env.items, task->cwd, &child->jail, &why))
+    return true;
+  return error_set(e, why.code, "%s: %s", child->name, why.text);
+}
+
 static bool start_program(struct child *child, const struct start *start, struct error *e) {
   static char *const none[] = {NULL};
   const struct sys *sys = child->owner->sys;
@@ -137,10 +166,13 @@ static bool start_program(struct child *child, const struct start *start, struct
       .out = start->ends[PIPE_OUT][1],
       .err = start->ends[PIPE_ERR][1],
       .life = start->life[0] > 0 ? start->life[0] : 0,
+      .inside = jail_inside(child->jail),
   };
   int failed = sys->spawn(sys, &wish, &child->pid, &child->ended_fd);
-  if (failed < 0) return start_explain(child, -failed, e);
-  return true;
+  if (failed == 0) return true;
+  if (!child->jail) return start_explain(child, -failed, e);
+  start_refused(child, -failed, e);
+  return false;
 }
 
 static void on_watch(uv_timer_t *timer) {
@@ -170,7 +202,8 @@ bool child_start(struct child *child, struct error *e) {
   bool fine = start_input(child, &start, e);
   for (int i = 0; fine && i < PIPES; i++)
     fine = start_pipe(&child->pipes[i], start.ends[i], e);
-  if (fine) fine = start_life(child, &start, e) && start_program(child, &start, e);
+  if (fine)
+    fine = start_life(child, &start, e) && start_jail(child, e) && start_program(child, &start, e);
   start_clear(owner->sys, &start);
   if (!fine) return false;
   child->stage = CHILD_RUNNING;
@@ -319,6 +352,7 @@ void child_discard(struct child *child) {
   }
   if (child->life_fd >= 0) sys->close(sys, child->life_fd);
   child->life_fd = -1;
+  jail_close(&child->jail);
   uv_close((uv_handle_t *)&child->watch, on_closed);
   uv_close((uv_handle_t *)&child->timer, on_closed); /* these exist from the start */
 }

@@ -5,6 +5,7 @@
 
 #include <uv.h>
 
+#include "jail/jail.h"
 #include "transport/transport.h"
 
 /*   stage     entered by                          left by
@@ -41,6 +42,7 @@ struct child {
   enum reply_status verdict; /* REPLY_OK until something else was decided */
   struct error message;      /* why, where `verdict` is not REPLY_OK */
   char name[96];             /* argv[0], cut: begins every message */
+  struct jail *jail;         /* NULL: none */
   pid_t pid;
   int ended_fd; /* -1: none, then `watch` asks now and then */
   int life_fd;  /* who holds the other end dies when this is closed; -1: none */

@@ -233,7 +233,8 @@ static bool fill_process(struct program *p, const struct task *from, struct erro
   return task_set(task, &task->target, from->target, e) &&
          task_set(task, &task->process.cwd, from->session.cwd, e) &&
          strings_copy(&task->process.args, task->sys, &from->session.args, e) &&
-         strings_copy(&task->process.env, task->sys, &from->session.env, e);
+         strings_copy(&task->process.env, task->sys, &from->session.env, e) &&
+         strings_copy(&task->process.jail, task->sys, &from->session.jail, e);
 }
 
 static bool program_start(struct program *p, struct error *e) {

@@ -28,6 +28,7 @@ static void clear_http(const struct sys *sys, struct http_task *http) {
 static void clear_process(const struct sys *sys, struct process_task *process) {
   strings_clear(&process->args, sys);
   strings_clear(&process->env, sys);
+  strings_clear(&process->jail, sys);
   text_free(sys, &process->cwd);
   text_free(sys, &process->noise);
 }
@@ -35,6 +36,7 @@ static void clear_process(const struct sys *sys, struct process_task *process) {
 static void clear_session(const struct sys *sys, struct session_task *session) {
   strings_clear(&session->args, sys);
   strings_clear(&session->env, sys);
+  strings_clear(&session->jail, sys);
   text_free(sys, &session->cwd);
 }
 

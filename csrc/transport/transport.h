@@ -36,6 +36,7 @@ struct strings {
 struct process_task {
   struct strings args; /* argv */
   struct strings env;  /* "NAME=value", all of them */
+  struct strings jail; /* the words of jail.h; empty: none */
   char *cwd;           /* NULL = the caller's */
   char *noise;         /* a line of output with this text breaks no silence */
   int input;           /* a descriptor instead of the task's body, taken over; 0: none */
@@ -53,7 +54,7 @@ struct http_task {
 };
 
 struct session_task {
-  struct strings args, env; /* as of a process */
+  struct strings args, env, jail; /* as of a process */
   char *cwd;
   bool framed; /* messages have a Content-Length; else each is a line */
 };

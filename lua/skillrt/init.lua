@@ -41,7 +41,7 @@ function skill_of.open(path, options)
 end
 
 local RUN_OPTIONS = {}
-for name in ([[work_dir input args strategy agent durability context limits watcher
+for name in ([[work_dir input args strategy agent durability sandbox context limits watcher
   session segment_bytes books_bytes http_module]]):gmatch("%S+") do
   RUN_OPTIONS[name] = true
 end

@@ -76,6 +76,7 @@ M.FIELDS = {
     argv = { type = "string", list = true, required = true },
     stdin = { type = "string", default = "" },
     env = { type = { "string", "boolean" }, map = true },
+    sandbox = { type = "sandbox" }, -- what it may reach; nil: as its skill says
     around = { type = "text", list = true }, -- names of more variables that it is given as they are around us
     cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
@@ -101,6 +102,7 @@ M.FIELDS = {
     framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
     env = { type = { "string", "boolean" }, map = true },
+    sandbox = { type = "sandbox" },
     around = { type = "text", list = true },
     cwd = { type = "text" },
     max_reply = { type = "positive" },
@@ -143,7 +145,7 @@ local function environment(request)
       keys[#keys + 1] = value
     end
   end
-  for _, list in ipairs({ M.AROUND, request.around or {} }) do
+  for _, list in ipairs({ M.AROUND, request.around or {}, request.sandbox and request.sandbox.env or {} }) do
     for _, name in ipairs(list) do
       pass_on(name)
     end

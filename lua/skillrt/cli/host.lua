@@ -82,8 +82,8 @@ local function loader(options)
   end
 end
 
-local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "context", "args", "wait", "interrupt",
-  "park_ms", "shift" }
+local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "sandbox", "context", "args", "wait",
+  "interrupt", "park_ms", "shift" }
 local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes" }
 
 -- Amounts as the command line takes them; `name` is of the option.

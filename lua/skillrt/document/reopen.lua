@@ -39,6 +39,7 @@ function M.skill_for(work_dir, options, load)
   options._first = first -- to read it again would take a look at the whole journal
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability
+  options.sandbox = options.sandbox or first.sandbox
   options.agent = options.agent or first.agent
   local resumed, result = false, nil
   local function own(skill, given)

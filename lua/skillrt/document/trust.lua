@@ -118,6 +118,15 @@ local function add_named(code, argv, dir)
   end
 end
 
+-- What a program that is started may reach, where its document says so.
+local function sandboxed(given)
+  if given == nil then
+    return ""
+  end
+  local sandbox = require("skillrt.skill.sandbox").read(given)
+  return sandbox and (", sandbox: %s"):format(require("skillrt.skill.sandbox").shown(sandbox)) or ""
+end
+
 -- A program with its words, its folder and what it is given of the environment.
 local function add_program(code, where, argv, one, dir)
   local env = {}
@@ -125,8 +134,9 @@ local function add_program(code, where, argv, one, dir)
     env[type(key) == "string" and key or tostring(value)] = true
   end
   local list = names.sorted(env)
-  code.calls[#code.calls + 1] = ("%s: starts %s%s%s"):format(where, line_of(argv),
-    one.cwd and " in " .. tostring(one.cwd) or "", list[1] and " (with " .. table.concat(list, ", ") .. ")" or "")
+  code.calls[#code.calls + 1] = ("%s: starts %s%s%s%s"):format(where, line_of(argv),
+    one.cwd and " in " .. tostring(one.cwd) or "", list[1] and " (with " .. table.concat(list, ", ") .. ")" or "",
+    sandboxed(one.sandbox))
   add_named(code, argv, one.cwd and files.join(dir, tostring(one.cwd)) or dir)
 end
 

@@ -41,6 +41,7 @@ local M = {}
 ---@field strategy any?        in place of the skill's own
 ---@field agent string|string[]|nil  who was given for steps without an agent: recorded for a resume
 ---@field durability "power"|"process"|nil
+---@field sandbox "strict"|"work"|"off"|nil  of all programs, whatever the skill says
 ---@field context "file"|"memory"|nil
 ---@field wait boolean?        stays with a run that only waits, for a person, an event or a time
 ---@field attended boolean?    somebody is there to be asked when it pauses with a question
@@ -213,7 +214,7 @@ local function first_record(parts, given)
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),
     limits = given.limits, bounds = limits.bounds(skill),
-    durability = skill.durability,
+    durability = skill.durability, sandbox = skill.sandboxed,
     cwd = given.cwd or files.current(),
     skillrt = core.version,
   }
@@ -377,6 +378,7 @@ function M.take_up(skill, options)
   local parts, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,
     durability = options.durability or first.durability,
+    sandbox = options.sandbox or first.sandbox,
     context = first.context,
     limits = first.limits,
   })

@@ -435,6 +435,7 @@ end
 ---@field marked boolean                  the lists of `state` are marked: {} is an object
 ---@field context "file"|"memory"
 ---@field durability "power"|"process"
+---@field sandbox skillrt.Sandbox?   of its programs that have none of their own
 ---@field agents table<string, table>
 ---@field tools table<string, skillrt.Tool>?  what its models may use
 ---@field mcp table<string, skillrt.McpServer>?  servers whose tools they may use, too
@@ -476,6 +477,7 @@ local FIELDS = {
   marked = { type = "boolean", default = false },
   context = { type = { "string", "table" }, default = "file" },
   durability = { enum = { "power", "process" }, default = "power" },
+  sandbox = { type = "sandbox" },
   agents = { map = true, default = {} },
   tools = { map = true },
   roots = { type = "table" }, mcp = {},

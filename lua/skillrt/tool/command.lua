@@ -14,6 +14,7 @@ M.FIELDS = {
   description = { type = "text", required = true },
   stdin = { type = "string" },
   cwd = { type = "text" },
+  sandbox = { type = "sandbox" },
   env = { type = "string", map = true },
   timeout = { type = "seconds", default = 600 },
   max_output = { type = "positive", default = 16 << 20 },
@@ -112,7 +113,8 @@ end
 function M.run(ctx, tool, argv, more)
   local reply, message, _, bad = ctx.await({
     kind = "command", argv = argv, stdin = more.stdin, cwd = more.cwd, env = more.env, timeout = more.timeout,
-    max_output = more.max_output, usage = more.usage, acts = tool.acts, idempotent = tool.idempotent,
+    sandbox = more.sandbox, max_output = more.max_output, usage = more.usage, acts = tool.acts,
+    idempotent = tool.idempotent,
   })
   reply = reply or bad
   if more.usage and reply then

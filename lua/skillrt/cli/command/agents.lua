@@ -43,6 +43,12 @@ local function of_node()
   return { name = "node", kind = "runtime", found = path ~= nil, path = path }
 end
 
+-- Where programs that are to run in a sandbox do.
+local function of_sandbox()
+  local works, why, landlock = core.jail()
+  return { works = works, landlock = landlock, why = not works and why or nil }
+end
+
 local function all()
   local list = {}
   for _, kind in ipairs(require("skillrt.agent").all()) do
@@ -66,11 +72,20 @@ local function line_of(one)
   return ("%-10s %-28s %s (%s)"):format(one.name, one.version or "?", one.path or one.url, key)
 end
 
+local function line_of_sandbox(one)
+  if one.works then
+    return ("works (%s)"):format(one.landlock > 0 and "Landlock " .. one.landlock or "without Landlock")
+  end
+  return ("does not work here: cannot %s. It needs user namespaces, which a container, AppArmor "
+    .. "(kernel.apparmor_restrict_unprivileged_userns) or user.max_user_namespaces may refuse"):format(one.why)
+end
+
 local function show(list)
   local output, escape = require("skillrt.report.output"), require("skillrt.base.terminal_text").escape
   for _, one in ipairs(list) do
     output.write(escape(line_of(one)) .. "\n")
   end
+  output.write(escape("sandbox    " .. line_of_sandbox(of_sandbox())) .. "\n")
   local agent, where = require("skillrt.agent.choice").in_force()
   if agent then
     output.write(escape(("chosen: %s (%s)"):format(tostring(agent), where)) .. "\n")
@@ -120,7 +135,8 @@ function M.run(args)
   local list = all()
   if args.json then
     local chosen = require("skillrt.agent.choice").in_force()
-    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = chosen },
+    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = chosen,
+      sandbox = of_sandbox() },
       { sorted = true })) .. "\n")
   else
     show(list)

@@ -216,6 +216,7 @@ function M.definition(raw, options)
     dir = options.folder,
     source = options.source,
     interaction = own.interaction_mode,
+    sandbox = own.sandbox,
     records = records_of(own, options.folder),
     on_error = (own.termination or {}).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,

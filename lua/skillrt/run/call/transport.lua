@@ -8,6 +8,7 @@ local files = require("skillrt.base.files")
 local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 local reply_of = require("skillrt.run.call.reply")
+local sandbox = require("skillrt.skill.sandbox")
 local secrets = require("skillrt.base.secrets")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
@@ -121,14 +122,21 @@ function M.send(calls, call)
   return task
 end
 
----A program runs where the run was begun, wherever it is resumed.
+---A program runs where the run was begun, wherever it is resumed, and in its jail.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param task table
-function M.set_folder(calls, call, task)
-  local run = calls.run
-  if call.request.argv and run.elsewhere then
-    task.cwd = files.join(run.books.cwd, call.request.cwd or ".")
+---@param entry table|nil  the record
+function M.set_folder(calls, call, task, entry)
+  local run, request = calls.run, call.request
+  if request.argv and not call.world then
+    request.jail = sandbox.words(request, run)
+  end
+  if request.argv and (run.elsewhere or request.jail) then
+    task.cwd = files.join(run.books.cwd, request.cwd or ".")
+  end
+  if request.jail and entry then
+    entry.sandbox = sandbox.recorded(request.jail)
   end
 end
 

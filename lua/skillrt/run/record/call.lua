@@ -30,6 +30,7 @@ return {
     session string? its name
     epoch integer? for which of its programs
     said integer? the message's place among all
+    sandbox string? of a program: its level, and a digest of what it is granted
   ]],
 
   apply = function(_, record, whole)

@@ -36,6 +36,7 @@ return {
     folder string?
     strategy any
     durability string?
+    sandbox string? in which the person has all programs run: strict, work, off
     bounds table? which limits hold
     move table? of a machine: the state that it begins in
     session any the session that knows its contexts

@@ -195,7 +195,7 @@ end
 
 ---A copy of the skill with the strategy found and the options' choices in place.
 ---@param skill skillrt.Skill
----@param options table  { strategy, durability, context, limits }
+---@param options table  { strategy, durability, context, limits, sandbox }
 ---@return table|nil prepared
 ---@return table|string pins_or_message
 ---@return table|string|nil prompts_or_code
@@ -223,6 +223,7 @@ function M.skill(skill, options)
     dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
     strategy = found,
     durability = options.durability or skill.durability,
+    sandboxed = options.sandbox,
     context = options.context or skill.context,
     limits = limits,
     retry = limits ~= skill.limits and with_retries(skill.retry, limits) or nil,

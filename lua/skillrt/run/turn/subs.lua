@@ -92,7 +92,8 @@ local function prepared_for(turn, call, known)
     return nil, message
   end
   local own = turn.run.skill
-  local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context })
+  local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context,
+    sandbox = own.sandboxed })
   if not prepared then
     return nil, pins
   elseif turn.run.world then

@@ -59,6 +59,7 @@ local FIELDS = {
   args = { type = "string", list = true, default = {} },
   env = { type = "string", map = true, default = {} },
   cwd = { type = "text" },
+  sandbox = { type = "sandbox" },
   url = { type = "text" },
   headers = { type = "string", map = true, default = {} },
   oauth = { type = { "table", "boolean" } },

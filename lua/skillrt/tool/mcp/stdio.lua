@@ -24,7 +24,7 @@ local function place_of(server, cwd)
     return nil, message
   end
   return { env = env, around = AROUND, argv = argv, cwd = folder, secrets = held[1] and held or nil,
-    declared = { argv = server.argv, env = server.env } }
+    sandbox = server.sandbox, declared = { argv = server.argv, env = server.env } }
 end
 
 ---What a request came to, once.

@@ -119,6 +119,7 @@ end
 
 function M.fill(calls, call, _, entry)
   address(calls, call)
+  transport.set_folder(calls, call, {}, entry)
   if is_kept(call.request) then
     entry.session, entry.epoch, entry.said = call.request.session, call.epoch,
       said_before(call) or (calls.run.books.said or 0) + 1

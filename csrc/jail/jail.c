@@ -1,0 +1,119 @@
+/* jail.c: see jail.h. The words of a jail become its plan; the child follows it (jail_enter.c). */
+#include "jail/jail_inside.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool jail_add(struct jail *jail, enum place_kind kind, const char *path, const char *more,
+              struct error *e) {
+  size_t room = sizeof jail->text - jail->text_used, length = strlen(path) + strlen(more);
+  if (path[0] != '/')
+    return error_set(e, ERROR_INVALID, "sandbox: %.200s is not a full path", path);
+  if (length >= JAIL_PATH || length >= room || jail->count == JAIL_PLACES)
+    return error_set(e, ERROR_LIMIT, "sandbox: %.200s: too long, or more than %d places", path,
+                     (int)JAIL_PLACES);
+  char *text = jail->text + jail->text_used;
+  snprintf(text, room, "%s%s", path, more);
+  jail->text_used += length + 1;
+  jail->order[jail->count] = &jail->places[jail->count];
+  jail->places[jail->count++] = (struct place){.kind = kind, .given = text, .fd = -1};
+  return true;
+}
+
+static const char *behind(const char *word, const char *beginning) {
+  size_t length = strlen(beginning);
+  return strncmp(word, beginning, length) == 0 ? word + length : NULL;
+}
+
+static bool read_word(struct jail *jail, const char *word, struct error *e) {
+  const char *path;
+  if (strcmp(word, "strict") == 0 || strcmp(word, "work") == 0)
+    jail->strict = word[0] == 's';
+  else if (strcmp(word, "network") == 0)
+    jail->network = true;
+  else if (strcmp(word, "unix") == 0)
+    jail->unix_sockets = true;
+  else if ((path = behind(word, "read ")))
+    return jail_add(jail, PLACE_READ, path, "", e);
+  else if ((path = behind(word, "keep ")))
+    return jail_add(jail, PLACE_KEPT, path, "", e);
+  else if ((path = behind(word, "write ")))
+    return jail_add(jail, PLACE_WRITE, path, "", e) && jail_lists_keep(jail, path, e);
+  else
+    return error_set(e, ERROR_INVALID, "sandbox: there is no \"%.100s\"", word);
+  return true;
+}
+
+static const char *variable(const char *const *env, const char *name) {
+  size_t length = strlen(name);
+  for (; env && *env; env++)
+    if (strncmp(*env, name, length) == 0 && (*env)[length] == '=') return *env + length + 1;
+  return NULL;
+}
+
+static bool make_plan(struct jail *jail, const char *const *words, const char *const *env,
+                      const char *cwd, struct error *e) {
+  char here[JAIL_PATH] = "";
+  const char *home = variable(env, "HOME");
+  if ((!cwd || cwd[0] != '/') && !getcwd(here, sizeof here))
+    return error_system(e, errno, "sandbox: the working folder");
+  int length = snprintf(jail->cwd, sizeof jail->cwd, "%s%s%s", here, here[0] && cwd ? "/" : "",
+                        cwd ? cwd : "");
+  if (length >= (int)sizeof jail->cwd)
+    return error_set(e, ERROR_LIMIT, "sandbox: the working folder's path is too long");
+  for (; *words; words++)
+    if (!read_word(jail, *words, e)) return false;
+  if (!jail_lists_add(jail, home && home[0] == '/' && home[1] ? home : NULL, e)) return false;
+  snprintf(jail->maps[0], sizeof jail->maps[0], "%u %u 1", geteuid(), geteuid());
+  snprintf(jail->maps[1], sizeof jail->maps[1], "%u %u 1", getegid(), getegid());
+  jail_filter_make(jail);
+  jail->inside = (struct sys_inside){
+      .namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+                    (jail->network ? 0 : CLONE_NEWNET),
+      .enter = jail_enter,
+      .data = jail,
+  };
+  return true;
+}
+
+bool jail_open(const struct sys *sys, const char *const *words, const char *const *env,
+               const char *cwd, struct jail **to, struct error *e) {
+  struct jail *jail = sys_alloc(sys, sizeof *jail);
+  if (!jail) return error_set(e, ERROR_MEMORY, "sandbox: out of memory");
+  jail->sys = sys;
+  jail->page =
+      mmap(NULL, sizeof *jail->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  *to = jail;
+  bool fine = jail->page != MAP_FAILED && make_plan(jail, words, env, cwd, e);
+  if (jail->page == MAP_FAILED) {
+    jail->page = NULL;
+    error_set(e, ERROR_MEMORY, "sandbox: out of memory");
+  }
+  if (!fine) jail_close(to);
+  return fine;
+}
+
+const struct sys_inside *jail_inside(const struct jail *jail) {
+  return jail ? &jail->inside : NULL;
+}
+
+const char *jail_failure(const struct jail *jail) {
+  return jail ? jail->page->failure : "";
+}
+
+void jail_ended(const struct jail *jail, int *wait_status) {
+  if (jail && jail->page->ended && WIFEXITED(*wait_status)) *wait_status = jail->page->wait_status;
+}
+
+void jail_close(struct jail **jail) {
+  struct jail *old = *jail;
+  if (!old) return;
+  if (old->page) munmap(old->page, sizeof *old->page);
+  sys_free(old->sys, old, sizeof *old);
+  *jail = NULL;
+}

@@ -1,0 +1,41 @@
+/* jail.h: what a program may reach of this machine, and how that is kept.
+ *
+ * A jail is made of words: first "strict" or "work", then, in any order, "network", "unix", "read
+ * PATH", "write PATH", "keep PATH" (a place of ours: read-only wherever it lies). "strict" shows
+ * the system's programs and what is granted; "work" shows all but secrets, read-only. Namespaces
+ * and mounts do it (jail_root.c), Landlock once more (jail_landlock.c), seccomp keeps away from
+ * the kernel what programs do not need (jail_filter.c). Where one of the first is not there,
+ * nothing starts. Knows no tasks and no runs. Called by transport/process_child.c. */
+#ifndef SKILLRT_JAIL_JAIL_H
+#define SKILLRT_JAIL_JAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/sys.h"
+
+struct jail;
+
+/* `words` and `env` are NULL-terminated; `cwd` NULL: where we are. False: words that mean nothing,
+ * or no memory. */
+bool jail_open(const struct sys *, const char *const *words, const char *const *env,
+               const char *cwd, struct jail **, struct error *);
+/* For sys_spawn. A jail is for one start. */
+const struct sys_inside *jail_inside(const struct jail *);
+/* What could not be done, in words for people; "" where all was. */
+const char *jail_failure(const struct jail *);
+/* Puts the end of the program in the place of that of its first process, where that saw it. */
+void jail_ended(const struct jail *, int *wait_status);
+void jail_close(struct jail **);
+
+struct jail_probe {
+  bool works;
+  int landlock; /* its ABI; 0: none */
+  char failure[256];
+};
+
+/* Tries one, once in a process; takes some 10 ms then. */
+const struct jail_probe *jail_probe(void);
+
+#endif

@@ -1,0 +1,155 @@
+-- skill/sandbox.lua: what a program that is started may reach of this machine, as a skill says (docs/run/sandbox.md),
+-- in the words of csrc/jail.
+--
+-- "off", "strict" (the system's programs, the skill's folder and what is granted), "work" (all but secrets may be read,
+-- the working folder written), or a table with grants. Knows no calls; run/call/transport.lua asks for each program.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
+
+local M = {}
+
+---@class skillrt.Sandbox
+---@field level "strict"|"work"|"off"
+---@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run began
+---@field write string[]
+---@field network boolean
+---@field unix boolean     sockets of this machine
+---@field env string[]     more of the environment
+
+M.LEVELS = { "strict", "work", "off" }
+
+local FIELDS <const> = {
+  level = { enum = M.LEVELS, default = "strict" },
+  read = { type = "text", list = true, default = {} },
+  write = { type = "text", list = true, default = {} },
+  network = { type = "boolean" },
+  unix = { type = "boolean", default = false },
+  env = { type = "text", list = true, default = {} },
+}
+
+---The type of a field that holds one: its normal form, or nil and what it must be.
+---@param value any
+---@return skillrt.Sandbox|nil
+---@return string? message
+function M.read(value)
+  value = type(value) == "string" and { level = value } or value
+  if type(value) ~= "table" then
+    return nil, ('must be "strict", "work", "off" or a table, not %s'):format(names.show(value))
+  end
+  local sandbox, message = schema.record(value, FIELDS, "it")
+  if sandbox and sandbox.network == nil then
+    sandbox.network = sandbox.level == "work"
+  end
+  return sandbox, message and "is no sandbox: " .. message or nil
+end
+
+schema.types.sandbox = M.read
+
+---What holds for a program: its own, else its skill's; and what the person who runs it says of all. Theirs lifts it, or
+---makes it stricter.
+---@param own skillrt.Sandbox|nil
+---@param said "strict"|"work"|"off"|nil
+---@return skillrt.Sandbox|nil  nil: none
+local function in_force(own, said)
+  if said == "off" or not said and (not own or own.level == "off") then
+    return nil
+  elseif not own or own.level == "off" then
+    return M.read(said)
+  end
+  return said == "strict" and own.level == "work" and setmetatable({ level = said }, { __index = own }) or own
+end
+
+-- Folders that hold all that a person has are granted by their names only.
+local function is_broad(folder)
+  return folder == "/" or folder == os.getenv("HOME")
+end
+
+-- Of a run's own folder: what only the runtime writes.
+local OURS <const> = { "journal", "blobs", "inbox", "context", "run.lock", "state.json", "execution-state.json" }
+
+local function add_run(words, dir)
+  files.make_folders(dir .. "/inbox") -- what is not there yet cannot be kept
+  words[#words + 1] = "write " .. dir
+  for _, name in ipairs(OURS) do
+    words[#words + 1] = ("keep %s/%s"):format(dir, name)
+  end
+end
+
+---The words of a program's jail; nil: it has none.
+---@param request table  { sandbox, cwd }
+---@param run table      { skill, store, books }
+---@return string[]|nil words
+function M.words(request, run)
+  local skill, here = run.skill, run.books.cwd or files.current()
+  local sandbox = in_force(request.sandbox or skill.sandbox, skill.sandboxed)
+  if not sandbox then
+    return nil
+  end
+  local cwd = files.join(here, request.cwd or ".")
+  local words = { sandbox.level, sandbox.network and "network" or nil }
+  local is_work = sandbox.level == "work"
+  words[#words + 1] = sandbox.unix and "unix" or nil
+  for _, folder in ipairs({ cwd, skill.dir }) do
+    if not is_broad(folder) then
+      words[#words + 1] = (is_work and folder == cwd and "write " or "read ") .. folder
+    end
+  end
+  if is_work and skill.context ~= "memory" then
+    add_run(words, run.store:path())
+  end
+  for _, what in ipairs({ "read", "write" }) do
+    for _, path in ipairs(sandbox[what]) do
+      words[#words + 1] = ("%s %s"):format(what, files.join(here, (path:gsub("^~%f[/\0]", os.getenv("HOME") or "~"))))
+    end
+  end
+  return words
+end
+
+---What is recorded of it.
+---@param words string[]
+---@return string
+function M.recorded(words)
+  return ("%s %s"):format(words[1], files.digest(table.concat(words, "\n")):sub(1, 16))
+end
+
+---For people: what of it is more than a word.
+---@param sandbox skillrt.Sandbox
+---@return string
+function M.shown(sandbox)
+  local out = { sandbox.level }
+  for _, what in ipairs({ "read", "write", "env" }) do
+    tables.append(out, sandbox[what][1] and { ("%s %s"):format(what, table.concat(sandbox[what], ", ")) } or {})
+  end
+  out[#out + 1] = sandbox.network and "network" or nil
+  out[#out + 1] = sandbox.unix and "unix sockets" or nil
+  return table.concat(out, "; ")
+end
+
+local function missing(line)
+  local path = line:match("(/[^%s'\":,;]+)[^/]*[Nn]o such file")
+  return path and files.stat(path) and ("read = { %q }"):format(path) or nil
+end
+
+---What to grant, where a program that failed says what it was refused; else "".
+---@param jail string[]|nil  its words
+---@param errors string|nil
+---@return string
+function M.hint(jail, errors)
+  for line in (jail and errors or ""):gmatch("[^\n]+") do
+    local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)") or "the path"
+    local grant = (lower:find("read-only file system", 1, true) or lower:find("erofs", 1, true))
+        and ("write = { %q }"):format(path)
+      or (lower:find("resolve", 1, true) or lower:find("name resolution", 1, true)
+        or lower:find("unreachable", 1, true) or lower:find("enotfound", 1, true)) and "network = true"
+      or lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
+    if grant then
+      return ("; its sandbox (%s) may be why: sandbox = { %s } grants it"):format(jail[1], grant)
+    end
+  end
+  return ""
+end
+
+return M

@@ -1,0 +1,212 @@
+/* test_jail_programs.c: programs that mean no harm work in a jail as they do without: each line is
+ * run without one first, so that one whose program is not on this machine is left out, and said to
+ * be. */
+#include <stdlib.h>
+
+#include "support/jail_kit.h"
+
+static char place[600];
+
+struct line {
+  const char *name, *words; /* more words of its jail, with a place for the work folder */
+  const char *script;
+};
+
+static const struct line lines[] = {
+    {"a pipeline of a shell", "", "seq 1 1000 | sort -rn | head -1 | grep -qx 1000"},
+    {"a here document and a substitution of processes", "",
+     "bash -c 'diff <(printf 1) <(printf 1) && cat <<< x | grep -q x'"},
+    {"sed, awk, find, xargs", "",
+     "mkdir -p d && echo a > d/f && find d -type f -print0 | xargs -0 sed -i s/a/b/ && awk '{ exit "
+     "$1 != \"b\" }' d/f"},
+    {"a sort with files of its own in /tmp", "",
+     "seq 1 60000 | sort -S 100K -T /tmp -rn | tail -1 | grep -qx 1"},
+    {"a temporary file, a fifo and a lock", "",
+     "f=$(mktemp) && rm $f && mkfifo p && (echo hello > p &) && grep -q hello < p && rm p && flock "
+     "lock true"},
+    {"tar and gzip", "",
+     "mkdir -p t && echo x > t/x && tar czf t.tgz t && tar tzf t.tgz | grep -q x"},
+    {"a program that ends its own", "",
+     "sleep 30 & kill $!; wait $!; test $? = 143 && ! timeout 0.1 sleep 30"},
+    {"ps, which sees itself", "", "ps -o pid= -p $$ | grep -q . && test -d /proc/self"},
+    {"make and cc", "",
+     "printf 'int main(void){return 0;}\\n' > m.c && printf 'm: m.c\\n\\tcc -o m m.c\\n' > "
+     "Makefile "
+     "&& make -s m && ./m"},
+    {"git, in a repository that it begins", "",
+     "rm -rf g && git init -q g && cd g && echo x > x && git add x && git -c user.name=a -c "
+     "user.email=a@b commit -qm x && git log --oneline | grep -q x && git clone -q . ../g2 && rm "
+     "-rf "
+     "../g2"},
+    {"git, that reads the repository that it is in", "",
+     "git log --oneline | grep -q begun && git status --short > /dev/null && git diff --stat > "
+     "/dev/null"},
+    {"git, that commits where .git was granted", "write %s/.git",
+     "echo y >> tracked && git -c user.name=a -c user.email=a@b commit -qam y && git log --oneline "
+     "| "
+     "grep -q y"},
+    {"python3, with threads and programs", "",
+     "python3 -c \"import threading, subprocess, tempfile, os; t = threading.Thread(target=print); "
+     "t.start(); t.join(); assert subprocess.check_output(['echo', 'x']) == b'x\\n'; "
+     "tempfile.TemporaryFile(); os.listdir('/proc/self/fd')\""},
+    {"python3, with a pool of processes", "",
+     "python3 -c \"import multiprocessing as m; assert m.Pool(2).map(abs, [-1, -2]) == [1, 2]\""},
+    {"python3, with a pool and a manager's socket", "unix",
+     "python3 -c \"import multiprocessing as m; d = m.Manager().dict(); d['a'] = 1; assert d['a'] "
+     "== "
+     "1\""},
+    {"python3, with sqlite", "",
+     "python3 -c \"import sqlite3; d = sqlite3.connect('p.db'); d.execute('create table if not "
+     "exists "
+     "t(x)'); d.commit()\""},
+    {"python3, with a terminal of its own", "",
+     "python3 -c \"import pty; assert pty.spawn(['true']) == 0\" < /dev/null"},
+    {"a venv of python3", "", "python3 -m venv --without-pip v && v/bin/python -c 'import sys'"},
+    {"node, with a server and a client of its own", "",
+     "node -e \"const h = require('http'); const s = h.createServer((q, r) => "
+     "r.end('x')).listen(0, "
+     "'127.0.0.1', () => h.get({ port: s.address().port, host: '127.0.0.1' }, r => { r.resume(); "
+     "r.on('end', () => { console.log('ok'); s.close() }) }))\" | grep -q ok"},
+    {"node, with workers and programs", "",
+     "node -e \"const { Worker } = require('worker_threads'); new Worker('1', { eval: true "
+     "}).on('exit', () => console.log(require('child_process').execSync('echo x').toString()))\" | "
+     "grep -q x"},
+    {"npm test, without a network", "",
+     "printf '{\"name\":\"a\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 0\"}}' > "
+     "package.json && npm test --silent"},
+    {"sqlite3", "", "sqlite3 s.db 'create table if not exists t(x); select 1;' | grep -qx 1"},
+    {"perl", "", "perl -e 'open my $f, \">\", \"perl.txt\" or die; print $f 1'"},
+    {"lua", "",
+     "lua5.4 -e 'local f = assert(io.open(\"l.txt\", \"w\")) f:write(1) f:close() "
+     "assert(os.execute(\"true\"))'"},
+    {"openssl, that draws randomness", "", "openssl rand -hex 8 | grep -qE '^[0-9a-f]{16}$'"},
+    {"a thing of the system that looks up names", "",
+     "id > /dev/null && date > /dev/null && getent "
+     "passwd root > /dev/null"},
+};
+
+static int run_line(const struct line *line, const char *level) {
+  BENCH(b);
+  char cwd[700], word[800];
+  snprintf(cwd, sizeof cwd, "%s/work", place);
+  b.task.process.cwd = cwd;
+  b.task.total_ms = 60000;
+  strings_clear(&b.task.process.env, sys_real());
+  jail_set(&b, "PATH", getenv("PATH"));
+  jail_set(&b, "HOME", getenv("HOME") ? getenv("HOME") : "/tmp");
+  if (level) {
+    add(&b.task.process.jail, level);
+    jail_word(&b, "write", cwd);
+    snprintf(word, sizeof word, line->words, cwd);
+    if (word[0]) add(&b.task.process.jail, word);
+  }
+  bench_sh(&b, line->script);
+  bench_run(&b);
+  int code = b.got.reply.status == REPLY_OK ? b.got.reply.code : 256;
+  if (code && level) printf("#   %s: %s %.2000s\n", level, b.got.reply.message, b.got.extra);
+  b.task.process.cwd = NULL;
+  bench_close(&b);
+  return code;
+}
+
+static bool try_line(const struct line *line) {
+  char name[200];
+  if (run_line(line, NULL) != 0) {
+    printf("# skipped, as it does not work here without a jail, either: %s\n", line->name);
+    return false;
+  }
+  snprintf(name, sizeof name, "%s: it works in a jail", line->name);
+  TEST(name) {
+    CHECK(run_line(line, "work") == 0);
+  }
+  return true;
+}
+
+/* How it ends is how it is told to have ended. */
+static void test_ends(void) {
+  static const struct line exits = {"", "", "exit 129"}, dies = {"", "", "kill -9 $$"};
+  TEST("a program in a jail ends as it does without: by itself") {
+    CHECK(run_line(&exits, "strict") == 129);
+  }
+  TEST("... or by a signal") {
+    CHECK(run_line(&dies, "strict") == 256);
+  }
+  TEST("a program in a jail ends when it is to, and all of it") {
+    BENCH(b);
+    add(&b.task.process.jail, "strict");
+    b.task.total_ms = 300;
+    b.task.process.cwd = (char *)(uintptr_t) "/";
+    bench_sh(&b, "sleep 30 & setsid sleep 30 & sleep 30");
+    bench_run(&b);
+    CHECK(b.got.reply.status == REPLY_TIMEOUT);
+    CHECK(b.got.reply.elapsed_ms < 2000); /* it heard SIGTERM */
+    b.task.process.cwd = NULL;
+    bench_close(&b);
+  }
+}
+
+static void test_refusals(void) {
+  TEST("a word that means nothing is refused, and nothing starts") {
+    BENCH(b);
+    add(&b.task.process.jail, "strikt");
+    bench_argv(&b, "true", NULL, NULL);
+    bench_run(&b);
+    CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent);
+    CHECK_STR(b.got.reply.message, "true: sandbox: there is no \"strikt\"");
+    bench_close(&b);
+  }
+  TEST("a grant of what is not there is refused, and says so") {
+    BENCH(b);
+    add(&b.task.process.jail, "strict");
+    add(&b.task.process.jail, "read /not/there");
+    b.task.process.cwd = (char *)(uintptr_t) "/";
+    bench_argv(&b, "true", NULL, NULL);
+    bench_run(&b);
+    CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent);
+    CHECK_STR(b.got.reply.message,
+              "true: its sandbox cannot grant /not/there: No such file or directory");
+    b.task.process.cwd = NULL;
+    bench_close(&b);
+  }
+  TEST("a program that is not shown is not found") {
+    BENCH(b);
+    char tool[700];
+    snprintf(tool, sizeof tool, "%s/tool", place);
+    lay_file(tool, "#!/bin/sh\n", 0700);
+    add(&b.task.process.jail, "strict");
+    b.task.process.cwd = (char *)(uintptr_t) "/";
+    bench_argv(&b, tool, NULL, NULL);
+    bench_run(&b);
+    CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent);
+    CHECK(strstr(b.got.reply.message, "grant its folder"));
+    b.task.process.cwd = NULL;
+    bench_close(&b);
+  }
+}
+
+int main(void) {
+  int worked = 0;
+  char command[2000], program[512] = "";
+  if (!jail_works()) return 0;
+  if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) return 1;
+  snprintf(place, sizeof place, "%.*s/jail-XXXXXX", (int)(strrchr(program, '/') - program),
+           program);
+  if (!mkdtemp(place)) {
+    snprintf(place, sizeof place, "/tmp/skillrt-jail-XXXXXX");
+    if (!mkdtemp(place)) return 1;
+  }
+  snprintf(
+      command, sizeof command,
+      "mkdir '%s/work' && cd '%s/work' && { ! command -v git > /dev/null || { git init -q . && "
+      "echo x > tracked && git add tracked && git -c user.name=a -c user.email=a@b commit -qm "
+      "begun; }; }",
+      place, place);
+  if (system(command) != 0) printf("# no repository could be made\n");
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    worked += try_line(&lines[i]);
+  printf("# %d programs\n", worked);
+  test_ends();
+  test_refusals();
+  snprintf(command, sizeof command, "rm -rf '%s'", place);
+  return system(command) != 0 ? 1 : check_finish();
+}
