@@ -4,6 +4,7 @@
 -- Conditions are asked when a phase's turn comes; a phase left out is recorded; one whose condition
 -- cannot be asked fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
 
+local phase_of = require("skillrt.skill.phase")
 local repeats = require("skillrt.mode.repeats")
 local when = require("skillrt.skill.when")
 
@@ -13,19 +14,6 @@ local M = {}
 local Sequential = {}
 Sequential.__index = Sequential
 
-local function groups_of(phases)
-  local groups = {}
-  for _, phase in ipairs(phases) do
-    local last = groups[#groups]
-    if phase.parallel and last and last[1].parallel then
-      last[#last + 1] = phase
-    else
-      groups[#groups + 1] = { phase }
-    end
-  end
-  return groups
-end
-
 ---@param skill table   normal form
 ---@param books skillrt.Books
 ---@param files { exists: fun(path: string): boolean }  looks below the work directory
@@ -34,7 +22,7 @@ end
 function M.new(skill, books, files, phases)
   local self = setmetatable({ skill = skill, books = books, files = files, at = 1, looked = 0 }, Sequential)
   self.phases = phases or skill.phases
-  self.groups = groups_of(self.phases)
+  self.groups = phase_of.groups(self.phases)
   self.rounds = skill.rounds and require("skillrt.mode.rounds").of(skill, self.groups) -- nil: none among them
   self.by_id, self.makers, self.starting = {}, {}, {}
   for _, phase in ipairs(self.phases) do

@@ -1,6 +1,6 @@
 -- report/runs.lua: the runs that lie in a folder, each in one line, the newest first.
 --
--- Takes no lock. Knows the books of runs, no terminal. Called by cli/command/list.lua and latest.lua.
+-- Takes no lock. Knows the books of runs, no terminal. Called by cli/selection.lua.
 
 local look = require("skillrt.run.look")
 local status = require("skillrt.report.status")

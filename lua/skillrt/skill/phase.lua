@@ -1,20 +1,26 @@
--- skill/phase.lua: what each phase takes in from those before it (R10, F6, F21), parallel groups
--- taken as one.
+-- skill/phase.lua: which phases run at the same time, and what each takes in from those before it (R10, F6, F21).
 --
--- Knows nothing of files or runs. Called by skill/init.lua, once all
--- phases have their normal form.
+-- Knows nothing of files or runs. Called by skill/init.lua, once all phases have their normal form, by the sequential
+-- mode and by the graph.
 
 local names = require("skillrt.base.names")
 
 local M = {}
 
--- Where the group of phase `first` ends: parallel neighbours are one, any other phase is alone.
-local function end_of_group(phases, first)
-  local last = first
-  while phases[first].parallel and phases[last + 1] and phases[last + 1].parallel do
-    last = last + 1
+---Phases in groups that run at once: parallel neighbours are one, any other phase is alone.
+---@param phases skillrt.Action[]
+---@return skillrt.Action[][]
+function M.groups(phases)
+  local groups = {}
+  for _, phase in ipairs(phases) do
+    local last = groups[#groups]
+    if phase.parallel and last and last[1].parallel then
+      last[#last + 1] = phase
+    else
+      groups[#groups + 1] = { phase }
+    end
   end
-  return last
+  return groups
 end
 
 local function check_input(name, phase, made)
@@ -59,21 +65,18 @@ end
 ---@return string? message
 function M.link(phases, where)
   local made, before = {}, {} -- what was made until this group, and by the group just before it
-  local first = 1
-  while phases[first] do
-    local last, now = end_of_group(phases, first), {}
-    for i = first, last do
-      local phase = phases[i]
+  for _, group in ipairs(M.groups(phases)) do
+    local now = {}
+    for _, phase in ipairs(group) do
       local message = link_one(phase, made, before, now)
       if message then
         return nil, ('%s: phase "%s"%s'):format(where, phase.id, message)
       end
     end
     before = {}
-    for i = first, last do
-      made[phases[i].output], before[#before + 1] = phases[i].id, phases[i].output
+    for _, phase in ipairs(group) do
+      made[phase.output], before[#before + 1] = phase.id, phase.output
     end
-    first = last + 1
   end
   return true
 end

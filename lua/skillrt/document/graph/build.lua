@@ -4,6 +4,7 @@
 -- to be. Called by document/graph/init.lua.
 local json = require "skillrt.base.json"
 local machine_graph = require "skillrt.document.graph.machine"
+local phase_of = require "skillrt.skill.phase"
 local space_of = require "skillrt.document.check.reach.space"
 local truth = require "skillrt.document.check.reach.truth"
 
@@ -165,18 +166,11 @@ end
 
 -- The phases of one side of the loop: each alone, or neighbours that run at once.
 local function groups_of(model, trailing)
-  local groups = {}
+  local phases = {}
   for _, phase in ipairs(model.phases) do
-    if (phase.trailing or false) == trailing then
-      local last = groups[#groups]
-      if phase.parallel and last and last[1].parallel then
-        last[#last + 1] = phase
-      else
-        groups[#groups + 1] = { phase }
-      end
-    end
+    phases[#phases + 1] = (phase.trailing or false) == trailing and phase or nil
   end
-  return groups
+  return phase_of.groups(phases)
 end
 
 local function add_phase(graph, model, phase, before, at_once)
