@@ -574,13 +574,20 @@ local function meant(key, kind, object)
 end
 
 function Check:unknown(kind, object, where)
-  local rows = M.KINDS[kind]
+  local rows, others = M.KINDS[kind], {}
   for _, key in ipairs(names.sorted(object)) do
     if not rows.rank[key] and not key:find "^[xX][_-]" and not key:find "^%$" then
       local hint = meant(key, kind, object)
-      local tell = rows.is_open and hint == "" and self.found.note or self.found.warn
-      tell(self.found, "unknown-key", where .. key, "no such key%s", hint)
+      if rows.is_open and hint == "" then
+        others[#others + 1] = key
+      else
+        self.found:warn("unknown-key", where .. key, "no such key%s", hint)
+      end
     end
+  end
+  if others[1] then -- what another program reads is one note
+    self.found:note("unknown-key", where .. others[1], "no such key%s",
+      others[2] and "; nor are " .. table.concat(others, ", ", 2) or "")
   end
 end
 

@@ -107,6 +107,9 @@ local function check_keys(subject, model, found)
     local who = readers[key]
     if not known[key] then
       local condition, meant = who.condition, names.meant(key, known)
+      if meant == "" and condition.text:find("%f[%w_]" .. key .. "%s*===?%s*['\"]") then
+        meant = (" (is input.%s meant, as given by --set %s=...?)"):format(key, key)
+      end
       local dead = condition(model.state) ~= true and ("; until an agent happens to set it, `%s` is false"):format(
         condition.text) or ""
       local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it%s%s'

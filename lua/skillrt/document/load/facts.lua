@@ -55,18 +55,23 @@ function Facts:best(about, says)
   return one and one.value, one
 end
 
----Tells each fact of texts that differs from the one that holds.
+---Tells each fact that differs from the one that holds.
 ---@param about any
 ---@param says string
 ---@param name string  how a finding calls the thing
 ---@param found skillrt.Findings
-function Facts:tell(about, says, name, found)
-  local list = self:all(about, says)
+---@param how { code: string, agree: (fun(best: skillrt.load.Fact, other: skillrt.load.Fact): boolean), show: fun(value: any): string }?
+---  of facts that are no texts
+function Facts:tell(about, says, name, found, how)
+  local list, show = self:all(about, says), how and how.show or names.show
+  local best = list[1]
   for i = 2, #list do
-    if list[i].value ~= list[1].value then
-      local what = ("%s: its %s here (%s) differs from %s:%d (%s)"):format(name, says, names.show(list[i].value),
-        list[1].at.file, list[1].at.line or 1, names.show(list[1].value))
-      found:warn("fact-differs", list[i].at, what, ("%s is what runs"):format(list[1].at.file), "say it in one place")
+    local other = list[i]
+    local same = how and how.agree(best, other) or not how and other.value == best.value
+    if not same then
+      found:warn(how and how.code or "fact-differs", other.at, ("%s: its %s here: %s; but %s:%d has %s"):format(name, says,
+        show(other.value), best.at.file, best.at.line or 1, show(best.value)),
+        ("%s is what runs"):format(best.at.file), "say it in one place, or the same in both")
     end
   end
 end

@@ -228,10 +228,11 @@ local function definition_of(self, raw, options)
     local machine_mode = require "skillrt.document.load.machine_mode"
     machine_mode.apply(definition, machine_mode.in_order_of_route(self.machine.table))
   end
-  for i, phase in ipairs(self.free_outputs and definition.phases or {}) do
-    phase.output_free = self.free_outputs[i] or nil
+  for i, given in ipairs(self.made or {}) do
+    local phase = definition.phases[i]
+    phase.output_free = self.plain or given.output == nil or nil
     phase.answer = self.plain and "text" or nil
-    phase.input = not self.free_inputs[i] and phase.input or nil -- else what the phase before made, if it did
+    phase.input = not self.plain and given.input and phase.input or nil -- else what the phase before made, if it did
   end
   set_prompts(self, definition)
   for word, choices in pairs(self.alternatives or {}) do -- another word would leave all of them out

@@ -14,6 +14,7 @@ local machine = require "skillrt.document.load.machine"
 local prose_of = require "skillrt.document.load.prose"
 local rounds = require "skillrt.document.load.rounds"
 local state = require "skillrt.skill.state"
+local tables = require "skillrt.base.tables"
 local tree_of = require "skillrt.document.load.tree"
 local workflow = require "skillrt.document.load.workflow"
 
@@ -58,17 +59,6 @@ local function has_prose(list)
   return false
 end
 
-local function tell_unread(id, fact, found)
-  for _, told in ipairs(fact.value) do
-    if not told.condition then
-      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem)
-      local fix = told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`"
-      local why = "what cannot be read lets nothing through: the action waits for it"
-      found:warn("condition-unread", { file = fact.at.file, line = told.line }, what, why, fix)
-    end
-  end
-end
-
 -- The conditions of a list as they are compared, and as they are shown.
 local function set_of(list)
   local set, shown = {}, {}
@@ -91,49 +81,51 @@ local function holds(a, b)
   return next(b) ~= nil or next(a) == nil
 end
 
-local function tell_differing(id, list, found)
-  local mine, text = set_of(list[1].value)
-  for i = 2, #list do
-    local other, place = list[i], list[1].at
-    local theirs, said = set_of(other.value)
-    local summary = other.weight == prose_of.TABLE and next(mine) ~= nil -- tables leave out what goes without saying
-    if not (holds(mine, theirs) and (summary or holds(theirs, mine))) and not has_prose(other.value) then
-      local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(id, said, place.file,
-        place.line or 1, text)
-      found:warn("condition-differs", other.at, what, ("%s is what runs"):format(place.file),
-        "say it in one place, or the same in both")
-    end
-  end
+-- Whether two lists say the same; a table leaves out what goes without saying.
+local function agree(best, other)
+  local mine, theirs = set_of(best.value), set_of(other.value)
+  local summary = other.weight == prose_of.TABLE and next(mine) ~= nil
+  return holds(mine, theirs) and (summary or holds(theirs, mine)) or has_prose(other.value)
 end
 
 -- The preconditions that hold; nil: no document lists any.
-local function conditions_of(id, list, found)
-  if #list == 0 then
+local function conditions_of(id, facts, found)
+  local list, fact = facts:best(id, "preconditions")
+  if not list then
     return nil
   end
-  tell_unread(id, list[1], found)
-  tell_differing(id, list, found)
   local out = json.array {}
-  for i, told in ipairs(list[1].value) do
+  for i, told in ipairs(list) do
     out[i] = told.condition or conditions.judged(told.text)
+    if not told.condition then
+      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem)
+      found:warn("condition-unread", { file = fact.at.file, line = told.line }, what,
+        "what cannot be read lets nothing through: the action waits for it",
+        told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`")
+    end
   end
+  facts:tell(id, "preconditions", "action " .. id, found, { code = "condition-differs", agree = agree,
+    show = function(value)
+      return select(2, set_of(value))
+    end })
   return out
 end
 
 local function effects_of(id, facts, found)
-  local out, seen, fact = json.array {}, {}, nil
+  local out, seen, unread, fact = json.array {}, {}, {}, nil
   for _, one in ipairs(facts:all(id, "effects")) do
     fact = fact or #one.value > 0 and one or nil
   end
   for _, told in ipairs(fact and fact.value or {}) do
-    if told.effect and not seen[told.effect] then
-      seen[told.effect] = true
-      out[#out + 1] = told.effect
-    elseif not told.effect then
-      local what = ("action %s: its effect cannot be read: %s"):format(id, told.text)
-      found:note("effect-unread", { file = fact.at.file, line = told.line }, what, "it is not checked",
-        "write `key=value`, `key++` or `key.length>0`")
-    end
+    unread[#unread + 1] = not told.effect and told or nil
+    out[#out + 1] = not seen[told.effect or ""] and told.effect or nil
+    seen[told.effect or ""] = true
+  end
+  if unread[1] then
+    found:note("effect-unread", { file = fact.at.file, line = unread[1].line },
+      ("action %s: its effect cannot be read: %s%s"):format(id, unread[1].text,
+        unread[2] and (", and %d more"):format(#unread - 1) or ""), "it is not checked",
+      "write `key=value`, `key++` or `key.length>0`")
   end
   return out
 end
@@ -154,50 +146,52 @@ end
 
 -- Keys of the state that the runtime keeps for itself; its books are written for the agent.
 -- A context among the updates is merged into the run's.
-local BOOKS = { status = true, completed_actions = true, current_action = true, error_count = true, errors = true,
-  context = true }
+local BOOKS <const> = tables.set { "status", "completed_actions", "current_action", "error_count", "errors", "context" }
 
 local function tell_reserved(action, found)
   for _, key in ipairs(names.sorted(action.sets)) do
+    local place, shown = { file = action.path, line = action.sets[key] }, names.show(key)
     if key:find("^[%a_][%w_]*%.[%a_]") then
-      local what = ("action %s: its prompt asks for the key %s"):format(action.id, names.show(key))
-      local place = { file = action.path, line = action.sets[key] }
-      found:warn("dotted-key", place, what, "an update under a key with a dot is refused (F36)",
-        "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
+      found:warn("dotted-key", place, ("action %s: its prompt asks for the key %s"):format(action.id, shown),
+        "an update under a key with a dot is refused (F36)", "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
     elseif state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
-      local what = ("action %s: sets %s, which only the runtime writes"):format(action.id, names.show(key))
-      local place = { file = action.path, line = action.sets[key] }
-      found:warn("reserved-field", place, what, "the update is refused and recorded", "call the field something else")
+      found:warn("reserved-field", place, ("action %s: sets %s, which only the runtime writes"):format(action.id, shown),
+        "the update is refused and recorded", "call the field something else")
     end
   end
 end
 
--- What the documents of an action say of it; the weightiest holds, where they differ is told. `configured`: a config or
--- a table names it: one that lists no preconditions has none.
-local function facts_of(self, action, configured)
+local SAID <const> = { "name", "description", "purpose", "priority" }
+
+-- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds, where they
+-- differ is told. `configured`: a config or a table names it: one that lists no preconditions has none. Gives what its
+-- documents are.
+local function fill(self, action, configured)
   local id, facts, found = action.id, self.prose.facts, self.found
-  local when = conditions_of(id, facts:all(id, "preconditions"), found)
-  tell_reserved(action, found)
+  local said = self.prose.actions[id]
+  if not said then
+    return nil
+  end
+  local when = conditions_of(id, facts, found)
+  tell_reserved(said, found)
   if not when and not configured then
     local near = facts:best(id, "nearly")
-    local place = { file = action.at.file, line = near and near.line or action.at.line }
     local what = ("action %s: no document lists its preconditions%s"):format(id,
       near and (' (is "%s" meant?)'):format(near.text) or "")
-    local fix = "add a section Preconditions with items such as - [ ] `status === 'running'`"
-    found:warn("no-preconditions", place, what, "it may run at any time, in the order of the documents", fix)
+    found:warn("no-preconditions", { file = said.at.file, line = near and near.line or said.at.line }, what,
+      "it may run at any time, in the order of the documents",
+      "add a section Preconditions with items such as - [ ] `status === 'running'`")
   end
-  return {
-    name = facts:best(id, "name"),
-    description = facts:best(id, "description"),
-    purpose = facts:best(id, "purpose"),
-    priority = facts:best(id, "priority"),
-    preconditions = when or json.array {},
-    effects = effects_of(id, facts, found),
-    repeatable = may_repeat(id, self.prose, found),
-  }
+  for _, key in ipairs(SAID) do
+    action[key] = tables.first(action[key], (facts:best(id, key)))
+  end
+  action.preconditions = action.preconditions or when or json.array {}
+  action.effects = action.effects or effects_of(id, facts, found)
+  action.repeatable = tables.first(action.repeatable, may_repeat(id, self.prose, found))
+  return said
 end
 
--- The state a run begins with: the document's, else what its types begin with; without what the runtime writes.
+-- The state a run begins with: the document's, without what the runtime writes; else its fields.
 local function state_of(prose, found)
   local said, fields = prose.state, json.array {}
   if not said then
@@ -205,23 +199,20 @@ local function state_of(prose, found)
   end
   for _, one in ipairs(said.unread) do
     if not (one.key and state.is_reserved(one.key)) then
-      local place = { file = prose.state_file, line = one.line }
-      local what = ("a value of the initial state is code: %s"):format(one.text)
-      found:note("state-unread", place, what, "the run begins without it", "write a literal value")
+      found:note("state-unread", { file = prose.state_file, line = one.line },
+        ("a value of the initial state is code: %s"):format(one.text), "the run begins without it",
+        "write a literal value")
     end
   end
-  if not said.initial then
-    for _, field in ipairs(said.fields) do
-      if not field.optional and not state.is_reserved(field.name) then
-        fields[#fields + 1] = { name = field.name, type = field.type, description = field.description }
-      end
+  for _, field in ipairs(not said.initial and said.fields or {}) do
+    if not field.optional and not state.is_reserved(field.name) then
+      fields[#fields + 1] = { name = field.name, type = field.type, description = field.description }
     end
-    return nil, fields
   end
-  local initial = {}
-  for key, value in pairs(said.initial) do
-    if not state.is_reserved(key) then
-      initial[key] = value
+  local initial = said.initial and tables.fill({}, said.initial)
+  for key in pairs(said.initial or {}) do
+    if state.is_reserved(key) then
+      initial[key] = nil
     end
   end
   return initial, fields
@@ -231,30 +222,15 @@ end
 local function ends_of(prose, found)
   local out, seen = json.array {}, {}
   for _, told in ipairs(prose.terminate) do
-    local place = { file = told.file, line = told.line }
     if not told.condition then
-      local what = ("a termination condition cannot be read: %s (%s)"):format(told.text, told.problem)
-      found:warn("termination-unread", place, what, "it ends nothing", "write a condition between backticks")
+      found:warn("termination-unread", told, ("a termination condition cannot be read: %s (%s)"):format(told.text,
+        told.problem), "it ends nothing", "write a condition between backticks")
     elseif not seen[told.condition] and not told.condition:find "status ===? ['\"].-['\"]$" then -- the runtime sets it
       seen[told.condition] = true
       out[#out + 1] = told.condition
     end
   end
   return #out > 0 and out or nil
-end
-
-local SAID <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "repeatable" }
-
--- What the documents of an action say goes where its own entry says nothing; gives what they are.
-local function fill(self, action, configured)
-  local said = self.prose.actions[action.id]
-  local facts = said and facts_of(self, said, configured) or {}
-  for _, key in ipairs(SAID) do
-    if action[key] == nil then
-      action[key] = facts[key]
-    end
-  end
-  return said
 end
 
 -- The actions of the documents, each with the place that a finding about it names: those of a state machine's registry,
@@ -290,11 +266,15 @@ local function fill_actions(self, list)
   end
 end
 
+-- A part of the config, made where there is none; one of another type stays, and the config is refused for it.
+local function part(raw, key)
+  raw[key] = raw[key] == nil and {} or raw[key]
+  return object(raw[key]) or {}
+end
+
 -- The first state and the ends of the loop, where the config says nothing of them.
-local function fill_loop(self, raw)
-  local own = object(raw.x_skillrt) or {}
-  local autonomous = object(raw.autonomous_config) or {}
-  raw.x_skillrt, raw.autonomous_config = own, autonomous
+local function fill_loop(self, raw, actions)
+  local own, autonomous = part(raw, "x_skillrt"), part(raw, "autonomous_config")
   if autonomous.state_schema == nil and raw.state_schema == nil then
     local initial, fields = state_of(self.prose, self.found)
     autonomous.state_schema = { fields = fields }
@@ -304,9 +284,8 @@ local function fill_loop(self, raw)
   if autonomous.termination_conditions == nil and raw.termination_conditions == nil then
     autonomous.termination_conditions = ends_of(self.prose, self.found)
   end
-  if next(self.prose.limits) then
-    own.limits = own.limits or self.prose.limits
-  end
+  own.limits = own.limits or next(self.prose.limits) and self.prose.limits or nil
+  autonomous.actions = autonomous.actions or raw.actions == nil and actions or nil
 end
 
 -- Numbered documents that stand for the loop of the actions are called exactly so.
@@ -314,27 +293,30 @@ local function is_loop(one)
   return one.base:lower():match "^[%d._-]*(.*)$" == "orchestrator"
 end
 
+-- A phase of the documents; its place is what findings about it name.
+local function add_phase(self, list, phase, file, line)
+  list[#list + 1] = phase
+  self.places[("sequential_config.phases[%d]"):format(#list)] = { file = file, line = line or 1 }
+  return phase
+end
+
 local function phases_of(self)
-  local list, made, steps = json.array {}, {}, {}
+  local list, made, steps, place_of = json.array {}, {}, {}, {}
   for _, one in ipairs(self.phase_files) do
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
   local stated = flow.read(self.tree, steps, self.found)
-  self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
+  self.modes, self.made = stated.modes, list
   if #stated.modes.order > 1 then
     self.alternatives = { [stated.modes.word] = stated.modes.order }
   end
-  local place_of = {}
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
-    place_of[index] = place
     local one = steps[index]
-    list[place] = phase_md.phase(one, one.blocks or self.tree:document(one.path) or {}, made, self.found)
+    place_of[index] = place
+    stated:apply(index, add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path) or {},
+      made, self.found), one.path, one.line))
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
-    stated:apply(index, list[place])
-    self.free_outputs[place] = list[place].output == nil
-    self.free_inputs[place] = list[place].input == nil
-    self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
   self.rounds = rounds.of_flow(stated, list, place_of, self.has_loop)
   stated:conclude(list)
@@ -344,47 +326,35 @@ end
 -- Where the loop stands among numbered phases: at the file that is called orchestrator.
 local function order_of(self)
   local order, loop = json.array {}, false
-  for _, one in ipairs(self.phase_files) do
-    order[#order + 1] = is_loop(one) and "@autonomous" or one.id
-    loop = loop or is_loop(one)
+  for i, one in ipairs(self.phase_files) do
+    order[i], loop = is_loop(one) and "@autonomous" or one.id, loop or is_loop(one)
   end
-  if loop then
-    return order
+  if not loop then
+    self.found:warn("hybrid-order", { file = "phases" },
+      "no document says where among the phases the loop of the actions runs", "it runs before the last phase",
+      'write x_skillrt.hybrid.order into a skill-config.json, as in ["01-init", "@autonomous", "02-end"]')
   end
-  local what = "no document says where among the phases the loop of the actions runs"
-  local fix = 'write x_skillrt.hybrid.order into a skill-config.json, as in ["01-init", "@autonomous", "02-end"]'
-  self.found:warn("hybrid-order", { file = "phases" }, what, "it runs before the last phase", fix)
-  return nil
-end
-
--- What two documents say of the same phases; the first difference.
-local function difference(ours, theirs)
-  for i = 1, math.max(#ours, #theirs) do
-    local a, b = object(ours[i]) or {}, object(theirs[i]) or {}
-    for _, key in ipairs { "id", "condition", "output" } do
-      local x = a[key] ~= json.null and a[key] or nil
-      if x ~= b[key] and not (key == "output" and x == nil) then
-        return i, key
-      end
-    end
-  end
-  return nil
+  return loop and order or nil
 end
 
 -- workflow.json is what a sequential run goes by (R28); a config beside it describes it.
 local function join_workflow(self, raw, from)
-  for key, value in pairs(from) do
-    if raw[key] == nil then
-      raw[key] = value
-    end
-  end
   local own = object(raw.sequential_config)
-  local i, key = difference(own and own.phases or {}, from.sequential_config.phases)
-  if i and own then
-    local place = self.workflow_at(("sequential_config.phases[%d].%s"):format(i, key))
-    local what = ("phase %d: its %s differs from skill-config.json"):format(i, key)
-    self.found:warn("workflow-differs", place, what, "workflow.json is what runs", "generate the folder anew")
-    own.phases = from.sequential_config.phases
+  for key, value in pairs(from) do
+    raw[key] = tables.first(raw[key], value)
+  end
+  local ours, theirs = tables.object(own and own.phases), from.sequential_config.phases
+  for i = 1, own and math.max(#ours, #theirs) or 0 do
+    local a, b = tables.object(ours[i]), tables.object(theirs[i])
+    for _, key in ipairs { "id", "condition", "output" } do
+      local mine = a[key] ~= json.null and a[key] or nil
+      if own.phases ~= theirs and mine ~= b[key] and not (key == "output" and mine == nil) then
+        self.found:warn("workflow-differs", self.workflow_at(("sequential_config.phases[%d].%s"):format(i, key)),
+          ("phase %d: its %s differs from skill-config.json"):format(i, key), "workflow.json is what runs",
+          "generate the folder anew")
+        own.phases = theirs
+      end
+    end
   end
 end
 
@@ -414,14 +384,6 @@ local function read_files(self)
     join_workflow(self, raw, from)
   end
   return raw
-end
-
-local function mode_of(raw, self, actions)
-  local has_phases = object(raw.sequential_config) or raw.phases or #self.phase_files > 0
-  if #actions > 0 then
-    return has_phases and "hybrid" or "autonomous"
-  end
-  return "sequential"
 end
 
 -- What a router chooses among: the folder, the word by which one is asked for, how its files are called.
@@ -455,33 +417,33 @@ local function add_routes(self, phases)
   local shown = {}
   for i, one in ipairs(list or {}) do
     local condition = ("input.%s === '%s'"):format(route.word, one.name)
-    phases[#phases + 1] = { id = one.name, name = one.name, output = one.name .. ".md", condition = condition }
+    add_phase(self, phases, { id = one.name, name = one.name, output = one.name .. ".md", condition = condition },
+      one.path)
     self.prompts[one.name], shown[i] = one.path, one.name
-    self.free_outputs[#phases], self.free_inputs[#phases] = true, true
-    self.places[("sequential_config.phases[%d]"):format(#phases)] = { file = one.path, line = 1 }
   end
   if list then
     phases[1].condition = "!input." .. route.word
     self.alternatives = { [route.word] = shown }
-    local what = ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", "))
-    self.found:note("router", { file = "SKILL.md", line = 1 }, what, "without one SKILL.md is what runs",
-      ("run one with --set %s=%s"):format(route.word, shown[1]))
+    self.found:note("router", { file = "SKILL.md", line = 1 },
+      ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", ")),
+      "without one SKILL.md is what runs", ("run one with --set %s=%s"):format(route.word, shown[1]))
   end
 end
 
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
-    local what = "holds no SKILL.md, no phases, no actions, no config and no script"
     if not self.tree:has "SKILL.md" then -- else it has been told why that was not read
-      self.found:error("nothing", { file = "." }, what, "nothing in it can run", "give a skill's folder")
+      self.found:error("nothing", { file = "." },
+        "holds no SKILL.md, no phases, no actions, no config and no script", "nothing in it can run",
+        "give a skill's folder")
     end
     self.broken = true
     return
   end
-  raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
-  self.free_outputs, self.free_inputs = { true }, { true }
-  add_routes(self, raw.sequential_config.phases)
+  local phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } }
+  raw.sequential_config, self.made = { phases = phases }, phases
+  add_routes(self, phases)
   self.prompts.run, self.plain = "SKILL.md", true
 end
 
@@ -536,26 +498,26 @@ function M.raw(self)
   for _, one in ipairs(self.phase_files) do
     self.prompts[one.id], self.texts[one.id] = one.path, one.text
   end
-  local loop = raw.execution_mode ~= "sequential"
   if actions then
     fill_actions(self, actions)
-  elseif loop and not (self.config and raw.execution_mode == nil) then
+  elseif raw.execution_mode ~= "sequential" and not (self.config and raw.execution_mode == nil) then
     actions = actions_of(self)
   end
-  raw.execution_mode = raw.execution_mode or mode_of(raw, self, actions or {})
-  loop = raw.execution_mode ~= "sequential"
-  if loop then
-    fill_loop(self, raw)
-    raw.autonomous_config.actions = raw.autonomous_config.actions or raw.actions == nil and actions or nil
+  local has_phases = object(raw.sequential_config) or raw.phases or #self.phase_files > 0
+  raw.execution_mode = raw.execution_mode
+    or #(actions or {}) > 0 and (has_phases and "hybrid" or "autonomous") or "sequential"
+  self.has_loop = raw.execution_mode ~= "sequential"
+  if self.has_loop then
+    fill_loop(self, raw, actions)
   end
   fill_heads(self, raw)
   if raw.execution_mode ~= "autonomous" and raw.sequential_config == nil and raw.phases == nil then
-    self.has_loop = loop
     raw.sequential_config = { phases = phases_of(self) }
-    if #raw.sequential_config.phases == 0 and not loop then
+    if #raw.sequential_config.phases == 0 and not self.has_loop then
       one_step(self, raw)
-    elseif loop then
-      raw.x_skillrt.hybrid = object(raw.x_skillrt.hybrid) or { order = order_of(self) }
+    elseif self.has_loop then
+      local own = part(raw, "x_skillrt")
+      own.hybrid = tables.first(own.hybrid, { order = order_of(self) })
     end
   end
   return raw

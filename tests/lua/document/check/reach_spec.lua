@@ -43,6 +43,14 @@ local function with_idle(definition)
   return definition
 end
 
+describe("a key that nobody declares", function()
+  it("and a text is compared with may be meant as an input", function()
+    local one = finding(skill { { id = "find", when = "action === 'discover'" } }, "key.undeclared")
+    assert.matches("is input.action meant, as given by %-%-set action=", one.what)
+    assert.is_nil(finding(skill { { id = "find", when = "!action" } }, "key.undeclared").what:find "input")
+  end)
+end)
+
 describe("the search through the state space", function()
   it("agrees with a plain search through real states: what may run, how it ends, how soon (F28, F33)", function()
     local seed = 20261121

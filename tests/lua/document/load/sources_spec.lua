@@ -211,6 +211,16 @@ describe("data in a folder", function()
     assert.same({ "phases/workflow.json" }, places(found, "load.workflow-place"))
   end)
 
+  it("with a part of another type than an object is refused, not read as an empty one", function()
+    for _, key in ipairs { "x_skillrt", "autonomous_config" } do
+      local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/actions/scan.md"] = "# Scan\n\nScans.\n",
+        ["skill-config.json"] = ('{"skill_name": "demo", "description": "x", "execution_mode": "autonomous", "%s": ["x"]}'):format(key) }
+      local skill, message, code = load.load(folder.dir)
+      assert.same({ nil, "invalid" }, { skill, code })
+      assert.matches(key .. ": must be an object", message)
+    end
+  end)
+
   it("that is no JSON, or wrong, is an error with file and line", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["skill-config.json"] = '{\n "a": ,\n}' }
     local document = load.read(folder.dir)
