@@ -7,15 +7,18 @@ local markdown = require "skillrt.document.load.markdown"
 local skill_md = require "skillrt.document.load.skill_md"
 
 local readers = {
-  require("skillrt.document.load.action_md").read,
-  require("skillrt.document.load.orchestrator").read,
+  function(blocks)
+    return require("skillrt.document.load.action_md").read(blocks)
+  end,
+  function(blocks)
+    return require "tests.support.prose_of"(blocks)
+  end,
   require("skillrt.document.load.state_md").read,
   function(blocks, file)
     return require("skillrt.document.load.tables").read(blocks, file, nil, function()
       return true
     end)
   end,
-  require("skillrt.document.load.action_md").next,
 }
 require "skillrt.skill.action"
 

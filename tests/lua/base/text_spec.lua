@@ -9,7 +9,7 @@ local json_lines = require "skillrt.document.load.json_lines"
 local live = require "skillrt.report.live"
 local markdown = require "skillrt.document.load.markdown"
 local mermaid = require "skillrt.document.load.mermaid"
-local orchestrator = require "skillrt.document.load.orchestrator"
+local prose_of = require "tests.support.prose_of"
 local effect = require "skillrt.skill.effect"
 local outline = require "skillrt.base.outline"
 local route = require "skillrt.document.load.machine.route"
@@ -114,7 +114,7 @@ local CASES = {
   { "effects of blanks", condition.effects, " ", "`a", "`" },
   { "front matter", function(t) front_matter.read("---\n" .. t .. "\n---\n", "SKILL.md", {
     warn = function() end, error = function() end, note = function() end }) end, " ", "a: [b", "c" },
-  { "a promise", function(t) action_md.read(ts(t), "a.md") end, " ", "// Effect: a", "b" },
+  { "a promise", function(t) action_md.read(ts(t)) end, " ", "// Effect: a", "b" },
   { "fields", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b", "c // d" },
   { "a field's note", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b // c", "d" },
   { "interfaces", function(t) state_md.read(ts(t), "a.md") end, "interface aState " },
@@ -130,7 +130,7 @@ local CASES = {
   { "a node's name", flow, "a-" },
   { "a transition's label", states, " ", "a --> b", "c" },
   { "a state's text", states, " ", "a: b", "c" },
-  { "a document's code", function(t) orchestrator.read(ts(t), "a.md") end, "function a" },
+  { "a document's code", function(t) prose_of(ts(t)) end, "function a" },
   { "a key of many parts", function(t) json_lines.nearest({}, t) end, "a." },
   { "an outline's comments", outline.is, "<!-- " },
   { "an outline's blanks", outline.is, " ", "# a\n-", "[" },

@@ -23,27 +23,16 @@ local trim = texts.trim
 ---@field preconditions_line integer?
 ---@field effects { text: string, effect: string?, line: integer }[]
 ---@field sets table<string, integer>          state keys its updates name, with a line
+---@field next { text: string, line: integer }[]  what may come next
 
-local function first_text(blocks)
-  for _, block in ipairs(blocks) do
-    if block.kind == "heading" and block.level > 1 then
-      return nil
-    elseif block.kind == "text" then
-      return block.text
-    end
-  end
-  return nil
-end
-
-local function text_of(section)
+-- The text of a document or a section, to the next heading: all of it, or its first paragraph.
+local function text_of(blocks, first)
   local out = {}
-  for _, block in ipairs(section or {}) do
-    if block.kind == "text" then
-      out[#out + 1] = block.text
-    elseif block.kind == "item" then
-      out[#out + 1] = "- " .. block.text
-    elseif block.kind == "heading" then
+  for i, block in ipairs(blocks or {}) do
+    if block.kind == "heading" and (i > 1 or block.level > 1) or first and out[1] then
       break
+    elseif block.kind == "text" or block.kind == "item" and not first then
+      out[#out + 1] = (block.kind == "item" and "- " or "") .. block.text
     end
   end
   return #out > 0 and table.concat(out, "\n") or nil
@@ -175,10 +164,8 @@ local function read_changes(section, read)
   end
 end
 
----What a document says may come after its action.
----@param blocks skillrt.load.Markdown
----@return { text: string, line: integer }[]
-function M.next(blocks)
+-- What a document says may come after its action.
+local function next_of(blocks)
   local out = {}
   for _, block in ipairs(markdown.section(blocks, words.NEXT) or {}) do
     if block.kind == "item" or block.kind == "text" then
@@ -201,12 +188,12 @@ end
 ---@param blocks skillrt.load.Markdown
 ---@param is_field (fun(name: string): boolean)?
 ---@return skillrt.load.ActionMd
-function M.read(blocks, _, is_field)
+function M.read(blocks, is_field)
   local title, line = markdown.title(blocks)
-  local read = { line = line, effects = {}, sets = {}, looks = 0 }
+  local read = { line = line, effects = {}, sets = {}, looks = 0, next = next_of(blocks) }
   local name = title and title:gsub("^[Aa]ction%s*[:\u{FF1A}]%s*", ""):gsub("`", "")
   read.name = name and name:find "%S" and name or nil
-  read.description = first_text(blocks)
+  read.description = text_of(blocks, true)
   read.purpose = text_of(markdown.section(blocks, words.PURPOSE))
   local section = markdown.section(blocks, words.PRECONDITIONS)
   if section then

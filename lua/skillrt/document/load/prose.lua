@@ -1,22 +1,32 @@
 -- document/load/prose.lua: all that a folder's documents say about actions: facts about each action, the links between
--- them, graphs, registries, the first state; each with its place.
+-- them, graphs, registries, the first state, ends and limits of the loop, and of a state machine its route, state file
+-- and recoveries; each with its place.
 --
--- Judges nothing; sources.lua does. Called by folder.lua.
+-- Judges nothing; sources.lua does. Decision code is not run: what it names is collected, that it exists is told. Called
+-- by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
+local ends = require "skillrt.skill.ends"
 local facts_of = require "skillrt.document.load.facts"
+local js = require "skillrt.document.load.js"
+local json = require "skillrt.base.json"
+local markdown = require "skillrt.document.load.markdown"
+local mermaid = require "skillrt.document.load.mermaid"
 local names = require "skillrt.base.names"
-local orchestrator = require "skillrt.document.load.orchestrator"
+local route_of = require "skillrt.document.load.machine.route"
 local state_md = require "skillrt.document.load.state_md"
-local tables = require "skillrt.document.load.tables"
+local tables = require "skillrt.base.tables"
+local tables_md = require "skillrt.document.load.tables"
 local texts = require "skillrt.base.text"
+local words = require "skillrt.document.load.words"
 
 local M = {}
 
 local ACTIONS = { "phases/actions", "actions" }
-local ORCHESTRATORS = { "phases/orchestrator.md", "phases/_orchestrator.md", "orchestrator.md" }
-local CATALOGS = { "specs/action-catalog.md", "phases/action-catalog.md", "action-catalog.md" }
-local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-schema.md" }
+local READ = { -- catalogs, orchestrators, and what hosts read
+  "specs/action-catalog.md", "phases/action-catalog.md", "action-catalog.md",
+  "phases/orchestrator.md", "phases/_orchestrator.md", "orchestrator.md", "SKILL.md",
+}
 
 -- Data says it more exactly than a list, a list more exactly than a table.
 local DATA <const>, LIST <const> = 3, 2
@@ -34,27 +44,30 @@ M.TABLE = 1
 ---@field facts skillrt.load.Facts  about actions: name, description, purpose, priority, preconditions, effects, nearly
 ---@field actions table<string, skillrt.load.ProseAction>
 ---@field order string[]
----@field links { from: string?, to: string, file: string, line: integer, how: "next"|"route"|"code" }[]
+---@field links { from: string?, to: string, file: string, line: integer, how: "next"|"code" }[]
 ---@field own table<string, table>  by action: the link from it to itself
+---@field routes { to: string, line: integer, file: string, weak: boolean? }[]  weak: perhaps no action
 ---@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
 ---@field states table[]
 ---@field names table[]       of a registry that says no states
 ---@field conditions table[]  of a machine, by their names
 ---@field metrics table[]
----@field recoveries table[]
+---@field recoveries { name: string, line: integer, file: string }[]
 ---@field route skillrt.load.Route?
 ---@field route_file string?
 ---@field data table?         the state file's structure
----@field terminate table[]
+---@field terminate { text: string, condition: string?, line: integer, file: string, problem: string?, hint: string? }[]
 ---@field limits table<string, integer>
 ---@field state skillrt.load.StateMd?
 ---@field state_file string?
----@field code table[]
+---@field code { line: integer, file: string, name: string }[]  decision functions
 ---@field odd table[]
----@field unread table[]
+---@field unread { line: integer, file: string, what: string }[]
 ---@field documents string[]  the files all this comes from
 
+local LISTS <const> = { "order", "links", "routes", "graphs", "transitions", "states", "names", "conditions", "metrics",
+  "recoveries", "terminate", "code", "odd", "unread", "documents" }
 local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
 -- What one document says of one action.
@@ -86,87 +99,187 @@ local function told_of(list, line, read)
   return out
 end
 
--- The entries of an ACTION_CATALOG; their conditions are code, as data says them.
-local function add_definition(prose, definition, is_field, found)
-  local value, said = definition.value, {}
-  local id, problem = names.id(value.id)
+-- An entry of an ACTION_CATALOG; its conditions are code, as data says them.
+local function add_definition(prose, value, at)
+  local said, id, problem = {}, names.id(value.id)
   if not id then
-    local what = ("an action's id %s"):format(problem)
-    found:error("action-id", definition, what, "it becomes a file's name", "rename it")
+    prose.found:error("action-id", at, ("an action's id %s"):format(problem), "it becomes a file's name", "rename it")
     return
   end
   for _, key in ipairs { "name", "description", "purpose" } do
     said[key] = type(value[key]) == "string" and value[key] or nil
   end
   said.priority = type(value.priority) == "number" and value.priority or nil
-  said.preconditions = told_of(value.preconditions, definition.line, function(text)
-    return condition.item(("``` %s ```"):format(text), is_field)
+  said.preconditions = told_of(value.preconditions, at.line, function(text)
+    return condition.item(("``` %s ```"):format(text), prose.is_field)
   end)
-  said.effects = told_of(value.effects, definition.line, function(text)
+  said.effects = told_of(value.effects, at.line, function(text)
     return { effect = text }
   end)
-  add(prose, id, said, DATA, { file = definition.file, line = definition.line })
+  add(prose, id, said, DATA, at)
 end
 
-local function append(prose, said, ...)
-  for _, key in ipairs { ... } do
-    table.move(said[key], 1, #said[key], #prose[key] + 1, prose[key])
+local function is_definition(value)
+  return type(value) == "table" and type(value.id) == "string" and (value.preconditions or value.effects or value.name)
+end
+
+-- The line of each place in a block, asked in their order; a catalog may be of many thousand lines.
+local function lines_of(block)
+  local line, last = block.line + 1, 1
+  return function(at)
+    if at < last then
+      line, last = block.line + 1, 1
+    end
+    line, last = line + select(2, block.text:sub(last, at - 1):gsub("\n", "")), at
+    return line
+  end
+end
+
+-- A list of objects with ids, or an object with such a list below `actions`.
+local function add_definitions(prose, value, block, at, file)
+  local list, line_of = tables.object(tables.object(value).actions or value), lines_of(block)
+  for _, one in ipairs(is_definition(list[1]) and list or {}) do
+    if is_definition(one) then
+      -- they stand in the order of the list
+      at = block.text:find(('"%s"'):format(one.id), at, true) or block.text:find(one.id, at, true) or at
+      add_definition(prose, one, { file = file, line = line_of(at) })
+    end
+  end
+end
+
+local LIMITS = { MAX_ITERATIONS = "max_iterations", MAX_ERRORS = "max_errors", MAX_RETRIES = "max_retries" }
+
+local function is_orchestrator(file)
+  return file:find "orchestrator[^/]*%.md$" ~= nil
+end
+
+local function read_code(prose, block, file)
+  local text, line_of, ours = block.text, lines_of(block), is_orchestrator(file)
+  local function found(key, at, one)
+    one.line, one.file = line_of(at), file
+    table.insert(prose[key], one)
+  end
+  if block.lang == "json" then
+    local value = json.decode(text)
+    prose.data = prose.data or ours and tables.object(value).state ~= nil and value or nil
+    return add_definitions(prose, value, block, 1, file)
+  end
+  local catalog = text:match "ACTION_CATALOG%s*=%s*()[%[{]"
+  local value = catalog and js.literal(text, catalog)
+  if catalog and value == nil then
+    found("unread", catalog, { what = "ACTION_CATALOG is no plain list" })
+  end
+  add_definitions(prose, value, block, catalog, file)
+  for at, _, name in text:gmatch "()(['\"])(action%-[%w_.-]+)%2" do
+    found("routes", at, { to = name })
+  end
+  for at, _, name in text:gmatch "()return%s+(['\"])([%w_][%w_.-]*)%2" do
+    if not name:find "^action%-" then
+      found("routes", at, { to = name, weak = true })
+    end
+  end
+  for name, limit in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
+    name = LIMITS[name] or name
+    prose.limits[name] = prose.limits[name] or math.tointeger(tonumber(limit))
+  end
+  for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
+    if name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction" then
+      found("code", at, { name = name })
+    end
+  end
+  if ours then
+    prose.route = prose.route or route_of.read(text, block.line + 1)
+    prose.route_file = prose.route_file or prose.route and file
+    for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
+      found("recoveries", at, { name = name })
+    end
+  end
+end
+
+-- What a test of the runtime's own fields means in its words (R73).
+local function builtin_of(text)
+  local plain = text:gsub("^state%??%.", ""):gsub("%s+", " ")
+  local status = plain:match "^status ===? ['\"](.-)['\"]$"
+  local count = plain:match "^error_count >= (%d+)$"
+  local limit = plain:match "^iteration >= (.+)$" or plain:match "^iteration_count >= (.+)$"
+  if ends.is_builtin[plain] then
+    return plain
+  elseif status == "completed" or status == "user_exit" then
+    return status == "completed" and "task_completed" or status
+  elseif count then
+    return "error_limit", "max_errors", math.tointeger(tonumber(count))
+  elseif limit then
+    return "max_iterations", "max_iterations", math.tointeger(tonumber(limit))
+  end
+end
+
+local function read_termination(prose, block, file)
+  local text = block.text
+  local code = markdown.code_span(text) or text:match "`([^`]+)`"
+  local builtin, limit, value = builtin_of(code or text)
+  if limit then
+    prose.limits[limit] = prose.limits[limit] or value
+  end
+  local told = builtin and { text = text, condition = builtin }
+    or condition.item(code and "`" .. code .. "`" or text, prose.is_field)
+  if told then
+    told.line, told.file = block.line, file
+    table.insert(prose.terminate, told)
+  end
+end
+
+local function read_document(prose, file, blocks)
+  for _, block in ipairs(blocks) do
+    local graph = block.kind == "code" and block.lang == "mermaid" and mermaid.parse(block.text, block.line + 1)
+    if graph then
+      graph.file = file
+      table.insert(prose.graphs, graph)
+    elseif block.kind == "code" and block.lang ~= "mermaid" then
+      read_code(prose, block, file)
+    end
+  end
+  for _, block in ipairs(markdown.section(blocks, words.TERMINATION) or {}) do
+    if block.kind == "item" then
+      read_termination(prose, block, file)
+    end
   end
 end
 
 -- In SKILL.md a table about states may be one that the skill writes: ours has rows whose actions are all ids.
-local function is_ours(said, path)
-  local ids = path == "SKILL.md" and #said.transitions or 2
-  for _, row in ipairs(path == "SKILL.md" and said.transitions or {}) do
+local function is_ours(said, file)
+  local ids = file == "SKILL.md" and #said.transitions or 2
+  for _, row in ipairs(file == "SKILL.md" and said.transitions or {}) do
     ids = names.id(row.action) and ids or 0
   end
   return ids > 1
 end
 
-local function gather_document(prose, path, blocks, is_field, found)
-  local said = orchestrator.read(blocks, path, is_field)
-  for _, definition in ipairs(said.definitions) do
-    add_definition(prose, definition, is_field, found)
-  end
-  append(prose, said, "graphs", "terminate", "code", "unread", "routes")
-  for limit, value in pairs(said.limits) do
-    prose.limits[limit] = prose.limits[limit] or value
-  end
-  if path:find "orchestrator[^/]*%.md$" then
-    append(prose, said, "recoveries")
-    prose.data = prose.data or said.data
-    prose.route, prose.route_file = prose.route or said.route, prose.route_file or said.route and path
-  end
-end
-
-local function gather_tables(prose, tree, path, blocks, is_field)
-  local said = tables.read(blocks, path, is_field, function(id)
-    return prose.actions[id] ~= nil or tree:has(("%s/%s.md"):format(ACTIONS[1], id))
-      or tree:has(("%s/%s.md"):format(ACTIONS[2], id))
+local function read_tables(prose, tree, file, blocks)
+  local said = tables_md.read(blocks, file, prose.is_field, function(id)
+    return prose.actions[id] ~= nil or tree:first(ACTIONS[1] .. "/" .. id .. ".md", ACTIONS[2] .. "/" .. id .. ".md")
+      ~= nil
   end)
   for _, row in ipairs(said.actions) do
-    add(prose, row.id, row, M.TABLE, { file = row.file, line = row.line })
+    add(prose, row.id, row, M.TABLE, { file = file, line = row.line })
   end
-  append(prose, said, "odd")
-  if is_ours(said, path) then
-    append(prose, said, "transitions", "states")
-  end
-  if path:find "orchestrator[^/]*%.md$" then
-    append(prose, said, "names", "conditions", "metrics")
+  local kinds = { odd = true, transitions = is_ours(said, file), names = is_orchestrator(file) }
+  kinds.states, kinds.conditions, kinds.metrics = kinds.transitions, kinds.names, kinds.names
+  for kind, is_read in pairs(kinds) do
+    tables.append(prose[kind], is_read and said[kind] or {})
   end
 end
 
-local function gather_file(prose, path, blocks, is_field, found)
-  local id, problem = names.id(path:match "([^/]+)%.md$")
+local function read_action(prose, file, blocks)
+  local id, problem = names.id(file:match "([^/]+)%.md$")
   if not id then
-    local what = ("its name %s"):format(problem)
-    found:error("action-id", { file = path }, what, "the file's name is the action's id", "rename the file")
+    prose.found:error("action-id", { file = file }, ("its name %s"):format(problem),
+      "the file's name is the action's id", "rename the file")
     return
   end
-  local said = action_md.read(blocks, path, is_field)
-  local action = add(prose, id, said, LIST, { file = path, line = said.line })
-  action.path, action.sets, action.next = path, said.sets, action_md.next(blocks)
-  prose.documents[#prose.documents + 1] = path
+  local said = action_md.read(blocks, prose.is_field)
+  local action = add(prose, id, said, LIST, { file = file, line = said.line })
+  action.path, action.sets, action.next = file, said.sets, said.next
+  table.insert(prose.documents, file)
 end
 
 -- The actions a text names: known ids, and what is written as one.
@@ -186,21 +299,21 @@ local function named_in(text, prose)
   return out
 end
 
-local function gather_links(prose)
+local function read_links(prose)
   local named = {} -- many documents give the same hints
   for _, id in ipairs(prose.order) do
     for _, hint in ipairs(prose.actions[id].next or {}) do
       named[hint.text] = named[hint.text] or named_in(hint.text, prose)
       for _, to in ipairs(named[hint.text]) do
         local link = { from = id, to = to, file = prose.actions[id].path, line = hint.line, how = "next" }
-        prose.links[#prose.links + 1] = link
+        table.insert(prose.links, link)
         prose.own[id] = prose.own[id] or to == id and link or nil
       end
     end
   end
   for _, route in ipairs(prose.routes) do
     if not route.weak or prose.actions[route.to] then
-      prose.links[#prose.links + 1] = { to = route.to, file = route.file, line = route.line, how = "code" }
+      table.insert(prose.links, { to = route.to, file = route.file, line = route.line, how = "code" })
     end
   end
 end
@@ -210,20 +323,17 @@ end
 ---@param found skillrt.Findings
 ---@return skillrt.load.Prose
 function M.read(tree, found)
-  local prose = { facts = facts_of.new(), actions = {}, order = {}, links = {}, own = {}, limits = {}, documents = {} }
-  for _, key in ipairs { "graphs", "transitions", "states", "names", "conditions", "metrics", "recoveries", "terminate",
-    "code", "odd", "unread", "routes" } do
+  local fields = {}
+  local prose = { facts = facts_of.new(), actions = {}, own = {}, limits = {}, found = found, is_field = function(name)
+    return fields[name] == true
+  end }
+  for _, key in ipairs(LISTS) do
     prose[key] = {}
   end
-  local fields, read = {}, {}
-  local function is_field(name)
-    return fields[name] == true
-  end
-  local schema = tree:first(table.unpack(SCHEMAS))
+  local schema = tree:first("phases/state-schema.md", "specs/state-schema.md", "state-schema.md")
   local blocks = schema and tree:document(schema)
   if blocks then
-    prose.state, prose.state_file = state_md.read(blocks), schema
-    prose.documents[1] = schema
+    prose.state, prose.state_file, prose.documents[1] = state_md.read(blocks), schema, schema
     for _, field in ipairs(prose.state.fields) do
       fields[field.name] = true
     end
@@ -231,28 +341,27 @@ function M.read(tree, found)
       fields[key] = true
     end
   end
-  for _, list in ipairs { CATALOGS, ORCHESTRATORS, { "SKILL.md" } } do
-    for _, path in ipairs(list) do
-      local document = tree:has(path) and tree:document(path)
-      if document then
-        read[#read + 1] = { path, document }
-        prose.documents[#prose.documents + 1] = path
-        gather_document(prose, path, document, is_field, found)
-      end
+  local read = {}
+  for _, file in ipairs(READ) do
+    local document = tree:has(file) and tree:document(file)
+    if document then
+      read[#read + 1] = { file, document }
+      table.insert(prose.documents, file)
+      read_document(prose, file, document)
     end
   end
   for _, one in ipairs(read) do -- catalogs say the order people mean; files only have that of their names
-    gather_tables(prose, tree, one[1], one[2], is_field)
+    read_tables(prose, tree, one[1], one[2])
   end
   for _, folder in ipairs(ACTIONS) do
-    for _, path in ipairs(tree:within(folder, "%.md$")) do
-      local document = tree:document(path)
+    for _, file in ipairs(tree:within(folder, "%.md$")) do
+      local document = tree:document(file)
       if document then
-        gather_file(prose, path, document, is_field, found)
+        read_action(prose, file, document)
       end
     end
   end
-  gather_links(prose)
+  read_links(prose)
   return prose
 end
 
