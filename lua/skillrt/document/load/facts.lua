@@ -60,8 +60,8 @@ end
 ---@param says string
 ---@param name string  how a finding calls the thing
 ---@param found skillrt.Findings
----@param how { code: string, agree: (fun(best: skillrt.load.Fact, other: skillrt.load.Fact): boolean), show: fun(value: any): string }?
----  of facts that are no texts
+---@param how { code: string, agree: function, show: function }?  of facts that are no texts: whether two of them say
+---the same, and how a value is shown
 function Facts:tell(about, says, name, found, how)
   local list, show = self:all(about, says), how and how.show or names.show
   local best = list[1]
@@ -69,9 +69,10 @@ function Facts:tell(about, says, name, found, how)
     local other = list[i]
     local same = how and how.agree(best, other) or not how and other.value == best.value
     if not same then
-      found:warn(how and how.code or "fact-differs", other.at, ("%s: its %s here: %s; but %s:%d has %s"):format(name, says,
-        show(other.value), best.at.file, best.at.line or 1, show(best.value)),
-        ("%s is what runs"):format(best.at.file), "say it in one place, or the same in both")
+      local what = ("%s: its %s here: %s; but %s:%d has %s"):format(name, says, show(other.value), best.at.file,
+        best.at.line or 1, show(best.value))
+      found:warn(how and how.code or "fact-differs", other.at, what, ("%s is what runs"):format(best.at.file),
+        "say it in one place, or the same in both")
     end
   end
 end

@@ -155,17 +155,17 @@ local function tell_reserved(action, found)
       found:warn("dotted-key", place, ("action %s: its prompt asks for the key %s"):format(action.id, shown),
         "an update under a key with a dot is refused (F36)", "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
     elseif state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
-      found:warn("reserved-field", place, ("action %s: sets %s, which only the runtime writes"):format(action.id, shown),
-        "the update is refused and recorded", "call the field something else")
+      found:warn("reserved-field", place, ("action %s: sets %s, which only the runtime writes"):format(action.id,
+        shown), "the update is refused and recorded", "call the field something else")
     end
   end
 end
 
 local SAID <const> = { "name", "description", "purpose", "priority" }
 
--- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds, where they
--- differ is told. `configured`: a config or a table names it: one that lists no preconditions has none. Gives what its
--- documents are.
+-- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds, where
+-- they differ is told. `configured`: a config or a table names it: one that lists no preconditions has none. Gives what
+-- its documents are.
 local function fill(self, action, configured)
   local id, facts, found = action.id, self.prose.facts, self.found
   local said = self.prose.actions[id]
