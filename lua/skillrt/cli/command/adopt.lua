@@ -18,16 +18,26 @@ local M = {
   rest = run.rest,
 }
 
+-- What is left of the run, as adopt.js reads it.
+local function read(args)
+  local text, message = require("skillrt.run.runner").perform("adopt", function(ctx)
+    local program = require("skillrt.base.files").asset("lua/skillrt/skill/workflow/adopt.js")
+    local reply, why = ctx.await({ kind = "command", argv = { "node", "-e", program, args.run, args.script },
+      env = { CLAUDE_CONFIG_DIR = true }, shown = "node", timeout = 600, max_output = 1 << 30 })
+    return reply and reply.stdout, why
+  end)
+  local out, why = require("skillrt.base.json").decode(text or "")
+  return out and not out.error and out or nil, out and out.error or message or why
+end
+
 -- Writes what was adopted; a script that a person edited there stays as it is.
 local function write(out, dir)
   local files, json = require("skillrt.base.files"), require("skillrt.base.json")
-  local recorded = require("skillrt.skill.workflow.recorded")
   local path = files.join(dir, out.name)
-  local text = require("skillrt.base.secrets").clean(assert(json.encode({ from = out.id,
-    results = json.array(out.results) }, { sorted = true })))
   local ok, message = files.make_folders(dir)
   if ok then
-    ok, message = files.write(recorded.path(path), text)
+    ok, message = files.write(path .. require("skillrt.skill.workflow.recorded").BESIDE,
+      require("skillrt.base.secrets").clean(assert(json.encode({ results = out.results }))))
   end
   if ok and not files.stat(path) then
     ok, message = files.write(path, out.script)
@@ -39,7 +49,7 @@ end
 ---@return integer code
 function M.run(args)
   local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
-  local out, message = require("skillrt.document.adopt").read(args.run, args.script)
+  local out, message = read(args)
   local path
   if out then
     path, message = write(out, args.output or "adopted/" .. out.id)

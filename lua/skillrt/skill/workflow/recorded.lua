@@ -13,22 +13,10 @@ local trim = require("skillrt.base.text").trim
 
 local M = {}
 
----The largest of these files, in bytes.
-M.MAX_FILE = 256 << 20
+---Where they lie, behind the script's path.
+M.BESIDE = ".adopted.json"
 
----Where they lie, by the script's path.
----@param path string
----@return string
-function M.path(path)
-  return path .. ".adopted.json"
-end
-
----By what a prompt is known again.
----@param prompt string
----@return string
-function M.key(prompt)
-  return files.digest(trim(prompt))
-end
+local MAX_FILE <const> = 1 << 30
 
 -- Whether a value is what an agent could have answered: the value itself, as the script gets it.
 local function as_answer(value, schema)
@@ -39,41 +27,29 @@ local function as_answer(value, schema)
   return json_schema.check(schema, "schema", true) and json_schema.judge(schema, value) and value or nil
 end
 
----@class skillrt.Recorded
----@field take fun(ask: table): { value: any, source: string }|false  the next result for what is asked
----@field drop fun(ask: table, source: string)  it was taken before
-
----What lies beside a script; nil: nothing does.
+---What lies beside a script; nil: nothing does. Gives the next result for what is asked, false where none is left that
+---fits, nil where nobody answered such a prompt. With a source: that one was taken before.
 ---@param path string
----@return (fun(ask: table): skillrt.Recorded|nil)|nil  nil: this prompt was never answered
+---@return (fun(ask: table, source: string?): { value: any, source: string }|false|nil)|nil
 function M.beside(path)
-  local given = json.decode(files.read(M.path(path), M.MAX_FILE) or "")
-  local by = {}
+  local given, by = json.decode(files.read(path .. M.BESIDE, MAX_FILE) or ""), {}
   for _, row in ipairs(tables.object(tables.object(given).results)) do
     by[row.prompt] = by[row.prompt] or {}
     table.insert(by[row.prompt], row)
   end
-  return next(by) and function(ask)
-    local rows = by[M.key(ask.prompt)]
-    return rows and {
-      take = function()
-        for i, row in ipairs(rows) do
-          local value = as_answer(row.value, ask.options.schema)
-          if value ~= nil then
-            table.remove(rows, i)
-            return { value = value, source = row.source }
-          end
-        end
-        return false
-      end,
-      drop = function(source)
-        for i, row in ipairs(rows) do
-          if row.source == source then
-            table.remove(rows, i)
-          end
-        end
-      end,
-    }
+  return next(by) and function(ask, source)
+    local rows = by[files.digest(trim(ask.prompt))]
+    for _, row in ipairs(rows or {}) do
+      row.is_taken = row.is_taken or row.source == source
+      local value = nil
+      if not row.is_taken and not source then
+        value = as_answer(row.value, ask.options.schema)
+      end
+      if value ~= nil then
+        return { value = value, source = row.source }
+      end
+    end
+    return rows and false
   end or nil
 end
 

@@ -236,10 +236,12 @@ end
 
 -- What an agent answered in a run that was adopted: which result it is, is decided once, at the place of the agent.
 local function take_recorded(self, ask)
-  local recorded = self.recorded and self.recorded(ask)
-  local taken = recorded and self.ctx.once("adopted", recorded.take)
+  local recorded = self.recorded
+  local taken = recorded and recorded(ask) ~= nil and self.ctx.once("adopted", function()
+    return recorded(ask)
+  end)
   if taken then
-    recorded.drop(taken.source)
+    recorded(ask, taken.source)
     self.taken = self.taken + 1
     self.ctx.log(("%s: its answer was taken from %s"):format(name_of(ask), taken.source))
   end
@@ -406,7 +408,7 @@ end
 ---@field timeout number         seconds for the script to come to rest
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
 ---@field options_of (fun(ask: table): table)?   of an agent, in place of its own
----@field recorded (fun(ask: table): skillrt.Recorded|nil)?  what agents answered in a run that was adopted
+---@field recorded (fun(ask: table, source: string?): table|false|nil)?  what agents answered in a run that was adopted
 ---@field warn (fun(text: string, what: "option"?))?  what the script did not mean; default: the log
 ---@field budget (fun(): { spent: number, total: number|nil })?
 ---@field began (fun(meta: table))?  it could be read, and says this of itself
