@@ -39,6 +39,8 @@ LIBS_LUA    = $(call pkg,asked_lua,--libs $(LUAPC)) -lm -ldl
 LIBS_UV     = $(call pkg,asked_uv,--libs libuv)
 LIBS_Z      = $(call pkg,asked_z,--libs zlib libpcre2-8)
 LIBS_CURL   = $(call pkg,asked_curl,--libs libcurl)
+CFLAGS_PQ   = $(call pkg,asked_cflags_pq,--cflags libpq)
+LIBS_PQ     = $(call pkg,asked_pq,--libs libpq)
 CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LIBS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) $(QUICK_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
 COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
@@ -46,15 +48,19 @@ COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
 $(BUILD)/csrc/base/%.o $(BUILD)/csrc/lua/bind_json%.o $(BUILD)/csrc/store/journal%.o: private QUICK_release := -O2
 
 HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
+PG_C    := $(wildcard csrc/store/postgres*.c)
 BASE_C  := $(wildcard csrc/base/*.c)
-CORE_C  := $(filter-out $(HTTP_C),$(BASE_C) $(wildcard $(addprefix csrc/,jail/*.c store/*.c transport/*.c engine/*.c lua/*.c)))
+CORE_C  := $(filter-out $(HTTP_C) $(PG_C),$(BASE_C) $(wildcard $(addprefix csrc/,jail/*.c store/*.c transport/*.c engine/*.c lua/*.c)))
 CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
 HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o
+PG_O    := $(PG_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(patsubst %,$(BUILD)/csrc/store/%.o,batch blob file journal_format journal_lines stamp)
 LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
 PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
 CORE_SO := $(BUILD)/lib/skillrt/core.so
 HTTP_SO := $(if $(HTTP_C),$(BUILD)/lib/skillrt/http.so)
+# without libpq a build has all but runs in PostgreSQL
+PG_SO   := $(if $(shell $(PKG) --exists libpq 2>/dev/null && echo yes),$(BUILD)/lib/skillrt/postgres.so)
 LIBRARY := $(BUILD)/libskillrt.a
 INSIDE  := $(BUILD)/inside.a
 HOST_C  := $(wildcard examples/*/*.c)
@@ -63,7 +69,7 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 ##@ Everyday
 .DEFAULT_GOAL := all
 .PHONY: all test demo review clean help
-all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
+all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
 
@@ -87,7 +93,7 @@ review: all | $(NEED) ## review this source tree (DIR=another) with examples/rev
 $(BUILD)/flags $(BUILD)/inputs: $(BUILD)/%: FORCE | $(NEED)
 	@$(PKG) --exists $(LUAPC) libuv libcurl zlib libpcre2-8 || { echo "make: $(PKG) does not find $(LUAPC), libuv, libcurl, zlib and libpcre2-8: run make deps"; exit 1; }
 	@mkdir -p $(@D)
-	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(LUA_SRC))) > $@.new
+	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(PG_O) $(LUA_SRC))) > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 quote = '$(subst ','\'',$(1))'
 .PHONY: FORCE
@@ -98,7 +104,7 @@ say = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$@';)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
-also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
+also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter $(PG_C),$(1)),$(CFLAGS_PQ)) $(if $(filter tests/%,$(1)),-Itests)
 
 $(BUILD)/embedded.c: csrc/embed.lua csrc/started.txt $(LUA_SRC) $(BUILD)/inputs
 	$(call say,EMBED)$(LUA) csrc/embed.lua $(EMBED_$(MODE)) $(LUA_SRC) > $@.new
@@ -122,6 +128,9 @@ $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
+$(PG_SO): $(PG_O) $(BUILD)/inputs
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(PG_O) $(LIBS_UV) $(LIBS_PQ) -o $@
 # relocations of its tables in an eighth of the room, 25 KB less, which a C library from glibc 2.36 on reads
 PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '$$1 == "glibc" && $$2 + 0 >= 2.36 {print "-Wl,-z,pack-relative-relocs"}')
 $(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs

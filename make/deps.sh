@@ -12,6 +12,7 @@ library() { program "$PKG" && "$PKG" --exists "$1" 2>/dev/null; }
 module() { program "$LUA" && "$LUA" -e "require '$1'" >/dev/null 2>&1; }
 archive() { program "$CC" && "$CC" -print-file-name="$1" | grep -q /; }
 header() { program "$CC" && echo "#include <$1>" | $CC -E - >/dev/null 2>&1; }
+server() { program "$1" || ls /usr/lib/postgresql/*/bin/"$1" >/dev/null 2>&1; }
 runtime() { clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null | grep -q /; }
 
 missing=
@@ -33,6 +34,7 @@ for group in "$@"; do
     need liblua5.4-dev library "$LUAPC"
     need libuv1-dev library libuv
     need libcurl4-openssl-dev library libcurl
+    need libpq-dev library libpq
     need zlib1g-dev library zlib
     need libpcre2-dev library libpcre2-8
     need lua-zlib module zlib
@@ -49,6 +51,7 @@ for group in "$@"; do
     need git program git
     need openssl program openssl
     need tmux program tmux
+    need postgresql server initdb # each test starts its own
     ;;
   lint)
     need clang-format program clang-format

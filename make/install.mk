@@ -28,9 +28,9 @@ install: all install-rock ## install into PREFIX (/usr/local): program, Lua modu
 	    -e 's|@VERSION@|$(VERSION)|; s|@LUAPC@|$(LUAPC)|' skillrt.pc.in \
 	  > '$(DESTDIR)$(LIBPATH)/pkgconfig/skillrt.pc'
 
-# what LuaRocks builds and installs (it passes LUADIR and LIBDIR): the Lua modules and the two C modules
-rock: $(CORE_SO) $(HTTP_SO)
-install-rock: $(CORE_SO) $(HTTP_SO)
+# what LuaRocks builds and installs (it passes LUADIR and LIBDIR): the Lua modules and the C modules
+rock: $(CORE_SO) $(HTTP_SO) $(PG_SO)
+install-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(PG_SO)
 	install -d '$(DESTDIR)$(LIBDIR)/skillrt' $(foreach d,$(sort $(dir $(LUA_MODULES))),'$(DESTDIR)$(LUADIR)/$(d)')
 	install -m 755 -s $^ '$(DESTDIR)$(LIBDIR)/skillrt/'
 	@set -e; for f in $(LUA_MODULES); do install -m 644 "lua/$$f" '$(DESTDIR)$(LUADIR)'/"$$f"; done

@@ -1,11 +1,12 @@
 # static.mk: one program that needs no library but the C library. Included by the Makefile.
 #
-# Lua, libuv, zlib, PCRE2, LPeg, lyaml's parser and lua-cjson are linked in. libcurl is not: HTTP is
-# the module lib/skillrt/http.so beside the program, which takes libuv from it and libcurl from the system.
+# Lua, libuv, zlib, PCRE2, LPeg, lyaml's parser and lua-cjson are linked in. libcurl and libpq are not:
+# HTTP and PostgreSQL are the modules lib/skillrt/http.so and postgres.so beside the program, which take libuv from it and
+# those two from the system.
 
 STATIC := $(BUILD)/static
 .PHONY: static
-static: $(STATIC)/skillrt $(STATIC)/lib/skillrt/http.so ## build a program that runs where no library is installed, in build/release/static
+static: $(STATIC)/skillrt $(STATIC)/lib/skillrt/http.so $(if $(PG_SO),$(STATIC)/lib/skillrt/postgres.so) ## build a program that runs where no library is installed, in build/release/static
 
 $(STATIC)/main.o: csrc/main.c $(BUILD)/flags | $(NEED)
 	@mkdir -p $(@D)
@@ -17,3 +18,6 @@ $(STATIC)/skillrt: $(STATIC_O)
 $(STATIC)/lib/skillrt/http.so: $(HTTP_O)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_CURL) -o $@
+$(STATIC)/lib/skillrt/postgres.so: $(PG_O)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_PQ) -o $@

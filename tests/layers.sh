@@ -34,8 +34,10 @@ c_floors() {
         bad(header " belongs to csrc/lua and csrc/main.c")
       if (header ~ /^curl\// && file !~ /^csrc\/transport\/http/)
         bad(header " belongs to csrc/transport/http*")
-      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/(engine\/(loop|runtime)[a-z_]*|store\/watch)\.[ch]$/)
-        bad(header " belongs to csrc/transport, csrc/store/watch and csrc/engine/loop, runtime")
+      if (header == "libpq-fe.h" && file !~ /^csrc\/store\/postgres/)
+        bad(header " belongs to csrc/store/postgres*")
+      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/(engine\/(loop|runtime)[a-z_]*|store\/(watch|postgres_watch))\.[ch]$/)
+        bad(header " belongs to csrc/transport, csrc/store/*watch and csrc/engine/loop, runtime")
     }
     END { exit failed }'
 }

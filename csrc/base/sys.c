@@ -252,11 +252,20 @@ static int64_t real_wall_ms(const struct sys *sys) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int64_t clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static int64_t real_mono_ns(const struct sys *sys) {
   (void)sys;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+static int64_t real_boot_ns(const struct sys *sys) {
+  (void)sys;
+  return clock_ns(CLOCK_BOOTTIME);
 }
 
 static void real_pause(const struct sys *sys, int ms) {
@@ -309,6 +318,7 @@ const struct sys *sys_real(void) {
       .is_local = real_is_local,
       .wall_ms = real_wall_ms,
       .mono_ns = real_mono_ns,
+      .boot_ns = real_boot_ns,
       .pause = real_pause,
       .random = real_random,
       .spawn = sys_real_spawn,

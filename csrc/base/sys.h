@@ -91,6 +91,7 @@ struct sys {
 
   int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
   int64_t (*mono_ns)(const struct sys *); /* never goes back */
+  int64_t (*boot_ns)(const struct sys *); /* the same, and goes on while the machine sleeps */
   /* Sleeps, at most that long, and sees nothing meanwhile: for what is not there yet and tells
    * nobody, as the end of a group. All else that waits is the loop's (engine/loop.h). */
   void (*pause)(const struct sys *, int ms);

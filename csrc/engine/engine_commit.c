@@ -35,6 +35,10 @@ void engine_store_failed(struct engine *e) {
 
 static void sync_failed(struct engine *e) {
   e->trouble = e->sync_error;
+  if (e->trouble.code == ERROR_LOST) {
+    engine_store_failed(e);
+    return;
+  }
   engine_break(e, RUN_BLIND, "failed", "sync_failed");
 }
 
@@ -106,6 +110,12 @@ bool engine_commit(struct engine *e) {
   return engine_settle(e);
 }
 
+/* What another process may do by now is not sent by this one. */
+static bool held(struct engine *e) {
+  struct store *store = e->options.store;
+  return !e->ready.first || !store->ops->held || store->ops->held(store, engine_trouble(e));
+}
+
 bool engine_settle(struct engine *e) {
   enum sync_state sync = e->sync;
   assert(sync != SYNC_UNDER_WAY);
@@ -120,6 +130,10 @@ bool engine_settle(struct engine *e) {
     return false;
   }
   if (sync == SYNC_RETURNED) tell_durable(e);
+  if (e->state == RUN_GOING && !held(e)) {
+    engine_store_failed(e);
+    return false;
+  }
   if (e->state == RUN_GOING)
     engine_dispatch(e);
   else if (e->state == RUN_ENDING)

@@ -52,7 +52,8 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
   static const char *const durabilities[] = {"power", "process", NULL};
   luaL_checktype(L, at, LUA_TTABLE);
   *options = (struct runtime_options){.sys = bind_sys(L)};
-  options->url = text_option(L, at, "directory");
+  if (lua_getfield(L, at, "directory") != LUA_TNIL) options->url = bind_url(L, -1);
+  lua_pop(L, 1); /* still held by the options table */
   options->http_module = text_option(L, at, "http_module");
   options->store.mode = choice_option(L, at, "mode", modes) ? STORE_RESUME : STORE_CREATE;
   options->store.durability =

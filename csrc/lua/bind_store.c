@@ -11,6 +11,20 @@
 
 #define INBOX_TYPE "skillrt.inbox"
 
+const char *bind_url(lua_State *L, int at) {
+  const char *url = luaL_checkstring(L, at);
+  if (!store_needs_module(url)) return url;
+  luaL_checkstack(L, 6, NULL);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchpath");
+  lua_pushliteral(L, "skillrt.postgres");
+  lua_getfield(L, -3, "cpath");
+  lua_call(L, 2, 1);
+  if (lua_type(L, -1) == LUA_TSTRING) store_module(lua_tostring(L, -1));
+  lua_pop(L, 2);
+  return url;
+}
+
 void bind_report(lua_State *L, const struct store_report *report) {
   lua_createtable(L, 0, 10);
   lua_pushstring(L, report->run_id);
@@ -113,7 +127,7 @@ static uint64_t read_wishes(lua_State *L, int at, struct store_options *options)
  * wishes.blob(digest) gives blobs until it returns. Takes no lock; a bad place may show only when
  * it is met. */
 static int core_read(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 3);
   struct store_box *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -148,7 +162,7 @@ static int core_read(lua_State *L) {
 /* salvage(url, each(payload, seq) -> more?): the records in front of the bad place for which
  * read refused the journal */
 static int core_salvage(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   struct reader reader = {.L = L, .each = 2};
@@ -159,7 +173,7 @@ static int core_salvage(lua_State *L) {
 /* recover(url) -> report | nil, message, code: the journal ends in front of the first bad place;
  * what stood behind is kept beside it */
 static int core_recover(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   struct store_options options = {.mode = STORE_RESUME, .accept_edits = true, .cut = true};
   struct store *store = NULL;
   struct store_report report;
@@ -173,7 +187,7 @@ static int core_recover(lua_State *L) {
 /* holder(url) -> pid, host, start of the process that advances the run; nil: none does */
 static int core_holder(lua_State *L) {
   char line[STORE_HOLDER], pid[32], host[128], start[64];
-  if (!store_holder(bind_sys(L), luaL_checkstring(L, 1), line)) return 0;
+  if (!store_holder(bind_sys(L), bind_url(L, 1), line)) return 0;
   int count = sscanf(line, "%31s %127s %63s", pid, host, start);
   lua_pushstring(L, count == 3 ? pid : "?");
   lua_pushstring(L, count == 3 ? host : "?");
@@ -224,7 +238,7 @@ static bool list_one(void *data, const struct listing *run) {
 /* list(url, status?, due?) -> { { url, run_id, status, due?, is_held } or { url, problem } ... } in
  * no order | nil, message, code: the runs there, with this status, due by then */
 static int core_list(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   struct wanted wanted = {luaL_optstring(L, 2, NULL), luaL_optinteger(L, 3, 0)};
   struct error error = {0};
   lua_settop(L, 3);
@@ -331,7 +345,7 @@ static int inbox_waiting(lua_State *L) {
 
 /* inbox(url) -> inbox: that of a run, whether it was begun or not */
 static int core_inbox(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   struct error error = {0};
   struct inbox_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->inbox = NULL;
@@ -341,15 +355,51 @@ static int core_inbox(lua_State *L) {
 
 /* exists(url) -> boolean: whether a run was begun there */
 static int core_exists(lua_State *L) {
-  lua_pushboolean(L, store_exists(bind_sys(L), luaL_checkstring(L, 1)));
+  lua_pushboolean(L, store_exists(bind_sys(L), bind_url(L, 1)));
+  return 1;
+}
+
+/* prepare(url, lease_ms?, only_check?) -> text | nil, message, code: makes the tables that a
+ * database has to have; a line for each thing that is not as it has to be */
+static int core_prepare(lua_State *L) {
+  const char *url = bind_url(L, 1);
+  struct store_setup setup = {luaL_optinteger(L, 2, 0), lua_toboolean(L, 3)};
+  struct error error = {0};
+  struct buffer *missing = bind_buffer(L, 64 << 10);
+  if (!store_prepare(bind_sys(L), url, &setup, missing, &error)) return bind_fail(L, &error);
+  lua_pushlstring(L, missing->data ? missing->data : "", missing->length);
+  return 1;
+}
+
+/* move(from, to, digests) -> true | nil, message, code: a run, with its blobs of these digests */
+static int core_move(lua_State *L) {
+  const char *from = bind_url(L, 1), *to = bind_url(L, 2);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  size_t count = (size_t)luaL_len(L, 3);
+  const char **digests = lua_newuserdatauv(L, (count + 1) * sizeof *digests, 0);
+  struct error error = {0};
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 3, (lua_Integer)i + 1); /* the table keeps it */
+    digests[i] = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!store_move(bind_sys(L), from, to, digests, count, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, true);
   return 1;
 }
 
 int bind_store(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"read", core_read},       {"salvage", core_salvage},         {"holder", core_holder},
-      {"recover", core_recover}, {"is_own_name", core_is_own_name}, {"list", core_list},
-      {"inbox", core_inbox},     {"exists", core_exists},           {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"read", core_read},
+                                       {"salvage", core_salvage},
+                                       {"holder", core_holder},
+                                       {"recover", core_recover},
+                                       {"is_own_name", core_is_own_name},
+                                       {"list", core_list},
+                                       {"inbox", core_inbox},
+                                       {"exists", core_exists},
+                                       {"prepare", core_prepare},
+                                       {"move", core_move},
+                                       {NULL, NULL}};
   static const luaL_Reg methods[] = {{"put", inbox_put},
                                      {"take", inbox_take},
                                      {"acknowledge", inbox_acknowledge},

@@ -8,6 +8,9 @@
 
 /* Pushes what was found when a store was opened, as a table. */
 void bind_report(lua_State *L, const struct store_report *);
+/* The URL of a store at this argument; one that needs a module is told where that lies, as far as
+ * package.cpath says. */
+const char *bind_url(lua_State *L, int at);
 /* Puts read, salvage and holder into the table at the top. */
 int bind_store(lua_State *L);
 

@@ -4,6 +4,7 @@
  * false: the time is over, nil: a signal came. A to-be-closed value. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
+#include "lua/bind_store.h"
 
 #include <lauxlib.h>
 
@@ -54,7 +55,7 @@ static int watcher_changed(lua_State *L) {
 }
 
 static int core_watch(lua_State *L) {
-  const char *url = luaL_checkstring(L, 1);
+  const char *url = bind_url(L, 1);
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error); /* before the watch, so that it is finalized after it */
   if (!loop) return bind_fail(L, &error);

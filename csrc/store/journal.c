@@ -13,6 +13,7 @@
 
 #include "store/file.h"
 #include "store/journal_index.h"
+#include "store/journal_lines.h"
 #include "store/reserve.h"
 
 enum { SEGMENT_BYTES = 64 << 20, BATCH_MAX = 256 << 20, BATCH_KEPT = 256 << 10 };
@@ -46,14 +47,6 @@ static bool journal_fail(struct journal *j, bool broken, const struct error *why
   return false;
 }
 
-/* Puts one line behind those in `out`. */
-static bool journal_line_add(struct journal *j, struct journal_line *line, struct error *e) {
-  char *to = buffer_room(&j->out, JOURNAL_FRAME + line->payload.length, e);
-  if (!to) return false;
-  j->out.length += journal_line_write(to, line);
-  return true;
-}
-
 /* A new segment: written and synced under another name first, so that a name that ends in
  * .sj always stands for a file with a good first line. `*named`: a failure came after that. */
 static int journal_segment_make(struct journal *j, const char *path, struct reserve *reserve,
@@ -84,17 +77,16 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   struct error why = {0};
   bool named = false, first = j->end.segment == 0;
   uint32_t segment = j->end.segment + 1;
-  struct journal_line line = {.seq = first ? 0 : j->end.seq + 1,
-                              .batch = first ? 0 : j->end.batch + 1,
-                              .previous = first ? 0 : j->end.crc,
-                              .mark = JOURNAL_LAST};
+  struct journal_chain chain = {.seq = first ? 0 : j->end.seq + 1,
+                                .batch = first ? 0 : j->end.batch + 1,
+                                .crc = first ? 0 : j->end.crc};
   if (j->fd >= 0 && !file_sync(j->sys, j->fd, false, j->object, &why))
     return journal_fail(j, true, &why, e);
   if (!journal_segment_path(path, j->folder, segment, &why)) return journal_fail(j, false, &why, e);
-  line.payload = (struct span){
-      payload, journal_segment_payload(payload, j->end.run_id, segment, line.previous)};
+  struct span own = {payload, journal_segment_payload(payload, j->end.run_id, segment, chain.crc)};
   buffer_reset(&j->out);
-  if (!journal_line_add(j, &line, &why)) return journal_fail(j, false, &why, e);
+  if (!journal_line_add(&j->out, &chain, JOURNAL_LAST, own, &why))
+    return journal_fail(j, false, &why, e);
   struct reserve reserve = {.by_file = j->reserve.by_file};
   int fd = journal_segment_make(j, path, &reserve, &named, &why);
   if (fd < 0) return journal_fail(j, named, &why, e);
@@ -106,12 +98,12 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   j->sys->fstat(j->sys, fd, &j->file);
   j->reserve = reserve;
   memcpy(j->object, path, j->object_size);
-  journal_index_note(j->index, line.seq, segment, 0);
+  journal_index_note(j->index, chain.seq, segment, 0);
   j->end.segment = segment;
   j->end.offset = j->end.size = (int64_t)j->out.length;
-  j->end.seq = line.seq;
-  j->end.batch = line.batch;
-  j->end.crc = line.crc;
+  j->end.seq = chain.seq;
+  j->end.batch = chain.batch;
+  j->end.crc = chain.crc;
   j->end.closed = false;
   j->end.bare = true;
   j->bytes += j->out.length;
@@ -173,32 +165,15 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
  * what the journal's end will be. */
 static bool journal_batch(struct journal *j, const struct batch *batch, struct journal_end *end,
                           struct error *e) {
-  size_t count = batch ? batch_count(batch) : 1;
-  char closed[JOURNAL_OWN_MAX];
-  struct span own = {closed, journal_closed_payload(closed, &end->header)};
+  struct journal_chain chain = {.seq = end->seq, .batch = end->batch, .crc = end->crc};
   buffer_reset(&j->out);
-  end->batch++;
-  for (size_t i = 0; i < count; i++) {
-    struct span payload = batch ? batch_at(batch, i) : own;
-    struct journal_line line = {.seq = ++end->seq,
-                                .batch = end->batch,
-                                .mark = i + 1 < count ? JOURNAL_MORE : JOURNAL_LAST,
-                                .previous = end->crc,
-                                .payload = payload};
-    if (payload.length > JOURNAL_PAYLOAD_MAX)
-      return error_set(e, ERROR_LIMIT, "%s: a record of %zu bytes; keep large values as blobs",
-                       j->object, payload.length);
-    if (batch && journal_own(payload))
-      return error_set(e, ERROR_INVALID, "%s: a record of type \"journal\" is the store's own",
-                       j->object);
-    if (payload.length && memchr(payload.data, '\n', payload.length))
-      return error_set(e, ERROR_INVALID, "%s: a record holds a newline", j->object);
-    if (!journal_line_add(j, &line, e)) return false;
-    end->crc = line.crc;
-  }
+  if (!journal_batch_add(&j->out, &chain, j->object, batch, &end->header, e)) return false;
+  end->seq = chain.seq;
+  end->batch = chain.batch;
+  end->crc = chain.crc;
   end->offset += (int64_t)j->out.length;
   end->size = end->offset;
-  end->records += batch ? count : 0;
+  end->records += batch ? batch_count(batch) : 0;
   end->closed = !batch;
   if (batch) end->header = batch->header;
   end->bare = false;
@@ -241,7 +216,6 @@ static bool journal_put(struct journal *j, const struct batch *batch, enum appen
                         struct error *e) {
   struct journal_end end = j->end;
   struct error why = {0};
-  if (end.batch == UINT32_MAX) return error_set(e, ERROR_LIMIT, "%s: too many batches", j->object);
   if (!journal_batch(j, batch, &end, e)) return false;
   bool last_words = kind == APPEND_LAST_WORDS;
   bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && batch;

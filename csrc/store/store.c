@@ -2,29 +2,16 @@
  * Must not know how any of them works. Called by whoever opens or looks at a run. */
 #include "store/store.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 
 #include "store/directory.h"
 #include "store/inbox.h"
+#include "store/kind.h"
 #include "store/listing.h"
 #include "store/memory.h"
-
-/* A kind of store: what it answers when it is named by a URL; `at` is what kind_of made of that.
- * NULL: it has no such thing. */
-struct kind {
-  bool (*open)(const struct sys *, const char *at, const struct store_options *, struct store **,
-               struct store_report *, struct error *);
-  void (*salvage)(const struct sys *, const char *at,
-                  bool (*each)(void *data, const struct record *, struct error *), void *data);
-  bool (*holder)(const struct sys *, const char *at, char line[STORE_HOLDER]);
-  bool (*inbox)(const struct sys *, const char *at, struct inbox **, struct error *);
-  bool (*list)(const struct sys *, const char *at, const struct wanted *,
-               bool (*each)(void *data, const struct listing *), void *data, struct error *);
-  bool (*exists)(const struct sys *, const char *at);
-  bool (*watch)(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
-                void *data, struct watch **, struct error *);
-};
+#include "store/move.h"
 
 static bool begins(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
@@ -43,8 +30,9 @@ static bool url_path(const char *url, char *to, struct error *e) {
   size_t length = 0;
   if (file) at += begins(url, "file:///") ? strlen("file://") : strlen("file:");
   if (file ? begins(at, "//") : begins(at + strspn(at, "abcdefghijklmnopqrstuvwxyz"), "://"))
-    return error_set(e, ERROR_INVALID,
-                     "%.200s: no store of this kind; a path, file:PATH or memory: names one", url);
+    return error_set(
+        e, ERROR_INVALID,
+        "%.200s: no store of this kind; a path, file:PATH, memory: or postgres:// names one", url);
   for (; *at; at++) {
     char byte = *at;
     if (file && byte == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
@@ -66,13 +54,63 @@ static const struct kind directory = {.open = directory_open,
                                       .inbox = directory_inbox,
                                       .list = directory_list,
                                       .exists = directory_exists,
-                                      .watch = directory_watch};
+                                      .watch = directory_watch,
+                                      .leave = directory_leave,
+                                      .send = directory_send,
+                                      .receive = directory_receive};
 static const struct kind memory = {.open = memory_open};
+
+/* The module with PostgreSQL, which a run in a directory does not load. */
+static char module_path[PATH_MAX];
+
+void store_module(const char *path) {
+  if (strlen(path) < sizeof module_path) strcpy(module_path, path);
+}
+
+static bool is_postgres(const char *url) {
+  return begins(url, "postgres://") || begins(url, "postgresql://");
+}
+
+bool store_needs_module(const char *url) {
+  return is_postgres(url) && !module_path[0];
+}
+
+/* It stays loaded: it is known under one name for as long as the process lives. */
+static const struct kind *postgres(const char *url, struct error *e) {
+  store_kind_function *function;
+  if (!module_path[0]) {
+    error_set(e, ERROR_MISSING,
+              "%.200s: needs skillrt/postgres.so, which is not found on package.cpath: install "
+              "libpq (Debian: libpq-dev) and build skillrt again",
+              url);
+    return NULL;
+  }
+  void *module = dlopen(module_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *symbol = module ? dlsym(module, "skillrt_store_kind") : NULL;
+  if (!symbol) {
+    error_set(e, ERROR_MISSING,
+              "%.200s: cannot be loaded (%.150s); install libpq (Debian: libpq5), or build skillrt "
+              "again",
+              module_path, module ? "it is not skillrt's" : dlerror());
+    return NULL;
+  }
+  memcpy(&function, &symbol, sizeof function); /* ISO C casts no object to a function */
+  return function();
+}
 
 /* The kind that a URL means, and what it gets of it, into `at` (PATH_MAX bytes). */
 static const struct kind *kind_of(const char *url, char *at, struct error *e) {
   at[0] = '\0';
   if (strcmp(url, "memory:") == 0) return &memory;
+  if (is_postgres(url)) {
+    size_t length = strlen(url);
+    if (length >= PATH_MAX) {
+      error_set(e, ERROR_LIMIT, "%.200s...: too long", url);
+      return NULL;
+    }
+    memcpy(at, url, length + 1);
+    return postgres(url, e);
+  }
   return url_path(url, at, e) ? &directory : NULL;
 }
 
@@ -131,6 +169,26 @@ bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, st
   if (!kind) return false;
   return kind->inbox ? kind->inbox(sys, at, inbox, e)
                      : error_set(e, ERROR_MISSING, "%s: has no inbox", url);
+}
+
+bool store_prepare(const struct sys *sys, const char *url, const struct store_setup *setup,
+                   struct buffer *missing, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->prepare ? kind->prepare(sys, at, setup, missing, e)
+                       : error_set(e, ERROR_INVALID, "%s: is no database", url);
+}
+
+bool store_move(const struct sys *sys, const char *from, const char *to, const char *const *digests,
+                size_t count, struct error *e) {
+  struct move move = {.from = from, .to = to, .digests = digests, .count = count};
+  move.old = kind_of(from, move.old_at, e);
+  move.young = move.old ? kind_of(to, move.young_at, e) : NULL;
+  if (!move.young) return false;
+  if (!move.old->send || !move.young->receive)
+    return error_set(e, ERROR_INVALID, "%s: holds no run that could be moved", from);
+  return move_run(sys, &move, e);
 }
 
 void store_close(struct store **store) {

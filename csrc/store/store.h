@@ -93,8 +93,14 @@ struct store_ops {
    * no view. A record may name blobs of earlier batches. */
   bool (*append)(struct store *, const struct batch *, enum append, struct error *);
 
-  /* Makes what was appended last durable. A failure is final: every later append fails too. */
+  /* Makes what was appended last durable. A failure is final: every later append fails too.
+   * ERROR_LOST as of append, from a store that hears only now whether the place of the batch was
+   * free. */
   bool (*sync)(struct store *, struct error *);
+
+  /* Whether the run is still this store's, asked before anything is sent: ERROR_LOST, or why nobody
+   * can tell. Costs a look at a clock, as a rule. NULL: it is as long as appends succeed. */
+  bool (*held)(struct store *, struct error *);
 
   /* Appends the value with this SHA-256 to `to`; checks it (ERROR_CORRUPT). */
   bool (*blob_get)(struct store *, const char *digest, struct buffer *to, struct error *);
@@ -164,7 +170,8 @@ struct store {
 };
 
 /* What is opened, by its URL: a path or "file:<path>" is a run's directory, "memory:" a store that
- * keeps nothing but blobs, and those while it is open.
+ * keeps nothing but blobs, and those while it is open; "postgres://<user>@<host>/<database>/<run>",
+ * with what libpq takes behind a "?", a run in PostgreSQL.
  * Errors: ERROR_EXISTS, ERROR_MISSING, ERROR_BUSY (the message says who holds it), ERROR_CORRUPT
  * (where), ERROR_NEWER, ERROR_EDITED, ERROR_SYSTEM. Nothing is changed where it fails. The report
  * may be NULL. */
@@ -255,10 +262,35 @@ bool store_watch(const struct sys *, const char *url, struct uv_loop_s *, void (
                  void *data, struct watch **, struct error *);
 void watch_close(struct watch **watch); /* as store_close; `changed` is not called any more */
 
-/* claim (take runs that are due, or whose owner lapsed, for a worker: `count` of them at once) and
- * renew (the worker's lease) will be functions of a kind here, beside list. What a claim gives is
- * opened by store_open with STORE_RESUME; its epoch is then the store's own affair: an append after
- * the run was claimed by another is ERROR_LOST. */
+/* claim (take runs that are due, or whose owner lapsed, for a worker: `count` of them at once) will
+ * be a function of a kind here, beside list. What a claim gives is opened by store_open with
+ * STORE_RESUME; its lease is then the store's own affair: an append after the run was claimed by
+ * another is ERROR_LOST. */
+
+/* ---- databases ---- */
+
+struct store_setup {
+  int64_t lease_ms; /* 0: 15 s, or what it is already */
+  bool only_check;  /* makes nothing */
+};
+
+/* Makes a database fit to hold runs. What is there stays. Appends a line to `missing` for each
+ * thing that is not as it has to be; where it is not asked for a check only, those that are left.
+ */
+bool store_prepare(const struct sys *, const char *url, const struct store_setup *,
+                   struct buffer *missing, struct error *);
+
+/* Moves a run that nobody advances, to the byte: first no process can advance it in its old place
+ * any more; then its journal is copied, and these of its blobs; then it can be in its new place.
+ * Where that fails it stays where it was; a machine that dies meanwhile leaves it in its old place,
+ * to be moved again. The inbox must be empty. */
+bool store_move(const struct sys *, const char *from, const char *to, const char *const *digests,
+                size_t count, struct error *);
+
+/* Where the module with PostgreSQL is (skillrt/postgres.so); copied. Until then no URL of it can be
+ * opened. On the main thread, before that. */
+void store_module(const char *path);
+bool store_needs_module(const char *url); /* and does not know yet where it is */
 
 /* Calls `each`, as read does, for every payload in front of the first bad place of a journal that
  * store_open refused; those of a batch that is not whole count, too. Changes nothing. */

@@ -105,6 +105,30 @@ static void values_that_cannot_be_kept(void) {
     CHECK(fake_log_count(&h.log, "stop(") == 0 && fake_log_count(&h.log, "last_words") == 0);
     teardown();
   }
+  TEST("a sync that says so ends it in the same way") {
+    for (int pool = 0; pool < 2; pool++)
+      for (uint64_t n = 2; n <= 5; n++) {
+        setup(3, 1);
+        h.busy = pool;
+        h.store.fail_sync = n;
+        h.store.fail_lost = true;
+        CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
+        check_end("failed", "store_lost");
+        CHECK(strstr(h.log.text, "sync failed") + 11 == h.log.text + h.log.length);
+        teardown();
+      }
+  }
+  TEST("a run that the store does not hold when something is to be sent sends nothing of it") {
+    for (uint64_t n = 1; n <= 3; n++) {
+      setup(3, 1);
+      h.store.fail_held = n;
+      CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
+      check_end("failed", "store_lost");
+      CHECK(h.store.helds == n && fake_log_count(&h.log, "send(") == (int)n - 1);
+      CHECK(fake_log_count(&h.log, "last_words") == 0);
+      teardown();
+    }
+  }
 }
 
 static void policy_faults(void) {

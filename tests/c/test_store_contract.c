@@ -64,7 +64,7 @@ static void test_urls(struct scratch *s) {
     CHECK(scratch_count(s, ".", "run a") == 1);
   }
   TEST("a URL of no store is refused, and nothing is made") {
-    const char *urls[] = {"postgres://host/db", "file://host/path", "", "file:", "file:a%00b"};
+    const char *urls[] = {"redis://host/db", "file://host/path", "", "file:", "file:a%00b"};
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
       CHECK(!open_url(&k, urls[i], STORE_CREATE) && k.error.code == ERROR_INVALID);
     CHECK(!store_holder(k.sys, urls[0], url));

@@ -54,11 +54,19 @@ static bool fake_sync(struct store *store, struct error *error) {
   assert(s->unsynced && !s->syncing);
   if (++s->syncs == s->fail_sync) {
     fake_log_add(s->log, "sync failed");
+    if (s->fail_lost) return error_set(error, ERROR_LOST, "journal: another's");
     return !s->fail_mute && error_system(error, EIO, "journal");
   }
   s->unsynced = false;
   fake_log_add(s->log, "sync");
   return true;
+}
+
+static bool fake_held(struct store *store, struct error *error) {
+  struct fake_store *s = of(store);
+  if (++s->helds != s->fail_held) return true;
+  fake_log_add(s->log, "not held");
+  return error_set(error, ERROR_LOST, "journal: another's");
 }
 
 static bool fake_view(struct store *store, const char *name, struct span content,
@@ -82,6 +90,7 @@ static void fake_close(struct store *store) {
 static const struct store_ops ops = {.read = fake_read,
                                      .append = fake_append,
                                      .sync = fake_sync,
+                                     .held = fake_held,
                                      .view = fake_view,
                                      .seq = fake_seq,
                                      .bytes = fake_seq,

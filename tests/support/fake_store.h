@@ -13,6 +13,8 @@ struct fake_store {
   struct fake_log *log;
   uint64_t seq, appends, syncs;
   uint64_t fail_append, fail_sync; /* the n-th call fails, from 1; 0: none */
+  bool fail_lost;                  /* a failed sync says that the run is another's */
+  uint64_t helds, fail_held;       /* at the n-th look the run is another's */
   bool fail_last_words, fail_mute; /* a failed sync says nothing */
   bool unsynced;                   /* a batch was appended, its sync has not returned */
   bool failed;                     /* takes last words only */

@@ -296,6 +296,11 @@ static int64_t faulty_mono(const struct sys *sys) {
   return f->below->mono_ns(f->below);
 }
 
+static int64_t faulty_boot_ns(const struct sys *sys) {
+  struct faulty *f = self_of(sys);
+  return f->below->boot_ns(f->below);
+}
+
 static int faulty_random(const struct sys *sys, void *to, size_t size) {
   SIMPLE(FAULTY_RANDOM, f->below->random(f->below, to, size));
 }
@@ -388,6 +393,7 @@ void faulty_calls_fill(struct faulty *f) {
       .is_local = f->below->is_local,
       .wall_ms = faulty_wall,
       .mono_ns = faulty_mono,
+      .boot_ns = faulty_boot_ns,
       .pause = f->below->pause,
       .random = faulty_random,
       .spawn = faulty_spawn,

@@ -3,11 +3,12 @@
 -- Knows files and the variables VISUAL and EDITOR; nothing of questions. Called while no run is open.
 
 local files = require("skillrt.base.files")
+local store_of = require("skillrt.run.store")
 
 local M = {}
 
 ---@param text string  to begin with
----@param dir string   where the file lies meanwhile
+---@param dir string   the run in whose folder the file lies meanwhile
 ---@return string|nil written  without the line breaks at its end
 ---@return string? message
 function M.write(text, dir)
@@ -16,8 +17,12 @@ function M.write(text, dir)
   if not command or not command:find("%S") then
     return nil, "neither VISUAL nor EDITOR names an editor; give the answer, or --file"
   end
-  local path = files.join(files.join(files.current(), dir), "answer.edit")
-  local ok, message = files.write(path, text .. "\n")
+  local store = store_of.at(store_of.absolute(dir))
+  local path = store:path("answer.edit")
+  local ok, message = store:make()
+  if ok then
+    ok, message = files.write(path, text .. "\n")
+  end
   if not ok then
     return nil, message
   elseif not os.execute(("%s '%s'"):format(command, path:gsub("'", "'\\''"))) then

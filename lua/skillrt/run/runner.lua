@@ -240,10 +240,10 @@ local function parts_of(skill, options, settings, run_id)
     options.world:dress(prepared)
   end
   local watcher = watchers.of(options.watcher)
-  local place = options.work_dir or ("%s/%s-%s"):format(RUNS, skill.name, run_id)
+  local place = store.absolute(options.work_dir or ("%s/%s-%s"):format(RUNS, skill.name, run_id), run_id)
   return {
     run = run_of.new({ skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
-      store = store.at(absolute(place), prepared.context == "memory"), shift = options.shift, world = options.world,
+      store = store.at(place, prepared.context == "memory"), shift = options.shift, world = options.world,
       functions = core.functions(), unwatched = not (watcher and watcher.progress) or nil,
       accept_changes = options.accept_changes }),
     session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait,

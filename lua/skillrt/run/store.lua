@@ -1,6 +1,8 @@
 -- run/store.lua: the place of a run, and all that can be asked of it: its journal, its inbox, its holder, its files.
 --
 -- The only module that knows what lies where in a run's directory: every other one has a store and names what it wants.
+-- A run in a database has its journal and its inbox there; files of its steps are in a folder of the machine that
+-- performs them.
 -- tests/lua/run/store_spec.lua is the contract that another kind of store has to meet. Knows no records. Errors are
 -- returned: nil, message, code.
 
@@ -12,18 +14,45 @@ local M = {}
 
 ---@class skillrt.Store
 ---@field place string         for people and for command lines; what `at` takes
+---@field folder string        of its files
 ---@field keeps_nothing boolean?  the journal is in memory, and there is no inbox
 ---@field opened userdata?     its inbox
 ---@field watching userdata?
 local Store = {}
 Store.__index = Store
 
+-- The part of a URL of a database that names a run: "<host>/<database>/<run>"; nil: a place is a directory.
+local function named(place)
+  return place:match("^postgres%w*://[^/@?]*@([^?]*)") or place:match("^postgres%w*://([^?]*)")
+end
+
+-- Where its steps have their files on this machine.
+local function folder_of(name)
+  return ("%s/runs/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
+end
+
+---A place as it is named from every folder. A database without a run's name: of the run with this id.
+---@param place string
+---@param run_id string?
+---@return string
+function M.absolute(place, run_id)
+  local name = named(place)
+  if not name then
+    return files.join(files.current(), place)
+  elseif run_id and name:find("^[^/]*/[^/]*/?$") then
+    return (place:gsub("/?%f[?\0]", "/" .. run_id, 1))
+  end
+  return place
+end
+
 ---The store of a run, whether one is there or not. Opens nothing.
----@param place string  its directory
+---@param place string  its directory, or its URL
 ---@param keeps_nothing boolean?
 ---@return skillrt.Store
 function M.at(place, keeps_nothing)
-  return setmetatable({ place = place, keeps_nothing = keeps_nothing }, Store)
+  local name = named(place)
+  return setmetatable({ place = place, keeps_nothing = keeps_nothing, folder = name and folder_of(name) or place },
+    Store)
 end
 
 ---@class skillrt.Listing  a run, as far as it is known without reading it
@@ -122,7 +151,7 @@ end
 ---@return string[] names
 function Store:cuts()
   local names = {}
-  for _, entry in ipairs(core.files.list(self.place) or {}) do
+  for _, entry in ipairs(core.files.list(self.folder) or {}) do
     names[#names + 1] = entry.name:match("^journal%.cut%-.*")
   end
   table.sort(names)
@@ -150,6 +179,9 @@ end
 ---@return string? message
 ---@return string? code
 function Store:put_aside(name)
+  if self.folder ~= self.place then
+    return nil, self.place .. ": is in a database, where no run is renamed; choose another name", "invalid"
+  end
   local aside = ("%s.%s"):format((self.place:gsub("(.)/+$", "%1")), name)
   if files.stat(aside) then
     return nil, aside .. ": is there already; move it away", "exists"
@@ -254,7 +286,7 @@ end
 ---@param name string?
 ---@return string
 function Store:path(name)
-  return name and files.join(self.place, name) or self.place
+  return name and files.join(self.folder, name) or self.folder
 end
 
 ---Makes the folder of all files.
@@ -262,7 +294,7 @@ end
 ---@return string? message
 ---@return string? code
 function Store:make()
-  return files.make_folders(self.place)
+  return files.make_folders(self.folder)
 end
 
 ---Writes a file, whole or not at all, through no link.
@@ -273,7 +305,7 @@ end
 ---@return string? message
 ---@return string? code
 function Store:keep(name, text, durable)
-  return files.keep(self.place, name, text, durable)
+  return files.keep(self.folder, name, text, durable)
 end
 
 ---The text of a regular file, through no link.
@@ -283,7 +315,7 @@ end
 ---@return string? message
 ---@return string? code
 function Store:kept(name, maximum)
-  return files.kept(self.place, name, maximum)
+  return files.kept(self.folder, name, maximum)
 end
 
 ---What a name is there: { kind, size, ... }.
@@ -292,7 +324,7 @@ end
 ---@return string? message
 ---@return string? code
 function Store:stat(name)
-  return files.stat(self.place, name)
+  return files.stat(self.folder, name)
 end
 
 ---Renames a file.
@@ -305,7 +337,7 @@ end
 function Store:move(name, to, durable)
   local ok, message, code = files.rename(self:path(name), self:path(to))
   if ok and durable then
-    return files.settle(self.place, to)
+    return files.settle(self.folder, to)
   end
   return ok, message, code
 end
@@ -331,7 +363,7 @@ end
 ---@return string? message
 ---@return string? code
 function Store:settle(name)
-  return files.settle(self.place, name)
+  return files.settle(self.folder, name)
 end
 
 return M

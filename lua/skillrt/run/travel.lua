@@ -5,7 +5,6 @@
 
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
-local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.travel.moment")
 local output_files = require("skillrt.run.output_files")
@@ -165,7 +164,7 @@ function M.fork(dir, place, out, set)
     end
   end
   local is_ours = seal.is_ours(first)
-  local from = { run = first.run, dir = files.join(files.current(), dir), seq = seq }
+  local from = { run = first.run, dir = store_of.absolute(dir), seq = seq }
   first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   first.from, first.at = from, nil
   first.pins = there.pins or first.pins

@@ -34,7 +34,8 @@ return {
     if not html then
       return ending.refused(message, code, nil, args.dir)
     end
-    local path = args.html or args.dir:gsub("/+$", "") .. "/report.html"
+    local store = require("skillrt.run.store").at(args.dir)
+    local path = args.html or store:make() and store:path("report.html")
     if path == "-" then
       core.terminal.write(1, html)
       return 0

@@ -1,0 +1,57 @@
+/* kind.h: what a kind of store answers when it is named by a URL; called by store.c only.
+ *
+ * `at` is what kind_of made of the URL. NULL: it has no such thing. A kind that needs a library
+ * lies in a module of its own, as a `store_kind_function` under the name "skillrt_store_kind". */
+#ifndef SKILLRT_STORE_KIND_H
+#define SKILLRT_STORE_KIND_H
+
+#include "store/store.h"
+
+/* A batch of a journal as it stands there: its lines, whole. */
+struct bundle {
+  uint32_t batch, segment;
+  uint64_t seq;     /* of its last line */
+  uint64_t records; /* payloads of the journal up to it, without the store's own */
+  struct span lines;
+};
+
+/* Where a journal is moved to: nothing of it is a run before `finish` returned. */
+struct receiver {
+  bool (*bundle)(struct receiver *, const struct bundle *, struct error *);
+  bool (*blob)(struct receiver *, const char *digest, struct span value, struct error *);
+  bool (*finish)(struct receiver *, struct error *);
+  void (*close)(struct receiver *);
+};
+
+/* Of a run that is moved away. */
+enum leaving {
+  LEAVING_NOT,  /* it stays: undoes LEAVING_NOW */
+  LEAVING_NOW,  /* no process can advance it here any more */
+  LEAVING_ENDED /* it is whole in its new place */
+};
+
+struct kind {
+  bool (*open)(const struct sys *, const char *at, const struct store_options *, struct store **,
+               struct store_report *, struct error *);
+  void (*salvage)(const struct sys *, const char *at,
+                  bool (*each)(void *data, const struct record *, struct error *), void *data);
+  bool (*holder)(const struct sys *, const char *at, char line[STORE_HOLDER]);
+  bool (*inbox)(const struct sys *, const char *at, struct inbox **, struct error *);
+  bool (*list)(const struct sys *, const char *at, const struct wanted *,
+               bool (*each)(void *data, const struct listing *), void *data, struct error *);
+  bool (*exists)(const struct sys *, const char *at);
+  bool (*watch)(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
+                void *data, struct watch **, struct error *);
+  bool (*prepare)(const struct sys *, const char *at, const struct store_setup *,
+                  struct buffer *missing, struct error *);
+  /* ERROR_MISSING: it is not there, or LEAVING_NOW does not hold. */
+  bool (*leave)(const struct sys *, const char *at, enum leaving, struct error *);
+  /* The batches of a run while LEAVING_NOW, first to last. */
+  bool (*send)(const struct sys *, const char *at, struct receiver *, struct error *);
+  bool (*receive)(const struct sys *, const char *at, const char *run_id, struct receiver **,
+                  struct error *);
+};
+
+typedef const struct kind *store_kind_function(void);
+
+#endif

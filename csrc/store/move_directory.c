@@ -1,0 +1,168 @@
+/* move_directory.c: a run in a directory that is moved away, or comes, by its journal's own lines.
+ * Called by store.c, by way of kinds. */
+#include "store/move.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "store/blob.h"
+#include "store/directory.h"
+#include "store/file.h"
+#include "store/journal_read.h"
+#include "store/journal_scan.h"
+#include "store/lock.h"
+
+enum { BATCH_MAX = 256 << 20 };
+
+static bool rename_in(const struct sys *sys, const char *folder, const char *from, const char *to,
+                      struct error *e) {
+  char old[PATH_MAX], young[PATH_MAX];
+  if (!file_path(old, folder, from, e) || !file_path(young, folder, to, e)) return false;
+  int failed = sys->rename(sys, old, young);
+  if (failed < 0) return error_system(e, -failed, "%s", old);
+  return sys_sync_directory(sys, folder, e);
+}
+
+/* What was left of the last time that it was moved away. */
+static void forget_moved(const struct sys *sys, const char *path) {
+  char folder[PATH_MAX], segment[PATH_MAX];
+  if (!file_path(folder, path, "journal.moved", NULL)) return;
+  for (uint32_t i = journal_segments_highest(sys, folder); i > 0; i--)
+    if (journal_segment_path(segment, folder, i, NULL)) sys->unlink(sys, segment);
+  sys->rmdir(sys, folder);
+}
+
+bool directory_leave(const struct sys *sys, const char *path, enum leaving leaving,
+                     struct error *e) {
+  static const char *const from[] = {"journal.leaving", "journal", "journal.leaving"};
+  static const char *const to[] = {"journal", "journal.leaving", "journal.moved"};
+  char old[PATH_MAX];
+  struct sys_stat found;
+  if (!file_path(old, path, from[leaving], e)) return false;
+  if (sys->stat(sys, old, &found) < 0) return error_set(e, ERROR_MISSING, "%s: is not there", old);
+  int lock = lock_take(sys, path, e);
+  if (lock < 0) return false;
+  if (leaving == LEAVING_ENDED) forget_moved(sys, path);
+  bool good = rename_in(sys, path, from[leaving], to[leaving], e);
+  lock_release(sys, lock);
+  return good;
+}
+
+/* ---- away ---- */
+
+static bool send_segment(struct journal_reader *r, struct bundle *bundle, struct buffer *lines,
+                         struct receiver *to, struct error *e) {
+  struct journal_line line;
+  enum journal_found found;
+  while ((found = journal_reader_next(r, &line, e)) == JOURNAL_LINE) {
+    if (!buffer_append(lines, line.payload.data - JOURNAL_HEAD, line.payload.length + JOURNAL_FRAME,
+                       e))
+      return false;
+    bundle->records += !journal_own(line.payload);
+    bundle->seq = line.seq;
+    bundle->batch = line.batch;
+    if (line.mark != JOURNAL_LAST) continue;
+    bundle->lines = buffer_span(lines);
+    if (!to->bundle(to, bundle, e)) return false;
+    buffer_reset(lines);
+  }
+  return found == JOURNAL_END || found == JOURNAL_BAD;
+}
+
+bool directory_send(const struct sys *sys, const char *path, struct receiver *to, struct error *e) {
+  static const struct journal_look look = {.rule = JOURNAL_TORN};
+  char folder[PATH_MAX], segment[PATH_MAX];
+  struct journal_end end;
+  struct buffer lines;
+  struct bundle bundle = {.seq = 0};
+  if (!file_path(folder, path, "journal.leaving", e) || !journal_scan(sys, folder, &look, &end, e))
+    return false;
+  bool good = true;
+  buffer_init(&lines, sys, BATCH_MAX);
+  for (uint32_t i = 1; good && i <= end.segment; i++) {
+    struct journal_reader reader;
+    bundle.segment = i;
+    good = journal_segment_path(segment, folder, i, e) &&
+           journal_reader_open(&reader, sys, segment, i == end.segment ? end.offset : -1, e);
+    if (!good) break;
+    good = send_segment(&reader, &bundle, &lines, to, e);
+    journal_reader_close(&reader);
+  }
+  buffer_clear(&lines);
+  return good;
+}
+
+/* ---- here ---- */
+
+struct arrival_folder {
+  struct receiver receiver; /* first: a receiver is cast to this */
+  const struct sys *sys;
+  int lock, fd;
+  uint32_t segment;
+  char path[PATH_MAX], folder[PATH_MAX], file[PATH_MAX]; /* the run, "journal.new", a segment */
+};
+
+/* The segment that is being written is whole and durable. */
+static bool end_segment(struct arrival_folder *a, struct error *e) {
+  if (a->fd < 0) return true;
+  bool good = file_sync(a->sys, a->fd, false, a->file, e);
+  a->sys->close(a->sys, a->fd);
+  a->fd = -1;
+  return good;
+}
+
+static bool take_bundle(struct receiver *receiver, const struct bundle *bundle, struct error *e) {
+  struct arrival_folder *a = (struct arrival_folder *)receiver;
+  if (bundle->segment != a->segment) {
+    if (!end_segment(a, e) || !journal_segment_path(a->file, a->folder, bundle->segment, e))
+      return false;
+    a->fd = file_open(a->sys, a->file, O_WRONLY | O_CREAT | O_TRUNC, e);
+    if (a->fd < 0) return false;
+    a->segment = bundle->segment;
+  }
+  return sys_write_all(a->sys, a->fd, bundle->lines.data, bundle->lines.length, a->file, e);
+}
+
+static bool take_blob(struct receiver *receiver, const char *digest, struct span value,
+                      struct error *e) {
+  struct arrival_folder *a = (struct arrival_folder *)receiver;
+  return blob_put(a->sys, a->path, digest, value, true, e);
+}
+
+static bool take_end(struct receiver *receiver, struct error *e) {
+  struct arrival_folder *a = (struct arrival_folder *)receiver;
+  return end_segment(a, e) && sys_sync_directory(a->sys, a->folder, e) &&
+         rename_in(a->sys, a->path, "journal.new", "journal", e);
+}
+
+static void take_close(struct receiver *receiver) {
+  struct arrival_folder *a = (struct arrival_folder *)receiver;
+  if (a->fd >= 0) a->sys->close(a->sys, a->fd);
+  for (uint32_t i = a->segment; i > 0; i--) /* where it failed */
+    if (journal_segment_path(a->file, a->folder, i, NULL)) a->sys->unlink(a->sys, a->file);
+  a->sys->rmdir(a->sys, a->folder);
+  lock_release(a->sys, a->lock);
+  sys_free(a->sys, a, sizeof *a);
+}
+
+bool directory_receive(const struct sys *sys, const char *path, const char *run_id,
+                       struct receiver **to, struct error *e) {
+  (void)run_id; /* its lines say it */
+  if (directory_exists(sys, path))
+    return error_set(e, ERROR_EXISTS, "%s: holds a run already; choose another directory", path);
+  struct arrival_folder *a = sys_alloc(sys, sizeof *a);
+  if (!a) return error_set(e, ERROR_MEMORY, "%s: out of memory", path);
+  *a = (struct arrival_folder){
+      .receiver = {take_bundle, take_blob, take_end, take_close}, .sys = sys, .lock = -1, .fd = -1};
+  bool good = file_path(a->folder, path, "journal.new", e);
+  if (good) strcpy(a->path, path);
+  good = good && file_make_folders(sys, path, true, e) &&
+         (a->lock = lock_take(sys, path, e)) >= 0 && file_make_folders(sys, a->folder, true, e);
+  if (!good) {
+    take_close(&a->receiver);
+    return false;
+  }
+  *to = &a->receiver;
+  return true;
+}

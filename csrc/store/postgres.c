@@ -1,0 +1,422 @@
+/* postgres.c: a run in PostgreSQL, as store.h has it: opens, appends and closes it.
+ *
+ * append sends a batch, sync waits until it is committed. Where the answer is lost, the place of
+ * the batch tells: it holds this batch, or nothing, or another's. Must not know what a row holds
+ * but for that. Called by store.c, by way of the kind. */
+#include "store/postgres.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/blob.h"
+
+enum { PATIENCE_S = 30, WAIT_MS = 20, WAIT_MOST_MS = 500, BATCH_MAX = 256 << 20, FENCES = 16 };
+
+struct postgres {
+  struct store store; /* first: a store is cast to this */
+  const struct sys *sys;
+  struct url url;
+  struct link link;
+  struct lease *lease; /* NULL: only read */
+  char run_id[JOURNAL_RUN_ID + 1];
+  struct rows_end end; /* behind what was appended last */
+  struct buffer out;   /* the lines of that */
+  bool flying;         /* it is not known to be durable */
+  bool sent;           /* and an answer is to come */
+  bool failed;         /* takes nothing but last words */
+  bool spent;          /* they were said */
+  struct error why;    /* of `failed` */
+  uint64_t bytes, syncs;
+  struct watch *inbox; /* NULL: nobody listens */
+};
+
+static const char put_row[] =
+    "insert into skillrt.journal (run, batch, segment, seq, records, lines)"
+    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
+
+static bool fail(struct postgres *p, const struct error *why, struct error *e) {
+  if (!p->failed || why->code == ERROR_LOST) p->why = *why;
+  p->failed = true;
+  if (e) *e = p->why;
+  return false;
+}
+
+static bool only_read(const struct postgres *p, struct error *e) {
+  return error_set(e, ERROR_INVALID, "%s: was opened for reading only", p->url.whole);
+}
+
+static bool is_lost(const struct postgres *p) {
+  return p->failed && p->why.code == ERROR_LOST;
+}
+
+/* ---- rows ---- */
+
+static int64_t patience(const struct postgres *p) {
+  return p->sys->mono_ns(p->sys) + (int64_t)PATIENCE_S * 1000000000;
+}
+
+/* A server that is started anew refuses for a while. */
+static bool reconnect(struct postgres *p, int64_t until, struct error *e) {
+  for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
+    struct error why = {0};
+    if (link_open(&p->link, &why)) return true;
+    if (why.code != ERROR_SYSTEM || p->sys->mono_ns(p->sys) > until) {
+      if (e) *e = why;
+      return false;
+    }
+    p->sys->pause(p->sys, ms);
+  }
+}
+
+static void send_row(struct postgres *p) {
+  struct span lines = buffer_span(&p->out);
+  struct value values[] = {TEXT(p->url.run),       NUMBER(p->end.chain.batch),
+                           NUMBER(p->end.segment), NUMBER(p->end.chain.seq),
+                           NUMBER(p->end.records), BYTES(lines)};
+  p->sent = link_send(&p->link, 6, values);
+  p->flying = true;
+}
+
+enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_UNKNOWN };
+
+/* Whose the row is that stands in the place of the batch. */
+static enum outcome look_at_place(struct postgres *p, struct error *e) {
+  struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch)};
+  PGresult *result =
+      link_ask(&p->link, "select segment, lines from skillrt.journal where run = $1 and batch = $2",
+               2, values, e);
+  if (!result) return OUTCOME_UNKNOWN;
+  enum outcome outcome = OUTCOME_NOBODYS;
+  if (PQntuples(result) == 1) {
+    struct span lines = cell_bytes(result, 0, 1);
+    bool ours = cell_number(result, 0, 0) == p->end.segment && lines.length == p->out.length &&
+                memcmp(lines.data, p->out.data, lines.length) == 0;
+    outcome = ours ? OUTCOME_OURS : OUTCOME_ANOTHERS;
+  }
+  PQclear(result);
+  return outcome;
+}
+
+/* Until it is known what became of the row that was sent. */
+static enum outcome settle(struct postgres *p, struct error *e) {
+  int64_t until = patience(p);
+  for (;;) {
+    bool was_sent = p->sent;
+    int rows = was_sent ? link_answer(&p->link, e) : -1;
+    p->sent = false;
+    if (rows == 1) return OUTCOME_OURS;
+    if (rows < 0 && was_sent && !link_broken(&p->link)) return OUTCOME_UNKNOWN; /* refused */
+    if (!reconnect(p, until, e)) return OUTCOME_UNKNOWN;
+    enum outcome outcome = look_at_place(p, e);
+    if (outcome == OUTCOME_NOBODYS)
+      send_row(p);
+    else if (outcome != OUTCOME_UNKNOWN || !link_broken(&p->link))
+      return outcome;
+    if (p->sys->mono_ns(p->sys) > until) return OUTCOME_UNKNOWN;
+  }
+}
+
+static bool postgres_sync(struct store *store, struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  struct error why = {0};
+  if (!p->flying) return true;
+  p->flying = false;
+  p->syncs++;
+  switch (settle(p, &why)) {
+  case OUTCOME_OURS:
+    return true;
+  case OUTCOME_ANOTHERS:
+    error_set(&why, ERROR_LOST,
+              "%s: another process has taken this run over, and has written batch %" PRIu32
+              "; nothing more is written",
+              p->url.whole, p->end.chain.batch);
+    break;
+  case OUTCOME_NOBODYS:
+  case OUTCOME_UNKNOWN:
+    if (why.code == ERROR_NONE)
+      error_set(&why, ERROR_SYSTEM, "%s: the database does not answer", p->url.whole);
+  }
+  return fail(p, &why, e);
+}
+
+/* ---- what is asked of a store ---- */
+
+static bool postgres_read(struct store *store, uint64_t from,
+                          bool (*each)(void *, const struct record *, struct error *), void *data,
+                          struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  return postgres_sync(store, e) &&
+         rows_read(&p->link, p->url.run, &p->end, from, each, data, NULL, e);
+}
+
+static bool postgres_record(struct store *store, uint64_t seq, struct buffer *to, struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  return postgres_sync(store, e) && rows_record(&p->link, p->url.run, &p->end, seq, to, e);
+}
+
+/* Each in a commit of its own, before the row that names it is sent. */
+static bool keep_blobs(struct postgres *p, const struct batch *batch, struct error *e) {
+  int64_t until = patience(p);
+  struct span value;
+  char digest[65];
+  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);) {
+    if (!blob_check(digest, value, e)) return false;
+    while (!blob_keep(&p->link, digest, value, e)) {
+      if (!link_broken(&p->link)) return fail(p, e, e);
+      if (!reconnect(p, until, e)) return fail(p, e, e);
+    }
+  }
+  return true;
+}
+
+static bool postgres_append(struct store *store, const struct batch *batch, enum append kind,
+                            struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  struct rows_end end = p->end;
+  struct error why = {0};
+  if (!p->lease) return only_read(p, e);
+  if (p->spent || is_lost(p) || (p->failed && kind != APPEND_LAST_WORDS)) {
+    if (e) *e = p->why;
+    return false;
+  }
+  if (!lease_held(p->lease, &why) && why.code == ERROR_LOST) return fail(p, &why, e);
+  if (!keep_blobs(p, batch, &why)) {
+    if (e) *e = why;
+    return false;
+  }
+  if (batch_count(batch) == 0) return true;
+  p->spent = p->failed;
+  buffer_reset(&p->out);
+  if (!journal_batch_add(&p->out, &end.chain, p->url.whole, batch, NULL, e)) return false;
+  end.records += batch_count(batch);
+  end.closed = false;
+  end.header = batch->header;
+  p->end = end;
+  p->bytes += p->out.length;
+  send_row(p);
+  return true;
+}
+
+static bool postgres_held(struct store *store, struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  struct error why = {0};
+  if (!p->lease || lease_held(p->lease, &why)) return true;
+  return fail(p, &why, e);
+}
+
+static bool postgres_blob_get(struct store *store, const char *digest, struct buffer *to,
+                              struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  return postgres_sync(store, e) && blob_find(&p->link, digest, to, e);
+}
+
+/* A view can be written again from the journal at any time, by whoever wants a file. */
+static bool postgres_view(struct store *store, const char *name, struct span content,
+                          struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  (void)name, (void)content;
+  if (!p->lease) return only_read(p, e);
+  if (is_lost(p) && e) *e = p->why;
+  return !is_lost(p);
+}
+
+static bool postgres_listens(struct store *store, struct uv_loop_s *loop, void (*changed)(void *),
+                             void *data, struct error *e) {
+  struct postgres *p = (struct postgres *)store;
+  return postgres_listen(p->sys, &p->url, loop, changed, data, &p->inbox, e);
+}
+
+static uint64_t postgres_seq(const struct store *store) {
+  return ((const struct postgres *)store)->end.chain.seq;
+}
+
+static uint64_t postgres_bytes(const struct store *store) {
+  return ((const struct postgres *)store)->bytes;
+}
+
+static uint64_t postgres_syncs(const struct store *store) {
+  return ((const struct postgres *)store)->syncs;
+}
+
+/* Says "closed" if all is well. */
+static bool say_closed(struct postgres *p) {
+  if (!postgres_sync(&p->store, NULL) || p->failed || p->end.closed) return false;
+  struct rows_end end = p->end;
+  buffer_reset(&p->out);
+  if (!journal_batch_add(&p->out, &end.chain, p->url.whole, NULL, &end.header, NULL)) return false;
+  p->end = end;
+  send_row(p);
+  return postgres_sync(&p->store, NULL);
+}
+
+static void postgres_close(struct store *store) {
+  struct postgres *p = (struct postgres *)store;
+  if (p->inbox) p->inbox->close(p->inbox);
+  if (p->lease && p->end.segment > 0) {
+    bool closed = say_closed(p);
+    if (!is_lost(p) && link_open(&p->link, NULL))
+      run_give_back(&p->link, p->url.run, lease_id(p->lease), closed ? &p->end.header : NULL);
+  }
+  lease_release(p->lease);
+  link_close(&p->link);
+  buffer_clear(&p->out);
+  sys_free(p->sys, p, sizeof *p);
+}
+
+static const struct store_ops ops = {
+    .read = postgres_read,
+    .record = postgres_record,
+    .append = postgres_append,
+    .sync = postgres_sync,
+    .held = postgres_held,
+    .blob_get = postgres_blob_get,
+    .view = postgres_view,
+    .listen = postgres_listens,
+    .seq = postgres_seq,
+    .bytes = postgres_bytes,
+    .syncs = postgres_syncs,
+    .close = postgres_close,
+};
+
+/* ---- opening ---- */
+
+/* The first line of the next segment, in the place behind the end: whoever held the run before
+ * finds its place taken. */
+static enum outcome fence(struct postgres *p, struct error *e) {
+  char own[JOURNAL_OWN_MAX];
+  struct rows_end end = p->end;
+  bool first = end.segment == 0;
+  end.segment++;
+  if (!first) {
+    end.chain.seq++;
+    end.chain.batch++;
+  }
+  end.closed = false;
+  struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc)};
+  buffer_reset(&p->out);
+  if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
+  p->end = end;
+  send_row(p);
+  p->flying = false;
+  return settle(p, e);
+}
+
+static bool has_batches(struct postgres *p, bool *has, struct error *e) {
+  int rows = link_do(&p->link, "select 1 from skillrt.journal where run = $1 limit 1", 1,
+                     (struct value[]){TEXT(p->url.run)}, e);
+  *has = rows == 1;
+  return rows >= 0;
+}
+
+/* Behind the end, wherever that is now: whoever held it before may have written one more. */
+static bool take_over(struct postgres *p, struct rows_look *look, struct error *e) {
+  bool has;
+  for (int i = 0; i < FENCES; i++) {
+    if (!has_batches(p, &has, e)) return false;
+    if (has && !rows_end(&p->link, p->url.run, look, &p->end, e)) return false;
+    if (!has) p->end = (struct rows_end){.segment = 0};
+    enum outcome outcome = fence(p, e);
+    if (outcome == OUTCOME_OURS) return true;
+    if (outcome != OUTCOME_ANOTHERS) return false;
+  }
+  return error_set(e, ERROR_BUSY, "%s: another process goes on writing", p->url.whole);
+}
+
+static bool take(struct postgres *p, struct error *e) {
+  return lease_take(p->sys, &p->url, &p->lease, e) &&
+         run_take(&p->link, p->url.run, lease_id(p->lease), e);
+}
+
+/* A creation that died before its first payload left no run: nobody was told of it. Its first line
+ * stays, with the id that it had. */
+static bool check_vacant(struct postgres *p, struct error *e) {
+  struct rows_look look = {.run_id = p->run_id};
+  bool has;
+  if (!has_batches(p, &has, e)) return false;
+  if (!has) return true;
+  if (!rows_end(&p->link, p->url.run, &look, &p->end, e)) return false;
+  bool vacant = p->end.records == 0;
+  p->end = (struct rows_end){.segment = 0};
+  return vacant ||
+         error_set(e, ERROR_EXISTS, "%s: holds a run already; resume it or choose another name",
+                   p->url.whole);
+}
+
+static bool create(struct postgres *p, const struct store_options *o, struct error *e) {
+  struct rows_look look = {.run_id = p->run_id};
+  struct value values[] = {TEXT(p->url.run), TEXT(o->run_id)};
+  if (!journal_run_id_valid(o->run_id))
+    return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
+                     o->run_id ? o->run_id : "");
+  if (!check_vacant(p, e) ||
+      link_do(&p->link, "insert into skillrt.run (run, id) values ($1, $2) on conflict do nothing",
+              2, values, e) < 0 ||
+      !take(p, e) || !check_vacant(p, e))
+    return false;
+  if (!p->run_id[0]) strcpy(p->run_id, o->run_id);
+  return take_over(p, &look, e) &&
+         link_do(&p->link, "update skillrt.run set id = $2 where run = $1 and id <> $2", 2, values,
+                 e) >= 0;
+}
+
+static void report_end(const struct postgres *p, const struct rows_look *look,
+                       struct store_report *report) {
+  memcpy(report->run_id, p->run_id, sizeof report->run_id);
+  report->records = p->end.records;
+  report->last = p->end.chain.seq;
+  report->payload = p->end.payload;
+  report->newest = look->newest;
+  report->unclean = !p->end.closed;
+}
+
+static bool resume(struct postgres *p, const struct store_options *o, struct store_report *report,
+                   struct error *e) {
+  struct rows_look look = {.run_id = p->run_id, .ending = o->ending};
+  if (o->cut)
+    return error_set(
+        e, ERROR_INVALID,
+        "%s: only a journal in a directory is cut; put the database back from a backup",
+        p->url.whole);
+  if (o->mode == STORE_RESUME && !take(p, e)) return false;
+  if (!rows_end(&p->link, p->url.run, &look, &p->end, e)) return false;
+  report_end(p, &look, report);
+  return o->mode == STORE_READ || take_over(p, &look, e);
+}
+
+static bool check_there(struct postgres *p, struct error *e) {
+  int rows = link_do(&p->link, "select 1 from skillrt.run where run = $1 and status <> 'moved'", 1,
+                     (struct value[]){TEXT(p->url.run)}, e);
+  return rows == 1 || (rows == 0 && error_set(e, ERROR_MISSING, "%s: holds no run", p->url.whole));
+}
+
+static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,
+                    struct error *e) {
+  if (!link_open(&p->link, e)) return false;
+  if (o->mode != STORE_CREATE) return check_there(p, e) && resume(p, o, report, e);
+  if (!create(p, o, e)) return false;
+  memcpy(report->run_id, p->run_id, sizeof report->run_id);
+  return true;
+}
+
+bool postgres_open(const struct sys *sys, const char *at, const struct store_options *o,
+                   struct store **store, struct store_report *report, struct error *e) {
+  struct postgres *p = sys_alloc(sys, sizeof *p);
+  if (!p) return error_set(e, ERROR_MEMORY, "%.200s: out of memory", at);
+  p->store.ops = &ops;
+  p->sys = sys;
+  buffer_init(&p->out, sys, BATCH_MAX);
+  link_init(&p->link, sys, &p->url);
+  p->link.put = o->mode == STORE_READ ? NULL : put_row;
+  p->link.commit = o->durability == DURABILITY_PROCESS ? "off" : NULL;
+  if (url_read(at, true, &p->url, e) && open_as(p, o, report, e)) {
+    *store = &p->store;
+    return true;
+  }
+  /* What was not opened is not closed, either. */
+  p->end.segment = 0;
+  if (p->lease && link_open(&p->link, NULL))
+    run_give_back(&p->link, p->url.run, lease_id(p->lease), NULL);
+  postgres_close(&p->store);
+  return false;
+}

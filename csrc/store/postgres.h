@@ -1,0 +1,155 @@
+/* postgres.h: runs in PostgreSQL: what the files of the module skillrt/postgres.so share.
+ *
+ *   skillrt.fleet    one row: the version of the tables, and how long a lease is
+ *   skillrt.run      a row for each run: who holds it, and what the last batch's header said
+ *   skillrt.journal  a row for each batch, with the lines that a directory would have. Its key is
+ *                    (run, batch), and only rows are added: who finds the place of its batch taken
+ *                    has lost the run. A process that takes a run first adds a row that says so
+ *                    (the first line of a segment), and fences off whoever had it
+ *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock
+ *   skillrt.inbox    a row for each arrival
+ *   skillrt.blob     large values, by digest
+ *
+ * A step adds one row of the journal; it updates none, locks none and reads none. */
+#ifndef SKILLRT_STORE_POSTGRES_H
+#define SKILLRT_STORE_POSTGRES_H
+
+#include <libpq-fe.h>
+#include <limits.h>
+
+#include "store/journal_lines.h"
+#include "store/kind.h"
+
+enum { FLEET_VERSION = 1, LEASE_MS = 15000 };
+
+/* ---- URLs: postgres_url.c ---- */
+
+struct url {
+  char whole[PATH_MAX];    /* as it was given; begins messages */
+  char database[PATH_MAX]; /* what libpq connects to */
+  char run[JOURNAL_RUN_ID + 1];
+  size_t before, behind; /* in `whole`, what is before "/<run>" and from where it goes on */
+};
+
+/* ERROR_INVALID: it is none, or holds a password; with `run`, it names none. */
+bool url_read(const char *text, bool run, struct url *, struct error *);
+/* The URL of another run of the same database; `to` has PATH_MAX bytes. */
+bool url_write(const struct url *, const char *run, char *to);
+
+/* ---- connections: postgres_link.c ---- */
+
+struct link {
+  const struct sys *sys;
+  const struct url *url;
+  PGconn *connection; /* NULL: none */
+  const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
+  const char *put;    /* a statement that link_send sends; NULL: none */
+  int64_t lease_ms;
+  bool fresh; /* may be connected to a database without tables */
+};
+
+/* A parameter of a statement: text, bytes, or a number where `data` is NULL. */
+struct value {
+  const char *data;
+  int length; /* -1: text */
+  int64_t number;
+  bool is_null;
+};
+
+#define TEXT(from) ((struct value){.data = (from), .length = -1})
+#define BYTES(from)                                                                                \
+  ((struct value){.data = (from).data ? (from).data : "", .length = (int)(from).length})
+#define NUMBER(from) ((struct value){.number = (int64_t)(from)})
+
+void link_init(struct link *, const struct sys *, const struct url *);
+/* Connects where it is not; ERROR_MISSING: the tables are not there, ERROR_NEWER. */
+bool link_open(struct link *, struct error *);
+void link_close(struct link *);
+bool link_broken(const struct link *);
+/* Performs a statement; the result is to be cleared by PQclear. NULL: it failed. */
+PGresult *link_ask(struct link *, const char *statement, int count, const struct value *,
+                   struct error *);
+/* The same, of which only the number of rows that it changed or gave is wanted; -1: it failed. */
+int link_do(struct link *, const char *statement, int count, const struct value *, struct error *);
+/* Sends the prepared one; false: it could not be. link_answer waits for what comes back. */
+bool link_send(struct link *, int count, const struct value *);
+int link_answer(struct link *, struct error *);
+
+int64_t cell_number(const PGresult *, int row, int column);
+struct span cell_bytes(const PGresult *, int row, int column);
+void cell_text(const PGresult *, int row, int column, char *to, size_t room); /* "": NULL */
+
+/* ---- leases: postgres_lease.c ---- */
+
+struct lease;
+
+/* That of this process for a database: begun where it has none. */
+bool lease_take(const struct sys *, const struct url *, struct lease **, struct error *);
+void lease_release(struct lease *);
+const char *lease_id(const struct lease *);
+/* Whether it has not lapsed; renews it where that is not known. ERROR_LOST: another process found
+ * that it had. */
+bool lease_held(struct lease *, struct error *);
+/* Whether a process that wrote this is known to be gone, because it was one of this machine. */
+bool lease_is_dead(const struct sys *, const char *process);
+
+/* ---- a run's row: postgres_run.c ---- */
+
+/* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. */
+bool run_take(struct link *, const char *run, const char *owner, struct error *);
+/* Gives it back; what the last batch's header said is listed from now on (NULL: nothing is). */
+void run_give_back(struct link *, const char *run, const char *owner, const struct header *);
+bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
+bool postgres_exists(const struct sys *, const char *at);
+bool postgres_list(const struct sys *, const char *at, const struct wanted *,
+                   bool (*each)(void *data, const struct listing *), void *data, struct error *);
+
+/* ---- rows of the journal: postgres_rows.c ---- */
+
+/* Where a journal ends, or what a row of it says. */
+struct rows_end {
+  struct journal_chain chain; /* its last line */
+  uint32_t segment;
+  uint64_t records; /* payloads up to it */
+  uint64_t payload; /* the last one's number; 0: there is none */
+  bool closed;
+  struct header header;
+};
+
+/* What is looked for from the end of a journal backwards. */
+struct rows_look {
+  char *run_id; /* 65 bytes */
+  struct span ending;
+  uint64_t newest; /* the last payload that ends so; 0: none, or none was looked for */
+};
+
+/* Reads the end of a journal, as far back as the payload that is looked for. */
+bool rows_end(struct link *, const char *run, struct rows_look *, struct rows_end *,
+              struct error *);
+/* Every payload from record `from` up to the end, checked; every row, where `to` is not NULL. */
+bool rows_read(struct link *, const char *run, const struct rows_end *, uint64_t from,
+               bool (*each)(void *, const struct record *, struct error *), void *data,
+               struct receiver *to, struct error *);
+bool rows_record(struct link *, const char *run, const struct rows_end *, uint64_t seq,
+                 struct buffer *to, struct error *);
+
+/* ---- the rest ---- */
+
+bool postgres_open(const struct sys *, const char *at, const struct store_options *,
+                   struct store **, struct store_report *, struct error *);
+bool postgres_inbox(const struct sys *, const char *at, struct inbox **, struct error *);
+bool postgres_watch(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
+                    void *data, struct watch **, struct error *);
+/* The same about the inbox, and at once as a rule. */
+bool postgres_listen(const struct sys *, const struct url *, struct uv_loop_s *,
+                     void (*changed)(void *), void *data, struct watch **, struct error *);
+bool postgres_prepare(const struct sys *, const char *at, const struct store_setup *,
+                      struct buffer *missing, struct error *);
+bool postgres_leave(const struct sys *, const char *at, enum leaving, struct error *);
+bool postgres_send(const struct sys *, const char *at, struct receiver *, struct error *);
+bool postgres_receive(const struct sys *, const char *at, const char *run_id, struct receiver **,
+                      struct error *);
+bool blob_find(struct link *, const char *digest, struct buffer *to, struct error *);
+bool blob_keep(struct link *, const char *digest, struct span value, struct error *);
+
+#endif

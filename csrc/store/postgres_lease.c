@@ -1,0 +1,249 @@
+/* postgres_lease.c: the lease of this process for a database: one row, renewed by a thread.
+ *
+ * The row's deadline is on the database's clock. What this process counts on is its own clock,
+ * which goes on while the machine sleeps: from before the renewal was sent, less a tenth. Who finds
+ * a lease lapsed removes its row, and only then takes what it held: from there on it cannot be
+ * renewed. Called by postgres.c and postgres_run.c. */
+#include "store/postgres.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/stamp.h"
+
+enum { ID = 33, PROCESS = 160 };
+
+struct lease {
+  struct lease *next;
+  size_t users;
+  const struct sys *sys;
+  struct url url;
+  struct link link;
+  char id[ID], process[PROCESS];
+  pthread_t thread;
+  pthread_mutex_t mutex; /* of link and ending */
+  pthread_cond_t wake;
+  bool ending;
+  _Atomic(int64_t) until_ns; /* of boot_ns */
+  _Atomic(bool) gone;
+};
+
+static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct lease *all;
+
+/* ---- who we are ---- */
+
+static bool read_text(const struct sys *sys, const char *path, char *to, size_t room) {
+  int fd = sys_open(sys, path, O_RDONLY, 0);
+  if (fd < 0) return false;
+  ssize_t got = sys->read(sys, fd, to, room - 1);
+  sys->close(sys, fd);
+  to[got > 0 ? got : 0] = '\0';
+  to[strcspn(to, "\n")] = '\0';
+  return got > 0;
+}
+
+/* When a process was started, in ticks since the boot; 0: there is none, or it only waits for its
+ * parent to ask how it ended. */
+static uint64_t started(const struct sys *sys, long pid) {
+  char path[48], text[1024], state;
+  uint64_t ticks;
+  snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+  if (!read_text(sys, path, text, sizeof text)) return 0;
+  const char *behind = strrchr(text, ')'); /* a name may hold anything */
+  if (!behind ||
+      sscanf(behind + 1,
+             " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+             &state, &ticks) != 2)
+    return 0;
+  return state == 'Z' || state == 'X' ? 0 : ticks;
+}
+
+/* This machine since it was started, and the processes that we see: "" where that is not known. */
+static void surroundings(const struct sys *sys, char to[PROCESS]) {
+  char boot[SYS_BOOT];
+  struct sys_stat space;
+  int fd = sys_open(sys, "/proc/self/ns/pid", O_RDONLY, 0);
+  bool known = fd >= 0 && sys->fstat(sys, fd, &space) == 0 && sys->boot(sys, boot) == 0;
+  if (fd >= 0) sys->close(sys, fd);
+  to[0] = '\0';
+  if (known) snprintf(to, PROCESS, "%.40s:%" PRIu64, boot, space.inode);
+}
+
+static void describe(const struct sys *sys, char line[STORE_HOLDER], char process[PROCESS]) {
+  char host[65] = "", start[STAMP_SIZE], here[PROCESS];
+  long pid = (long)getpid();
+  read_text(sys, "/proc/sys/kernel/hostname", host, sizeof host);
+  stamp_text(start, sys->wall_ms(sys));
+  snprintf(line, STORE_HOLDER, "%ld %s %s", pid, host[0] ? host : "?", start);
+  surroundings(sys, here);
+  snprintf(process, PROCESS, "%.100s %ld %" PRIu64, here, pid, started(sys, pid));
+}
+
+bool lease_is_dead(const struct sys *sys, const char *process) {
+  char here[PROCESS], there[PROCESS];
+  long pid;
+  uint64_t start;
+  surroundings(sys, here);
+  if (sscanf(process, "%159s %ld %" SCNu64, there, &pid, &start) != 3 || !here[0] || start == 0)
+    return false;
+  return strcmp(here, there) == 0 && started(sys, pid) != start;
+}
+
+/* ---- renewing ---- */
+
+/* How long from `sent` on it may be counted on. */
+static void renewed(struct lease *l, int64_t sent) {
+  atomic_store(&l->until_ns, sent + l->link.lease_ms * 900000);
+}
+
+static bool begin(struct lease *l, struct error *e) {
+  char line[STORE_HOLDER];
+  unsigned char random[16];
+  int failed = l->sys->random(l->sys, random, sizeof random);
+  if (failed < 0) return error_system(e, -failed, "%s: no random number", l->url.whole);
+  for (size_t i = 0; i < sizeof random; i++)
+    snprintf(l->id + 2 * i, 3, "%02x", random[i]);
+  describe(l->sys, line, l->process);
+  if (!link_open(&l->link, e)) return false;
+  int64_t sent = l->sys->boot_ns(l->sys);
+  struct value values[] = {TEXT(l->id), TEXT(line), TEXT(l->process), NUMBER(l->link.lease_ms)};
+  if (link_do(&l->link,
+              "insert into skillrt.worker (worker, line, process, deadline)"
+              " values ($1, $2, $3, clock_timestamp() + $4::bigint * interval '1 millisecond')",
+              4, values, e) != 1)
+    return false;
+  renewed(l, sent);
+  return true;
+}
+
+/* With the mutex. ERROR_LOST: its row is gone. */
+static bool renew(struct lease *l, struct error *e) {
+  if (!link_open(&l->link, e)) return false;
+  int64_t sent = l->sys->boot_ns(l->sys);
+  struct value values[] = {TEXT(l->id), NUMBER(l->link.lease_ms)};
+  int rows = link_do(&l->link,
+                     "update skillrt.worker"
+                     " set deadline = clock_timestamp() + $2::bigint * interval '1 millisecond'"
+                     " where worker = $1",
+                     2, values, e);
+  if (rows == 1) renewed(l, sent);
+  if (rows == 0) atomic_store(&l->gone, true);
+  return rows == 1;
+}
+
+static void *run(void *data) {
+  struct lease *l = data;
+  struct timespec until;
+  int64_t third = l->link.lease_ms / 3;
+  sigset_t all_signals;
+  sigfillset(&all_signals);
+  pthread_sigmask(SIG_BLOCK, &all_signals, NULL);
+  pthread_mutex_lock(&l->mutex);
+  while (!l->ending && !atomic_load(&l->gone)) {
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + third % 1000 * 1000000;
+    until.tv_sec += third / 1000 + ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    pthread_cond_timedwait(&l->wake, &l->mutex, &until);
+    if (!l->ending) renew(l, NULL);
+  }
+  pthread_mutex_unlock(&l->mutex);
+  return NULL;
+}
+
+static bool lost(const struct lease *l, struct error *e) {
+  return error_set(e, ERROR_LOST,
+                   "%s: this process was not heard of for so long that another one took over; "
+                   "nothing more is written",
+                   l->url.whole);
+}
+
+bool lease_held(struct lease *l, struct error *e) {
+  if (atomic_load(&l->gone)) return lost(l, e);
+  if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns)) return true;
+  pthread_mutex_lock(&l->mutex);
+  bool good = renew(l, e);
+  pthread_mutex_unlock(&l->mutex);
+  return good || (atomic_load(&l->gone) ? lost(l, e) : false);
+}
+
+const char *lease_id(const struct lease *l) {
+  return l->id;
+}
+
+/* ---- taking and giving back ---- */
+
+static struct lease *find(const struct url *url) {
+  for (struct lease *l = all; l; l = l->next)
+    if (strcmp(l->url.database, url->database) == 0 && !atomic_load(&l->gone)) return l;
+  return NULL;
+}
+
+static struct lease *make(const struct sys *sys, const struct url *url, struct error *e) {
+  struct lease *l = sys_alloc(sys, sizeof *l);
+  pthread_condattr_t monotonic;
+  if (!l) {
+    error_set(e, ERROR_MEMORY, "%s: out of memory", url->whole);
+    return NULL;
+  }
+  l->sys = sys;
+  l->url = *url;
+  link_init(&l->link, sys, &l->url);
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&l->wake, &monotonic);
+  pthread_mutex_init(&l->mutex, NULL);
+  bool good = begin(l, e);
+  int failed = good ? pthread_create(&l->thread, NULL, run, l) : 0;
+  if (good && !failed) return l;
+  if (failed) error_system(e, failed, "%s: a thread for the lease", url->whole);
+  link_close(&l->link);
+  sys_free(sys, l, sizeof *l);
+  return NULL;
+}
+
+bool lease_take(const struct sys *sys, const struct url *url, struct lease **to, struct error *e) {
+  pthread_mutex_lock(&all_mutex);
+  struct lease *l = find(url);
+  if (!l && (l = make(sys, url, e))) {
+    l->next = all;
+    all = l;
+  }
+  if (l) l->users++;
+  pthread_mutex_unlock(&all_mutex);
+  *to = l;
+  return l != NULL;
+}
+
+static void forget(struct lease *l) {
+  struct lease **at = &all;
+  while (*at != l)
+    at = &(*at)->next;
+  *at = l->next;
+}
+
+void lease_release(struct lease *l) {
+  if (!l) return;
+  pthread_mutex_lock(&all_mutex);
+  bool last = --l->users == 0;
+  if (last) forget(l);
+  pthread_mutex_unlock(&all_mutex);
+  if (!last) return;
+  pthread_mutex_lock(&l->mutex);
+  l->ending = true;
+  pthread_cond_signal(&l->wake);
+  pthread_mutex_unlock(&l->mutex);
+  pthread_join(l->thread, NULL);
+  link_do(&l->link, "delete from skillrt.worker where worker = $1", 1,
+          (struct value[]){TEXT(l->id)}, NULL);
+  link_close(&l->link);
+  sys_free(l->sys, l, sizeof *l);
+}

@@ -1,0 +1,193 @@
+/* postgres_link.c: a connection to a database, and statements on it. Knows no tables but the one
+ * that says which version they have. Called by the module's other files. */
+#include "store/postgres.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUES_MAX = 8, DIGITS = 24 };
+
+void link_init(struct link *l, const struct sys *sys, const struct url *url) {
+  *l = (struct link){.sys = sys, .url = url};
+}
+
+void link_close(struct link *l) {
+  if (l->connection) PQfinish(l->connection);
+  l->connection = NULL;
+}
+
+bool link_broken(const struct link *l) {
+  return !l->connection || PQstatus(l->connection) != CONNECTION_OK;
+}
+
+/* What the server or libpq said, in one line. */
+static bool fail(const struct link *l, const PGresult *result, struct error *e) {
+  const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+  const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(l->connection);
+  char line[300];
+  if (state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0))
+    return error_set(e, ERROR_MISSING,
+                     "%s: has no tables of skillrt; make them by: skillrt fleet init URL",
+                     l->url->whole);
+  snprintf(line, sizeof line, "%s", text);
+  for (char *at = line; *at; at++)
+    if (*at == '\n') *at = at[1] ? ' ' : '\0';
+  error_set(e, ERROR_SYSTEM, "%s: %s", l->url->whole, line);
+  if (e) e->number = EIO;
+  return false;
+}
+
+static PGconn *connect_to(const struct url *url) {
+  /* What stands behind the URL is not overruled by it, what stands before is. */
+  const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name", "dbname",
+                               NULL};
+  const char *const values[] = {"10", "10000", "skillrt", url->database, NULL};
+  int held[3];
+  sys_hold_standard(held);
+  PGconn *connection = PQconnectdbParams(names, values, 1);
+  sys_release_standard(held);
+  return connection;
+}
+
+/* Of a URL that may come from anywhere, "off" is not what survives a power cut. */
+static const char asked_commit[] =
+    "select set_config('synchronous_commit', coalesce($1, case when"
+    " current_setting('synchronous_commit') in ('off', 'local') then 'on'"
+    " else current_setting('synchronous_commit') end), false)";
+static const char asked_version[] = "select version, lease_ms from skillrt.fleet";
+
+static bool check_version(struct link *l, struct error *e) {
+  PGresult *result = link_ask(l, asked_version, 0, NULL, e);
+  if (!result) return false;
+  int64_t version = PQntuples(result) == 1 ? cell_number(result, 0, 0) : 0;
+  l->lease_ms = version ? cell_number(result, 0, 1) : 0;
+  PQclear(result);
+  if (version == FLEET_VERSION) return true;
+  if (version > FLEET_VERSION)
+    return error_set(e, ERROR_NEWER,
+                     "%s: its tables have version %" PRId64 ", and this skillrt knows version %d: "
+                     "use a newer skillrt",
+                     l->url->whole, version, FLEET_VERSION);
+  return error_set(e, ERROR_MISSING,
+                   "%s: its tables are not whole; make them by: skillrt fleet init URL",
+                   l->url->whole);
+}
+
+static bool prepare(struct link *l, struct error *e) {
+  PGresult *result = PQprepare(l->connection, "put", l->put, 0, NULL);
+  bool good = PQresultStatus(result) == PGRES_COMMAND_OK || fail(l, result, e);
+  PQclear(result);
+  return good;
+}
+
+/* What fails is told by whoever needed it. */
+static void ignore(void *data, const char *notice) {
+  (void)data, (void)notice;
+}
+
+bool link_open(struct link *l, struct error *e) {
+  if (!link_broken(l)) return true;
+  link_close(l);
+  l->connection = connect_to(l->url);
+  if (!l->connection) return error_set(e, ERROR_MEMORY, "%s: out of memory", l->url->whole);
+  if (link_broken(l)) return fail(l, NULL, e);
+  PQsetNoticeProcessor(l->connection, ignore, NULL);
+  struct value commit = {.data = l->commit, .length = -1, .is_null = !l->commit};
+  if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e)) &&
+      (!l->put || prepare(l, e)))
+    return true;
+  link_close(l);
+  return false;
+}
+
+/* ---- statements ---- */
+
+struct given {
+  const char *values[VALUES_MAX];
+  int lengths[VALUES_MAX], formats[VALUES_MAX];
+  char digits[VALUES_MAX][DIGITS];
+};
+
+static void give(struct given *g, int count, const struct value *values) {
+  for (int i = 0; i < count; i++) {
+    const struct value *value = &values[i];
+    snprintf(g->digits[i], DIGITS, "%" PRId64, value->number);
+    g->values[i] = value->is_null ? NULL : value->data ? value->data : g->digits[i];
+    g->formats[i] = value->data && value->length >= 0;
+    g->lengths[i] = g->formats[i] ? value->length : 0;
+  }
+}
+
+static PGresult *judge(struct link *l, PGresult *result, struct error *e) {
+  ExecStatusType status = PQresultStatus(result);
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return result;
+  fail(l, result, e);
+  PQclear(result);
+  return NULL;
+}
+
+PGresult *link_ask(struct link *l, const char *statement, int count, const struct value *values,
+                   struct error *e) {
+  struct given g;
+  if (!l->connection) {
+    error_set(e, ERROR_SYSTEM, "%s: not connected", l->url->whole);
+    return NULL;
+  }
+  give(&g, count, values);
+  return judge(
+      l, PQexecParams(l->connection, statement, count, NULL, g.values, g.lengths, g.formats, 1), e);
+}
+
+static int changed(const PGresult *result) {
+  return PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result)
+                                                   : atoi(PQcmdTuples((PGresult *)result));
+}
+
+int link_do(struct link *l, const char *statement, int count, const struct value *values,
+            struct error *e) {
+  PGresult *result = link_ask(l, statement, count, values, e);
+  int rows = result ? changed(result) : -1;
+  PQclear(result);
+  return rows;
+}
+
+bool link_send(struct link *l, int count, const struct value *values) {
+  struct given g;
+  if (link_broken(l)) return false;
+  give(&g, count, values);
+  return PQsendQueryPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1);
+}
+
+int link_answer(struct link *l, struct error *e) {
+  int rows = -1;
+  PGresult *result;
+  if (!l->connection) return -1;
+  for (bool first = true; (result = PQgetResult(l->connection)); first = false) {
+    PGresult *good = judge(l, result, first ? e : NULL);
+    if (first && good) rows = changed(good);
+    PQclear(good);
+  }
+  return rows;
+}
+
+/* ---- cells ---- */
+
+int64_t cell_number(const PGresult *result, int row, int column) {
+  const unsigned char *from = (const unsigned char *)PQgetvalue(result, row, column);
+  int length = PQgetlength(result, row, column);
+  uint64_t value = length > 0 && from[0] & 0x80 && length > 1 ? UINT64_MAX : 0;
+  for (int i = 0; i < length; i++)
+    value = value << 8 | from[i];
+  return (int64_t)value;
+}
+
+struct span cell_bytes(const PGresult *result, int row, int column) {
+  return (struct span){PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column)};
+}
+
+void cell_text(const PGresult *result, int row, int column, char *to, size_t room) {
+  snprintf(to, room, "%s", PQgetvalue(result, row, column));
+}

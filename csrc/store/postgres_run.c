@@ -1,0 +1,153 @@
+/* postgres_run.c: the row of a run: who holds it, and what is listed of it.
+ *
+ * Changed when a run is opened and closed, never in between. Called by the module's other files. */
+#include "store/postgres.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- taking ---- */
+
+static bool busy(const struct link *l, const char *line, struct error *e) {
+  char pid[32], host[128], start[64];
+  if (sscanf(line, "%31s %127s %63s", pid, host, start) != 3)
+    return error_set(e, ERROR_BUSY, "%s: held by another process; wait for it or stop it",
+                     l->url->whole);
+  return error_set(e, ERROR_BUSY,
+                   "%s: held by process %s on %s since %s; wait for it or stop it; if it is gone "
+                   "without a word, its lease of %" PRId64 " s has to lapse first",
+                   l->url->whole, pid, host, start, (l->lease_ms + 999) / 1000);
+}
+
+static const char asked_holder[] =
+    "select r.owner, w.line, w.process, w.deadline < clock_timestamp(), r.status"
+    " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
+    " where r.run = $1";
+
+/* Removes the lease that it has lapsed under, so that it cannot be renewed any more. False: it
+ * holds. */
+static bool take_from(struct link *l, const PGresult *holder, struct error *e) {
+  char process[200], line[STORE_HOLDER], worker[64];
+  if (PQgetisnull(holder, 0, 1)) return true; /* nobody's, or of a worker that is gone */
+  cell_text(holder, 0, 0, worker, sizeof worker);
+  cell_text(holder, 0, 1, line, sizeof line);
+  cell_text(holder, 0, 2, process, sizeof process);
+  bool dead = lease_is_dead(l->sys, process);
+  if (!dead && !cell_number(holder, 0, 3)) return busy(l, line, e);
+  struct value values[] = {TEXT(worker), NUMBER(dead)};
+  int rows = link_do(l,
+                     "delete from skillrt.worker"
+                     " where worker = $1 and ($2::int = 1 or deadline < clock_timestamp())",
+                     2, values, e);
+  return rows == 1 || (rows == 0 && busy(l, line, e));
+}
+
+static bool take(struct link *l, const char *run, const char *owner, struct error *e) {
+  struct value locked[] = {TEXT(run)}, values[] = {TEXT(run), TEXT(owner)};
+  if (link_do(l, "select 1 from skillrt.run where run = $1 for update", 1, locked, e) < 0)
+    return false;
+  PGresult *holder = link_ask(l, asked_holder, 1, locked, e);
+  if (!holder) return false;
+  bool good = PQntuples(holder) == 1 && strcmp(PQgetvalue(holder, 0, 4), "moved") != 0;
+  if (good)
+    good = take_from(l, holder, e);
+  else
+    error_set(e, ERROR_MISSING, "%s: holds no run", l->url->whole);
+  PQclear(holder);
+  return good && link_do(l,
+                         "update skillrt.run set owner = $2, status = 'executing', due = 0"
+                         " where run = $1",
+                         2, values, e) == 1;
+}
+
+bool run_take(struct link *l, const char *run, const char *owner, struct error *e) {
+  if (link_do(l, "begin", 0, NULL, e) < 0) return false;
+  bool good = take(l, run, owner, e) && link_do(l, "commit", 0, NULL, e) >= 0;
+  if (!good) link_do(l, "rollback", 0, NULL, NULL);
+  return good;
+}
+
+void run_give_back(struct link *l, const char *run, const char *owner,
+                   const struct header *header) {
+  struct value values[] = {TEXT(run), TEXT(owner),
+                           TEXT(header && header->status[0] ? header->status : "executing"),
+                           NUMBER(header && header->status[0] ? header->due : 0)};
+  link_do(l,
+          "update skillrt.run set owner = null, status = $3, due = $4"
+          " where run = $1 and owner = $2",
+          4, values, NULL);
+}
+
+/* ---- looking ---- */
+
+static bool asked(const struct sys *sys, const char *at, const char *statement, struct url *url,
+                  struct link *l, PGresult **result) {
+  link_init(l, sys, url);
+  if (!url_read(at, true, url, NULL) || !link_open(l, NULL)) return false;
+  *result = link_ask(l, statement, 1, (struct value[]){TEXT(url->run)}, NULL);
+  return *result != NULL;
+}
+
+/* Whether the row of a worker that stands in these columns holds what it holds. */
+static bool is_live(const struct sys *sys, const PGresult *result, int row, int process,
+                    int lapsed) {
+  return !PQgetisnull(result, row, process) && !cell_number(result, row, lapsed) &&
+         !lease_is_dead(sys, PQgetvalue(result, row, process));
+}
+
+bool postgres_holder(const struct sys *sys, const char *at, char line[STORE_HOLDER]) {
+  struct url url;
+  struct link l;
+  PGresult *result = NULL;
+  bool held = asked(sys, at, asked_holder, &url, &l, &result) && PQntuples(result) == 1 &&
+              is_live(sys, result, 0, 2, 3);
+  if (held) cell_text(result, 0, 1, line, STORE_HOLDER);
+  PQclear(result);
+  link_close(&l);
+  return held;
+}
+
+bool postgres_exists(const struct sys *sys, const char *at) {
+  struct url url;
+  struct link l;
+  PGresult *result = NULL;
+  bool there = asked(sys, at, "select 1 from skillrt.run where run = $1 and status <> 'moved'",
+                     &url, &l, &result) &&
+               PQntuples(result) == 1;
+  PQclear(result);
+  link_close(&l);
+  return there;
+}
+
+static const char asked_list[] =
+    "select r.run, r.id, r.status, r.due, w.process, w.deadline < clock_timestamp()"
+    " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
+    " where r.status <> 'moved' and ($1::text is null or r.status = $1)"
+    " and ($2::bigint = 0 or r.due between 1 and $2)";
+
+bool postgres_list(const struct sys *sys, const char *at, const struct wanted *wanted,
+                   bool (*each)(void *data, const struct listing *), void *data, struct error *e) {
+  struct url url;
+  struct link l;
+  const char *status = wanted ? wanted->status : NULL;
+  struct value values[] = {{.data = status, .length = -1, .is_null = !status},
+                           NUMBER(wanted ? wanted->due : 0)};
+  if (!url_read(at, false, &url, e)) return false;
+  link_init(&l, sys, &url);
+  PGresult *result = link_open(&l, e) ? link_ask(&l, asked_list, 2, values, e) : NULL;
+  for (int i = 0; result && i < PQntuples(result); i++) {
+    char place[PATH_MAX];
+    struct listing run = {.url = place};
+    if (!url_write(&url, PQgetvalue(result, i, 0), place)) continue;
+    cell_text(result, i, 1, run.run_id, sizeof run.run_id);
+    cell_text(result, i, 2, run.header.status, sizeof run.header.status);
+    run.header.due = cell_number(result, i, 3);
+    run.is_held = is_live(sys, result, i, 4, 5);
+    if (!each(data, &run)) break;
+  }
+  bool good = result != NULL;
+  PQclear(result);
+  link_close(&l);
+  return good;
+}

@@ -1,0 +1,141 @@
+/* postgres_schema.c: the tables that runs in PostgreSQL need: makes them, and says what is missing.
+ *
+ * Their version is one number; what is there stays. Called by store.c, by way of the kind. */
+#include "store/postgres.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Names are compared by their bytes, so that months follow one another in every locale. The default
+ * part takes the runs whose names do not begin with a month. */
+static const char *const tables[][2] = {
+    {"fleet", "create table skillrt.fleet (version int not null, lease_ms bigint not null)"},
+    {"worker", "create table skillrt.worker (worker text primary key, line text not null,"
+               " process text not null, deadline timestamptz not null)"},
+    {"run",
+     "create table skillrt.run (run text collate \"C\" primary key, id text not null,"
+     " owner text, status text not null default 'executing', due bigint not null default 0)"},
+    {"journal", "create table skillrt.journal (run text collate \"C\" not null, batch int not null,"
+                " segment int not null, seq bigint not null, records bigint not null,"
+                " lines bytea not null, primary key (run, batch)) partition by range (run)"},
+    {"journal_rest", "create table skillrt.journal_rest partition of skillrt.journal default"},
+    {"inbox", "create table skillrt.inbox (arrival bigserial primary key,"
+              " run text collate \"C\" not null, key text, came timestamptz not null"
+              " default clock_timestamp(), fate text not null default 'waits', text bytea not null,"
+              " unique (run, key))"},
+    {"inbox_waits",
+     "create index inbox_waits on skillrt.inbox (run, arrival) where fate = 'waits'"},
+    {"run_due", "create index run_due on skillrt.run (due) where due > 0"},
+    {"blob", "create table skillrt.blob (digest text collate \"C\" primary key, value bytea not"
+             " null)"},
+};
+
+enum { TABLES = sizeof tables / sizeof *tables, MONTHS = 12 };
+
+static bool is_there(struct link *l, const char *name, bool *there, struct error *e) {
+  char full[80];
+  snprintf(full, sizeof full, "skillrt.%s", name);
+  PGresult *result =
+      link_ask(l, "select to_regclass($1) is not null", 1, (struct value[]){TEXT(full)}, e);
+  *there = result && cell_number(result, 0, 0);
+  PQclear(result);
+  return result != NULL;
+}
+
+/* Something that is made by a statement where it is missing. */
+static bool provide(struct link *l, const struct store_setup *setup, const char *name,
+                    const char *statement, struct buffer *missing, struct error *e) {
+  bool there;
+  if (!is_there(l, name, &there, e)) return false;
+  if (there) return true;
+  if (setup->only_check) return buffer_format(missing, e, "skillrt.%s is missing\n", name);
+  return link_do(l, statement, 0, NULL, e) >= 0;
+}
+
+/* Runs are named by the time at which they began, as a rule: each month has a part of the journal,
+ * which can be dropped as a whole. */
+static bool provide_months(struct link *l, const struct store_setup *setup, struct buffer *missing,
+                           struct error *e) {
+  time_t now = (time_t)(l->sys->wall_ms(l->sys) / 1000);
+  struct tm day;
+  gmtime_r(&now, &day);
+  for (int i = 0; i < MONTHS; i++) {
+    char name[40], statement[300];
+    int month = (day.tm_year + 1900) * 12 + day.tm_mon + i, next = month + 1;
+    snprintf(name, sizeof name, "journal_%04d%02d", month / 12, month % 12 + 1);
+    snprintf(statement, sizeof statement,
+             "create table skillrt.%s partition of skillrt.journal"
+             " for values from ('%04d%02d') to ('%04d%02d')",
+             name, month / 12, month % 12 + 1, next / 12, next % 12 + 1);
+    if (setup->only_check && i > 1) return true; /* this month and the next */
+    if (!provide(l, setup, name, statement, missing, e)) return false;
+  }
+  return true;
+}
+
+static bool provide_version(struct link *l, const struct store_setup *setup, struct error *e) {
+  struct value lease[] = {NUMBER(setup->lease_ms)};
+  struct value values[] = {NUMBER(FLEET_VERSION),
+                           NUMBER(setup->lease_ms ? setup->lease_ms : LEASE_MS)};
+  int rows = link_do(l, "select 1 from skillrt.fleet", 0, NULL, e);
+  if (rows == 0)
+    return link_do(l, "insert into skillrt.fleet (version, lease_ms) values ($1, $2)", 2, values,
+                   e) == 1;
+  if (rows < 0 || !setup->lease_ms) return rows > 0;
+  return link_do(l, "update skillrt.fleet set lease_ms = $1", 1, lease, e) == 1;
+}
+
+static bool provide_all(struct link *l, const struct store_setup *setup, struct buffer *missing,
+                        struct error *e) {
+  if (!setup->only_check && (link_do(l, "select pg_advisory_xact_lock(7236553)", 0, NULL, e) < 0 ||
+                             link_do(l, "create schema if not exists skillrt", 0, NULL, e) < 0))
+    return false;
+  for (size_t i = 0; i < TABLES; i++)
+    if (!provide(l, setup, tables[i][0], tables[i][1], missing, e)) return false;
+  if (!provide_months(l, setup, missing, e)) return false;
+  return setup->only_check || provide_version(l, setup, e);
+}
+
+/* What of the server's settings does not keep what it says it has kept. */
+static bool look_at_settings(struct link *l, struct buffer *missing, struct error *e) {
+  static const char *const names[] = {"fsync", "full_page_writes"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    PGresult *result =
+        link_ask(l, "select current_setting($1)", 1, (struct value[]){TEXT(names[i])}, e);
+    if (!result) return false;
+    bool off = strcmp(PQgetvalue(result, 0, 0), "off") == 0;
+    PQclear(result);
+    if (off && !buffer_format(missing, e,
+                              "the server has %s = off: a power cut may lose what was recorded\n",
+                              names[i]))
+      return false;
+  }
+  return true;
+}
+
+/* ERROR_NEWER, where there are tables and they are of a later version. */
+static bool check_known(const struct sys *sys, const struct url *url, struct error *e) {
+  struct link l;
+  struct error why = {0};
+  link_init(&l, sys, url);
+  bool good = link_open(&l, &why) || why.code == ERROR_MISSING;
+  link_close(&l);
+  if (!good && e) *e = why;
+  return good;
+}
+
+bool postgres_prepare(const struct sys *sys, const char *at, const struct store_setup *setup,
+                      struct buffer *missing, struct error *e) {
+  struct url url;
+  struct link l;
+  if (!url_read(at, false, &url, e) || !check_known(sys, &url, e)) return false;
+  link_init(&l, sys, &url);
+  l.fresh = true;
+  bool good = link_open(&l, e) && link_do(&l, "begin", 0, NULL, e) >= 0 &&
+              provide_all(&l, setup, missing, e) && link_do(&l, "commit", 0, NULL, e) >= 0 &&
+              look_at_settings(&l, missing, e);
+  link_close(&l);
+  return good;
+}

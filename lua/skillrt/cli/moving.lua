@@ -1,0 +1,52 @@
+-- cli/moving.lua: a run that goes from one store to another.
+--
+-- Called by command/push.lua and command/pull.lua.
+
+local core = require("skillrt.core")
+local ending = require("skillrt.cli.ending")
+local look = require("skillrt.run.look")
+local output = require("skillrt.report.output")
+local record = require("skillrt.base.record")
+local store_of = require("skillrt.run.store")
+local text_of = require("skillrt.base.terminal_text")
+
+local M = {}
+
+-- The digests of the values that its records name.
+local function digests_of(place)
+  local list, seen, wishes = {}, {}, { whole = true }
+  local report, message, code = store_of.at(place):read(function(payload)
+    record.decode(payload, function(digest)
+      if not seen[digest] then
+        seen[digest], list[#list + 1] = true, digest
+      end
+      return "null"
+    end)
+  end, wishes)
+  return report and list, report and report.run_id or message, code
+end
+
+---Moves a run, and tells where it is now.
+---@param from string
+---@param to string
+---@return integer exit_code
+function M.move(from, to)
+  local ok
+  local digests, message, code = digests_of(from)
+  if digests then
+    to = store_of.absolute(to, message --[[@as string]])
+    ok, message, code = core.move(from, to, digests)
+  end
+  if not ok then
+    return ending.refused(message, code, nil, from)
+  end
+  local books = look.books(to)
+  local place = text_of.escape(text_of.shell(to))
+  output.write(("%s is now %s\n"):format(text_of.escape(from), place))
+  if books and books.status ~= "completed" then
+    output.say("info", ("next: skillrt resume %s"):format(place))
+  end
+  return 0
+end
+
+return M

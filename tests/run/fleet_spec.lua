@@ -1,0 +1,273 @@
+-- fleet_spec.lua: runs in PostgreSQL, by the real program and a server of the spec's own: every command on a URL, moves,
+-- kills and a server that crashes. A file that each step writes to is the witness of what was really done.
+local kit = require "tests.support.cli_kit"
+local postgres = require "tests.support.postgres"
+
+local server, why = postgres.start()
+if not server then
+  print("left out: " .. why)
+  describe("runs in PostgreSQL", function() pending("need a server: " .. why) end)
+  return
+end
+
+local STEPS <const> = 40
+
+-- Each step has a program write its number to the witness, and cannot be repeated: the witness is one that counts.
+local COUNTING <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill {
+  name = "counting",
+  state = { n = 0 },
+  limits = { max_iterations = 1000 },
+  actions = {
+    { id = "count", when = "n < STEPS", max_runs = STEPS, run = function(state, ctx)
+        local reply, message = ctx.await { kind = "command", idempotent = IDEMPOTENT,
+          argv = { "sh", "-c", "echo " .. state.n .. " >> witness; sleep 0.02" } }
+        if not reply and message then ctx.log(message) end
+        return { n = state.n + 1 }
+      end },
+  },
+}
+]]
+
+describe("runs in PostgreSQL", function()
+  local folder, serial = kit.folder(), 0
+  local env = "HOME=" .. folder.path .. " NO_COLOR=1"
+
+  local function skillrt(...) return kit.run(folder, { env = env, ... }) end
+  local function good(...)
+    local result = skillrt(...)
+    assert.equal(0, result.code, result.out .. result.err)
+    return result.out
+  end
+  local function place(name)
+    serial = serial + 1
+    return server.run(name .. serial)
+  end
+
+  setup(function()
+    folder.file("hello.lua", kit.read "examples/hello/skill.lua")
+    folder.file("ask.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "ask", state = { done = false }, actions = {
+  { id = "ask", when = "!done", run = function(_, ctx)
+      return { done = true, colour = ctx.await { kind = "ask", question = "Which colour?" } }
+    end } } }
+]])
+  end)
+  teardown(function()
+    getmetatable(server).__close()
+    getmetatable(folder).__close()
+  end)
+
+  it("says what is missing until fleet init made it, which may be repeated", function()
+    local before = skillrt("fleet", "init", server.url, "--check")
+    assert.equal(1, before.code)
+    assert.matches("skillrt.journal is missing", before.out, 1, true)
+    assert.matches("skillrt fleet init URL", skillrt("list", server.url).err, 1, true)
+    good("fleet", "init", server.url, "--lease", "3")
+    good("fleet", "init", server.url)
+    assert.equal("3000", server.query "select lease_ms from skillrt.fleet")
+    assert.is_nil(skillrt("fleet", "init", server.url, "--check").out:find("missing", 1, true))
+    server.query "drop index skillrt.run_due"
+    assert.matches("skillrt.run_due is missing", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+    good("fleet", "init", server.url)
+    server.query "update skillrt.fleet set version = 2"
+    assert.matches("use a newer skillrt", skillrt("list", server.url).err, 1, true)
+    assert.matches("use a newer skillrt", skillrt("fleet", "init", server.url).err, 1, true)
+    server.query "update skillrt.fleet set version = 1"
+  end)
+
+  it("refuses a password in a URL, a database without a name, and a run's name that is none", function()
+    local told = skillrt("status", "postgres://me:secret@host/db/run").err
+    assert.matches("~/.pgpass", told, 1, true)
+    assert.is_nil(told:find("secret", 1, true))
+    assert.matches("names no database", skillrt("list", "postgres://host").err, 1, true)
+    assert.matches("names no run", skillrt("status", server.url).err, 1, true)
+    assert.matches("1 to 64 of", skillrt("status", server.run "a%20b").err, 1, true)
+  end)
+
+  it("takes every command that looks at a run, under its own id where no name is given", function()
+    local told = good("run", "hello.lua", "--work-dir", server.url)
+    local url = good("latest", server.url):match "%S+"
+    assert.matches(url, told, 1, true)
+    assert.matches("/%d+%-%d+%-%x+%?", url)
+    assert.matches("completed", good("list", server.url), 1, true)
+    assert.matches("4 over", good("status", url), 1, true)
+    assert.matches("Hello, Grace!", good("log", url), 1, true)
+    assert.matches("because", good("explain", url), 1, true)
+    assert.matches("done greet", good("history", url), 1, true)
+    assert.matches("greeted", good("state", url), 1, true)
+    assert.matches("<html", good("report", url, "--html", "-"), 1, true)
+    assert.matches("report.html", good("report", url), 1, true)
+    assert.matches("completed", good("metrics", url), 1, true)
+    assert.equal(0, tonumber(server.query "select count(*) from skillrt.worker"))
+  end)
+
+  it("rolls back, forks into a database and out of it, and resumes both", function()
+    local url, young = place "forked", place "young"
+    good("run", "hello.lua", "--work-dir", url)
+    good("rollback", url, "--to", "3")
+    assert.matches("rolled_back", good("status", url), 1, true)
+    assert.matches("completed (task_completed): 7 steps", good("resume", url), 1, true)
+    good("fork", url .. "@5", "--out", young)
+    assert.matches("completed", good("resume", young), 1, true)
+    good("fork", young, "--out", "out")
+    assert.matches("forked", good("status", "out"), 1, true)
+    assert.matches("is in a database", skillrt("run", "hello.lua", "--work-dir", url, "--reset").err)
+    assert.matches("only a journal in a directory is cut", skillrt("recover", url, "--cut").err, 1, true)
+  end)
+
+  it("asks, takes an answer from its inbox, and wakes at once where it waits", function()
+    local url = place "asked"
+    local paused = skillrt("run", "ask.lua", "--work-dir", url)
+    assert.matches("paused", paused.out, 1, true)
+    assert.matches("Which colour", good("status", url), 1, true)
+    local waits = kit.start(folder, { env = env, "resume", url, "--wait" })
+    local held = os.time() + 20
+    while not skillrt("status", url).out:find("executing", 1, true) and os.time() < held do
+      os.execute "sleep 0.1"
+    end
+    good("answer", url, "blue")
+    local over = waits.wait(20000)
+    assert.equal(0, over.code, over.out .. over.err)
+    assert.matches("blue", good("state", url), 1, true)
+    assert.equal("taken", server.query "select distinct fate from skillrt.inbox")
+  end)
+
+  it("moves to a database and back, to the byte, and is in one place at a time", function()
+    local url = place "moved"
+    good("run", "hello.lua", "--work-dir", "here")
+    local journal = folder.read "here/journal/00000001.sj"
+    good("push", "here", url)
+    assert.matches("holds no run", skillrt("status", "here").err, 1, true)
+    assert.matches("4 over", good("status", url), 1, true)
+    assert.matches("holds a run already", skillrt("push", (good("fork", url, "--out", "other") and "other"), url).err, 1, true)
+    assert.matches("forked", good("status", "other"), 1, true)
+    good("pull", url, "there")
+    assert.equal(journal, folder.read "there/journal/00000001.sj")
+    assert.matches("holds no run", skillrt("status", url).err, 1, true)
+    assert.matches("holds no run", skillrt("pull", url, "elsewhere").err, 1, true)
+    good("push", "there", url)
+    assert.matches("4 over", good("status", url), 1, true)
+  end)
+
+  it("moves values that are kept apart", function()
+    folder.file("large.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "large", state = { done = false }, actions = {
+  { id = "large", when = "!done", run = function() return { done = true, text = ("large "):rep(40000) } end } } }
+]])
+    local url = place "large"
+    good("run", "large.lua", "--work-dir", "big")
+    local state = good("state", "big")
+    assert.is_true(#state > 200000)
+    good("push", "big", url)
+    assert.equal(state, good("state", url))
+    good("pull", url, "back")
+    assert.equal(state, good("state", "back"))
+  end)
+
+  -- What the witness saw, in order.
+  local function witnessed()
+    local list = {}
+    for number in (folder.read "witness" or ""):gmatch "%d+" do list[#list + 1] = tonumber(number) end
+    os.remove(folder.path .. "/witness")
+    return list
+  end
+  local function write_counting(idempotent)
+    os.remove(folder.path .. "/witness")
+    folder.file("counting.lua", (COUNTING:gsub("IDEMPOTENT", tostring(idempotent)):gsub("STEPS", STEPS)))
+  end
+  -- All were performed, in their order; twice only what was under way when a process died, at most once for each death.
+  local function each_once(url, deaths)
+    local list, twice = witnessed(), 0
+    for i, number in ipairs(list) do
+      twice = twice + (number == list[i - 1] and 1 or 0)
+      assert.equal(i - 1 - twice, number, "step " .. number .. " was performed out of its order")
+    end
+    assert.equal(STEPS, #list - twice)
+    assert.is_true(twice <= deaths, twice .. " were performed twice")
+    assert.matches("completed", good("status", url), 1, true)
+    assert.matches('"n":' .. STEPS, good("state", url):gsub("%s", ""), 1, true)
+  end
+  local function begun()
+    for _ = 1, 500 do
+      if folder.read "witness" then return end
+      os.execute "sleep 0.02"
+    end
+    error "no step was performed within 10 s"
+  end
+
+  it("loses no record and repeats no call when its process is killed again and again", function()
+    write_counting(true)
+    local url, kills = place "killed", 0
+    for round = 1, 12 do
+      local words = { env = env, "resume", url }
+      local status = skillrt("status", url)
+      if status.out:find("status     completed", 1, true) then break end
+      if status.code ~= 0 then words = { env = env, "run", "counting.lua", "--work-dir", url } end
+      local result = kit.killed_after(folder, words, 300 + 60 * (round % 7))
+      assert.is_true(result.code == 137 or result.code == 0, result.out)
+      kills = kills + (result.code == 137 and 1 or 0)
+    end
+    if not skillrt("status", url).out:find("status     completed", 1, true) then
+      good("resume", url)
+    end
+    assert.is_true(kills >= 3, kills .. " kills")
+    each_once(url, kills)
+  end)
+
+  it("goes on when the server crashes and is started anew in the middle", function()
+    write_counting(false)
+    local url = place "restarted"
+    local run = kit.start(folder, { env = env, "run", "counting.lua", "--work-dir", url })
+    begun()
+    for _ = 1, 3 do
+      os.execute "sleep 0.1"
+      assert(server.restart())
+    end
+    local over = run.wait(60000)
+    assert.equal(0, over.code, over.out .. over.err)
+    each_once(url, 0)
+  end)
+
+  it("goes on when its connections are cut in the middle", function()
+    write_counting(false)
+    local url = place "cut"
+    local run = kit.start(folder, { env = env, "run", "counting.lua", "--work-dir", url })
+    local cut = 0
+    begun()
+    for _ = 1, 12 do
+      os.execute "sleep 0.04"
+      cut = cut + tonumber(server.query "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'skillrt'")
+    end
+    local over = run.wait(60000)
+    assert.equal(0, over.code, over.out .. over.err)
+    assert.is_true(cut > 3, cut .. " cut")
+    each_once(url, 0)
+  end)
+
+  it("has one holder: a second process is told who, and one that was stopped past its lease sends nothing more", function()
+    write_counting(true)
+    local url = place "held"
+    local first = kit.start(folder, { env = env, "run", "counting.lua", "--work-dir", url })
+    begun()
+    local second = skillrt("resume", url)
+    assert.equal(6, second.code, second.out .. second.err)
+    assert.matches("held by process " .. first.pid, second.err, 1, true)
+    first.signal "STOP"
+    local began = os.time()
+    local over
+    repeat
+      os.execute "sleep 0.2"
+      over = skillrt("resume", url)
+    until over.code == 0 or os.time() - began > 20
+    assert.equal(0, over.code, over.out .. over.err)
+    assert.is_true(os.time() - began <= 12)
+    first.signal "CONT"
+    local lost = first.wait(30000)
+    assert.matches("store_lost", lost.out, 1, true)
+    each_once(url, 1)
+  end)
+end)
