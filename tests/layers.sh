@@ -37,7 +37,7 @@ c_floors() {
       if (header == "libpq-fe.h" && file !~ /^csrc\/store\/postgres/)
         bad(header " belongs to csrc/store/postgres*")
       if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/(engine\/(loop|runtime)[a-z_]*|store\/(watch|postgres_watch))\.[ch]$/)
-        bad(header " belongs to csrc/transport, csrc/store/*watch and csrc/engine/loop, runtime")
+        bad(header " belongs to csrc/transport, csrc/store/watch and csrc/engine/loop, runtime")
     }
     END { exit failed }'
 }

@@ -44,6 +44,7 @@ struct link {
   PGconn *connection; /* NULL: none */
   const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
   const char *put;    /* a statement that link_send sends; NULL: none */
+  bool dropped;       /* the server or the way to it is gone, whatever libpq says yet */
   int64_t lease_ms;
   bool fresh; /* may be connected to a database without tables */
 };

@@ -20,14 +20,15 @@ void link_close(struct link *l) {
 }
 
 bool link_broken(const struct link *l) {
-  return !l->connection || PQstatus(l->connection) != CONNECTION_OK;
+  return !l->connection || l->dropped || PQstatus(l->connection) != CONNECTION_OK;
 }
 
 /* What the server or libpq said, in one line. */
-static bool fail(const struct link *l, const PGresult *result, struct error *e) {
+static bool fail(struct link *l, const PGresult *result, struct error *e) {
   const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
   const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(l->connection);
   char line[300];
+  if (!state || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0) l->dropped = true;
   if (state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0))
     return error_set(e, ERROR_MISSING,
                      "%s: has no tables of skillrt; make them by: skillrt fleet init URL",
@@ -91,6 +92,7 @@ static void ignore(void *data, const char *notice) {
 bool link_open(struct link *l, struct error *e) {
   if (!link_broken(l)) return true;
   link_close(l);
+  l->dropped = false;
   l->connection = connect_to(l->url);
   if (!l->connection) return error_set(e, ERROR_MEMORY, "%s: out of memory", l->url->whole);
   if (link_broken(l)) return fail(l, NULL, e);

@@ -93,7 +93,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches(url, told, 1, true)
     assert.matches("/%d+%-%d+%-%x+%?", url)
     assert.matches("completed", good("list", server.url), 1, true)
-    assert.matches("4 over", good("status", url), 1, true)
+    assert.matches("4 finished", good("status", url), 1, true)
     assert.matches("Hello, Grace!", good("log", url), 1, true)
     assert.matches("because", good("explain", url), 1, true)
     assert.matches("done greet", good("history", url), 1, true)
@@ -141,7 +141,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     local journal = folder.read "here/journal/00000001.sj"
     good("push", "here", url)
     assert.matches("holds no run", skillrt("status", "here").err, 1, true)
-    assert.matches("4 over", good("status", url), 1, true)
+    assert.matches("4 finished", good("status", url), 1, true)
     assert.matches("holds a run already", skillrt("push", (good("fork", url, "--out", "other") and "other"), url).err, 1, true)
     assert.matches("forked", good("status", "other"), 1, true)
     good("pull", url, "there")
@@ -149,7 +149,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches("holds no run", skillrt("status", url).err, 1, true)
     assert.matches("holds no run", skillrt("pull", url, "elsewhere").err, 1, true)
     good("push", "there", url)
-    assert.matches("4 over", good("status", url), 1, true)
+    assert.matches("4 finished", good("status", url), 1, true)
   end)
 
   it("moves values that are kept apart", function()

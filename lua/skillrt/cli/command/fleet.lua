@@ -4,7 +4,7 @@ return {
   name = "fleet",
   summary = "Prepares a PostgreSQL database for runs: skillrt fleet init postgres://USER@HOST/DATABASE",
   description = "What is there stays, so it can be repeated: once a year, it adds the months to come. A run is then "
-    .. "begun by skillrt run SKILL --work-dir URL, and named URL/RUN. See docs/fleet.md.",
+    .. "begun by skillrt run SKILL --work-dir URL, and named URL/RUN. See docs/run/fleet.md.",
   arguments = {
     { name = "WHAT", choices = { "init" }, help = "init: creates the tables that are missing" },
     { name = "URL", help = "the database: postgres://USER@HOST/DATABASE; its password belongs into ~/.pgpass" },
