@@ -320,7 +320,7 @@ static bool take_over(struct postgres *p, struct rows_look *look, struct error *
     if (outcome == OUTCOME_OURS) return true;
     if (outcome != OUTCOME_ANOTHERS) return false;
   }
-  return error_set(e, ERROR_BUSY, "%s: another process goes on writing", p->url.whole);
+  return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }
 
 static bool take(struct postgres *p, struct error *e) {
