@@ -207,6 +207,20 @@ static void check_lua_ms(void) {
   }
 }
 
+/* ... that a step may take: a skill's own limit, between two waits. */
+static void check_step_timeout(void) {
+  struct skillrt *run = open_text(
+      &(struct skillrt_options){0},
+      "local skillrt = require 'skillrt'\nreturn skillrt.skill { name = 's', context = 'memory',"
+      "limits = { step_timeout = 0.1, max_errors = 1, max_retries = 0 },"
+      "actions = { { id = 'a', run = function(_, ctx) ctx.sleep(0.01) while true do end end } } "
+      "}\n");
+  CHECK(run);
+  step_to_the_end(run);
+  CHECK_STR(skillrt_reason(run), "step_timeout");
+  skillrt_close(run);
+}
+
 /* In a host, where others go on; what waits takes no time. */
 static void check_own_time(void) {
   struct skillrt_host_options host_options = {.size = sizeof host_options};
@@ -259,6 +273,9 @@ int main(void) {
   TEST("Lua that takes more processor time than it may pauses, also in many short steps") {
     check_lua_ms();
     check_own_time();
+  }
+  TEST("Lua that runs on without a wait longer than a step may take ends the step") {
+    check_step_timeout();
   }
   TEST("a program that was made before these options gets none of them") {
     check_old_size();

@@ -94,16 +94,6 @@ function M.cost(definition, cost_of)
   return sum
 end
 
----@return boolean
-function M:reads_prompt()
-  for _, link in ipairs(self.links) do
-    if not link:reads_prompt() then
-      return false
-    end
-  end
-  return true
-end
-
 -- What ends a chain: the run is being stopped, or a person said what to do.
 local FINAL = { canceled = true, skipped = true }
 

@@ -47,10 +47,6 @@ function M:check(definition, where)
   return Agent.check(self, definition, where)
 end
 
-function M.reads_prompt()
-  return false
-end
-
 ---Nobody knows what another skill takes.
 function M.cost()
   return nil
