@@ -19,6 +19,7 @@ struct postgres {
   struct url url;
   struct link link;
   struct lease *lease; /* NULL: only read */
+  bool taken;          /* the run is held under it */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* behind what was appended last */
   struct buffer out;   /* the lines of that */
@@ -324,8 +325,9 @@ static bool take_over(struct postgres *p, struct rows_look *look, struct error *
 }
 
 static bool take(struct postgres *p, struct error *e) {
-  return lease_take(p->sys, &p->url, &p->lease, e) &&
-         run_take(&p->link, p->url.run, lease_id(p->lease), e);
+  p->taken = lease_take(p->sys, &p->url, &p->lease, e) &&
+             run_take(&p->link, p->url.run, lease_id(p->lease), e);
+  return p->taken;
 }
 
 /* A creation that died before its first payload left no run: nobody was told of it. Its first line
@@ -415,7 +417,7 @@ bool postgres_open(const struct sys *sys, const char *at, const struct store_opt
   }
   /* What was not opened is not closed, either. */
   p->end.segment = 0;
-  if (p->lease && link_open(&p->link, NULL))
+  if (p->taken && link_open(&p->link, NULL))
     run_give_back(&p->link, p->url.run, lease_id(p->lease), NULL);
   postgres_close(&p->store);
   return false;

@@ -1,0 +1,195 @@
+/* test_postgres_fence.c: a run in PostgreSQL has one writer, whatever is lost on the way: a taken
+ * place, a lapsed lease, a connection that is cut at every message, and an answer that is lost. */
+#include "support/cutting_proxy.h"
+#include "support/postgres.h"
+#include "support/store_kit.h"
+
+static struct server server;
+
+/* What psql prints of a statement, up to a line. */
+static const char *query(const char *statement) {
+  static char line[256];
+  char command[1024];
+  snprintf(command, sizeof command, "psql -X -q -A -t '%s' -c \"%s\"", server.database, statement);
+  FILE *pipe = popen(command, "re");
+  line[0] = '\0';
+  if (pipe && fgets(line, sizeof line, pipe)) line[strcspn(line, "\n")] = '\0';
+  if (pipe) pclose(pipe);
+  return line;
+}
+
+static bool open_at(struct kit *k, const char *url, enum store_open mode) {
+  k->options.mode = mode;
+  k->store = NULL;
+  error_clear(&k->error);
+  return store_open(k->sys, url, &k->options, &k->store, &k->report, &k->error);
+}
+
+/* A process has one lease for a URL of a database: another URL is as good as another process. */
+static const char *other_url(const char *run) {
+  static char url[512];
+  snprintf(url, sizeof url, "%s&keepalives=1", server_run(&server, run));
+  return url;
+}
+
+static void test_fence(void) {
+  struct kit a, b;
+  struct scratch s = {"/nowhere"};
+  kit_init(&a, &s);
+  kit_init(&b, &s);
+  TEST("a second holder is refused, and told who the first one is") {
+    char line[STORE_HOLDER];
+    CHECK(open_at(&a, server_run(&server, "busy"), STORE_CREATE) && kit_put(&a, 0, 1));
+    CHECK(!open_at(&b, other_url("busy"), STORE_RESUME) && b.error.code == ERROR_BUSY);
+    CHECK(strstr(b.error.text, "held by process") != NULL);
+    CHECK(!open_at(&b, server_run(&server, "busy"), STORE_RESUME) && b.error.code == ERROR_BUSY);
+    CHECK(store_holder(a.sys, other_url("busy"), line) && atoi(line) == getpid());
+    kit_close(&a);
+    CHECK(!store_holder(a.sys, other_url("busy"), line));
+    CHECK(open_at(&b, other_url("busy"), STORE_RESUME) && kit_count(&b) == 1 && kit_put(&b, 1, 1));
+    kit_close(&b);
+  }
+  TEST("who lost the run finds the place of its batch taken, and writes nothing more") {
+    CHECK(open_at(&a, server_run(&server, "taken"), STORE_CREATE) && kit_put(&a, 0, 2));
+    query("delete from skillrt.worker"); /* as who finds it lapsed does */
+    CHECK(open_at(&b, other_url("taken"), STORE_RESUME) && kit_count(&b) == 2);
+    CHECK(kit_append(&a, 2, 1, APPEND_WHOLE) && !kit_sync(&a));
+    CHECK(a.error.code == ERROR_LOST && strstr(a.error.text, "nothing more is written"));
+    CHECK(!kit_append(&a, 2, 1, APPEND_WHOLE) && a.error.code == ERROR_LOST);
+    CHECK(!kit_append(&a, 2, 1, APPEND_LAST_WORDS) && a.error.code == ERROR_LOST);
+    CHECK(!kit_view(&a, "context/a.json", "{}\n") && a.error.code == ERROR_LOST);
+    kit_close(&a);
+    CHECK(kit_put(&b, 2, 1) && kit_count(&b) == 3);
+    kit_close(&b);
+    CHECK(open_at(&b, other_url("taken"), STORE_READ) && kit_count(&b) == 3 && !b.report.unclean);
+    kit_close(&b);
+    CHECK_STR(query("select owner is null from skillrt.run where run = 'taken'"), "t");
+  }
+  TEST(
+      "a batch that was under way when the run was taken is in it, before the new holder's first") {
+    CHECK(open_at(&a, server_run(&server, "late"), STORE_CREATE) && kit_put(&a, 0, 1));
+    CHECK(kit_append(&a, 1, 1, APPEND_WHOLE));
+    while (strcmp(query("select max(batch) from skillrt.journal where run = 'late'"), "2") != 0)
+      usleep(10000);
+    query("delete from skillrt.worker");
+    CHECK(open_at(&b, other_url("late"), STORE_RESUME) && kit_count(&b) == 2);
+    CHECK(kit_sync(&a));
+    CHECK(kit_append(&a, 2, 1, APPEND_WHOLE) && !kit_sync(&a) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+    CHECK(kit_put(&b, 2, 1) && kit_count(&b) == 3);
+    kit_close(&b);
+  }
+}
+
+/* ---- the lease ---- */
+
+static int64_t later_ns;
+
+static int64_t later(const struct sys *sys) {
+  (void)sys;
+  return sys_real()->boot_ns(sys_real()) + later_ns;
+}
+
+static void test_lease(void) {
+  struct kit a;
+  struct scratch s = {"/nowhere"};
+  struct sys sys = *sys_real();
+  sys.boot_ns = later;
+  kit_init(&a, &s);
+  a.sys = &sys;
+  TEST("before something is sent a lease that may have lapsed is renewed: a machine that slept "
+       "keeps what nobody took") {
+    later_ns = 0;
+    CHECK(open_at(&a, server_run(&server, "slept"), STORE_CREATE) && kit_put(&a, 0, 1));
+    CHECK(a.store->ops->held(a.store, &a.error));
+    query("update skillrt.worker set deadline = clock_timestamp() - interval '1 hour'");
+    later_ns = 3600ll * 1000000000;
+    CHECK(a.store->ops->held(a.store, &a.error));
+    CHECK_STR(query("select deadline > clock_timestamp() from skillrt.worker"), "t");
+    kit_close(&a);
+  }
+  TEST("one that another process found lapsed is not: nothing is sent") {
+    later_ns = 0;
+    CHECK(open_at(&a, server_run(&server, "lapsed"), STORE_CREATE) && kit_put(&a, 0, 1));
+    query("delete from skillrt.worker");
+    CHECK(a.store->ops->held(a.store, &a.error)); /* its own clock says that it may */
+    later_ns = 3600ll * 1000000000;
+    CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_LOST);
+    CHECK(!kit_append(&a, 1, 1, APPEND_WHOLE) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+  }
+  TEST("the own clock counts less than the lease, from before the renewal was sent") {
+    later_ns = 0;
+    CHECK(open_at(&a, server_run(&server, "margin"), STORE_CREATE) && kit_put(&a, 0, 1));
+    query("delete from skillrt.worker");
+    later_ns = 15000ll * 1000000 * 9 / 10; /* a tenth before the database's deadline */
+    CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+  }
+}
+
+/* ---- cut ---- */
+
+enum { BATCHES = 4 };
+
+/* Opens a run and appends to it, through the proxy, whatever is cut: false where it was never
+ * opened. */
+static bool write_through(struct kit *k, const char *url) {
+  bool opened = false;
+  for (int i = 0; i < 4 && !opened; i++) {
+    opened = open_at(k, url, STORE_CREATE);
+    if (opened) break;
+    CHECK(k->error.code == ERROR_SYSTEM || k->error.code == ERROR_BUSY);
+    if (k->error.code == ERROR_BUSY) query("delete from skillrt.worker");
+  }
+  if (!opened) return false;
+  for (int i = 0; i < BATCHES; i++) {
+    bool good = kit_put(k, 2 * i, 2);
+    if (!good) printf("# batch %d: %s\n", i, k->error.text);
+    CHECK(good);
+  }
+  kit_close(k);
+  return true;
+}
+
+static void test_cuts(struct proxy *proxy) {
+  struct kit k;
+  struct scratch s = {"/nowhere"};
+  kit_init(&k, &s);
+  TEST("a connection that is cut at any message, before or behind it, costs no record and adds "
+       "none") {
+    int cuts = 0;
+    for (int after = 0; after < 2; after++) {
+      for (int n = 1, last = 1; n <= last + 1; n++) {
+        char run[32], url[512];
+        snprintf(run, sizeof run, "cut-%d-%d", after, n);
+        snprintf(url, sizeof url, "postgres://skillrt@/postgres/%s?host=%s", run, proxy->dir);
+        atomic_store(&proxy->wish->count, 0);
+        atomic_store(&proxy->wish->after, after);
+        atomic_store(&proxy->wish->cut_at, n);
+        CHECK(write_through(&k, url));
+        int count = atomic_load(&proxy->wish->count);
+        cuts += count >= n;
+        if (count > last) last = count;
+        atomic_store(&proxy->wish->cut_at, 0);
+        CHECK(open_at(&k, server_run(&server, run), STORE_READ));
+        CHECK(k.store && kit_count(&k) == 2 * BATCHES);
+        if (k.store) kit_close(&k);
+      }
+    }
+    printf("# %d connections cut\n", cuts);
+    CHECK(cuts > 2 * (BATCHES + 6));
+  }
+}
+
+int main(void) {
+  struct proxy proxy;
+  if (!server_start(&server, "")) return check_finish();
+  test_fence();
+  test_lease();
+  proxy_start(&proxy, server.dir);
+  test_cuts(&proxy);
+  proxy_stop(&proxy);
+  server_stop(&server);
+  return check_finish();
+}
