@@ -41,6 +41,17 @@ local function bodies()
   return list
 end
 
+-- A reply of the Responses API.
+local function of_responses()
+  local item = { type = "message", id = "m1", role = "assistant", status = "completed",
+    content = { { type = "output_text", text = "Hello from the server.", annotations = json.array {} } } }
+  return P.as_stream({ { type = "response.created", response = { id = "r1" } },
+    { type = "response.output_item.done", output_index = 0, item = item },
+    { type = "response.completed", response = { id = "r1", status = "completed", output = { item },
+      usage = { input_tokens = 10, input_tokens_details = { cached_tokens = 2 }, output_tokens = 5,
+        output_tokens_details = { reasoning_tokens = 0 }, total_tokens = 15 } } } }, true)
+end
+
 if not folder then
   describe("real coding agents", function()
     it("are tried by make test-agents", function() end)
@@ -87,13 +98,7 @@ describe("a real coding agent", function()
   end)
 
   it("(Codex) does a task, and is told it on standard input", function()
-    local item = { type = "message", id = "m1", role = "assistant", status = "completed",
-      content = { { type = "output_text", text = "Hello from the server.", annotations = json.array {} } } }
-    answers(P.as_stream({ { type = "response.created", response = { id = "r1" } },
-      { type = "response.output_item.done", output_index = 0, item = item },
-      { type = "response.completed", response = { id = "r1", status = "completed", output = { item },
-        usage = { input_tokens = 10, input_tokens_details = { cached_tokens = 2 }, output_tokens = 5,
-          output_tokens_details = { reasoning_tokens = 0 }, total_tokens = 15 } } } }, true))
+    answers(of_responses())
     ENV.OPENAI_BASE_URL = server.url .. "/plan/v1"
     local result = run(skillrt.agent.codex { program = program "codex" })
     assert.equal("completed", result.status, result.message)
@@ -135,5 +140,28 @@ describe("a real coding agent", function()
     assert.equal("failed", result.status)
     assert.equal("permanent", R.records(dir, "fail")[1].class)
     assert.matches("the message", R.records(dir, "fail")[1].message)
+  end)
+
+  -- An agent of a workflow script; what a model was asked.
+  local function in_script(agent, options)
+    local dir = R.folder()
+    R.write(dir .. "/tried.js", "export const meta = { name: 'tried', description: 'd' }\nreturn await agent('Say hello.', "
+      .. options .. ")")
+    local result = assert(assert(skillrt.load(dir .. "/tried.js", { agent = agent })):run { work_dir = dir .. "/run" })
+    assert.same({ "completed", "Hello from the server." }, { result.status, result.state.result }, result.message)
+    return table.concat(bodies(), "\n")
+  end
+
+  it("performs an agent of a workflow script by the model that its word means, told that its last message counts", function()
+    answers(P.anthropic "Hello from the server.")
+    ENV.ANTHROPIC_BASE_URL = server.url .. "/plan"
+    local asked = in_script({ kind = "claude", program = program "claude" }, "{ model: 'haiku', agentType: 'Explore' }")
+    assert.matches('"model":"claude%-haiku', asked)
+    assert.matches("Only read: change nothing.*Your last message is what you return.*Say hello", asked)
+    server.stop()
+    answers(of_responses())
+    ENV.OPENAI_BASE_URL = server.url .. "/plan/v1"
+    asked = in_script({ kind = "codex", program = program "codex" }, "{ model: 'haiku' }")
+    assert.matches('"model":"gpt%-5.1%-codex%-mini"', asked)
   end)
 end)
