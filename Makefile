@@ -145,6 +145,6 @@ clean: ## remove build/
 help: ## list the targets
 	@awk -f make/help.awk $(MAKEFILE_LIST)
 	@printf '\nVariables: MODE=release|debug|asan|tsan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
-	@printf '           ONLY=name (of the tests to run)  FULL=1  NIGHTLY=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
+	@printf '           ONLY=name (of the tests to run)  FULL=1  NIGHTLY=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock deb" (of deps)\n'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

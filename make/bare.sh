@@ -34,7 +34,7 @@ bootstrap() {
 
 if [ -z "${inside:-}" ]; then
   unshare --mount --pid --fork true 2>/dev/null || skip "this root may not mount"
-  [ "${1:-}" = base ] || make static
+  [ "${1:-}" = base ] || make static deb
   inside=yes exec unshare --mount --pid --fork --kill-child --mount-proc bash "$0" "$@"
 fi
 
@@ -97,11 +97,16 @@ for node in $NODES; do # mostly waits for the network
   installs[node]=$!
 done
 
-cp -R build/release/static/skillrt examples "$root/mnt/"
+cp -R build/release/static/skillrt examples build/deb "$root/mnt/"
 in_root "the static program, copied alone" "" "cd /mnt && ./skillrt run examples/plain --agent examples/stand_in.sh \
   --work-dir plain -- x && ./skillrt run examples/hello/skill.lua --work-dir hello && ./skillrt check examples/plain"
+in_root "the packages skillrt and lua-skillrt" "" "cd /mnt && apt-get update && apt-get install -y --no-install-recommends \
+  ./deb/skillrt_*.deb ./deb/lua-skillrt_*.deb && skillrt run examples/hello/skill.lua --work-dir deb && skillrt check examples/plain && \
+  lua5.4 -e 'print(require \"skillrt\".version)' && apt-get purge -y skillrt lua-skillrt"
 in_root "make demo" "" "apt-get install -y make && make demo"
 in_root "make test" "" "make test SIM_SEED=1 SIM_SECONDS=1" # the stages before had minutes of it
+in_root "the package libskillrt-dev" "" "apt-get install -y --no-install-recommends /mnt/deb/libskillrt-dev_*.deb && \
+  gcc examples/embed/host.c \$(pkg-config --cflags --libs skillrt) -o /mnt/host && /mnt/host examples/embed/count.lua /mnt/hosted"
 on_node "18 of Debian" ""
 for node in $NODES; do
   if wait "${installs[node]}"; then

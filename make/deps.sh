@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh: finds out what of the given groups is missing and has apt install it.
 #
-# Called by `make deps` with groups: build test lint fuzz bench rock static bare. A thing is looked for by using
+# Called by `make deps` with groups: build test lint fuzz bench rock static deb bare. A thing is looked for by using
 # it, so a system that has it from elsewhere is left alone. On a system without apt it says
 # what is missing and stops with 1. LUA, LUAPC, PKG and CC are those of the Makefile.
 set -eu
@@ -72,12 +72,17 @@ for group in "$@"; do
     need libyaml-dev archive libyaml.a
     need lua-cjson-dev archive liblua5.4-cjson.a
     ;;
+  deb)
+    need debhelper program dh
+    need dpkg-dev program dpkg-buildpackage
+    need lintian program lintian
+    ;;
   bare)
     need debootstrap program debootstrap
     need wget program wget
     ;;
   *)
-    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static or bare" >&2
+    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static, deb or bare" >&2
     exit 2
     ;;
   esac

@@ -137,6 +137,9 @@ requirements: ## write tests/requirements.md from the tests' own names
 .PHONY: limits
 limits: all ## write the limits into docs/write/skills.md and examples/systemd from their files
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
+.PHONY: types
+types: all ## write docs/skillrt.d.lua, the types of skills for editors, from the code and the pages
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/types.lua
 .PHONY: schemas
 schemas: all ## write docs/schema/*.json from the table of the keys of documents
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua

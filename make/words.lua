@@ -55,7 +55,7 @@ end
 local ALL <const> = "{ find README.md docs examples -name '*.md'; find docs examples -name '*.lua'; "
   .. "find lua csrc strategies -name '*.lua' -o -name '*.[ch]'; } | LC_ALL=C sort -u"
 
-local list, found, paths = words(read "make/words.txt"), 0, arg
+local list, found, paths = words(read "make/words.txt"), 0, { table.unpack(arg) }
 if not paths[1] then
   for path in io.popen(ALL):lines() do
     paths[#paths + 1] = path

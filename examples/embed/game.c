@@ -6,7 +6,7 @@
  * run asked for (walk there) is answered in the frame in which it is done. A game whose runs are
  * there already goes on with them. The frames here are as fast as they can be; a real game draws.
  *
- * To build: cc game.c $(pkg-config --static --cflags --libs skillrt) -Wl,-E -o game */
+ * To build: cc game.c $(pkg-config --cflags --libs skillrt) -o game */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

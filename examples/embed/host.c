@@ -7,7 +7,7 @@
  * word "stop" stops the run and leaves it resumable. Prints each record once it is durable.
  * Ends with 0 where the run completed, 3 where it paused, 1 otherwise.
  *
- * To build: cc host.c $(pkg-config --static --cflags --libs skillrt) -Wl,-E -o host */
+ * To build: cc host.c $(pkg-config --cflags --libs skillrt) -o host */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -167,8 +167,8 @@ describe("docs/write/skills.md", function()
 end)
 
 describe("the top level", function()
-  local FILES = " CHANGELOG.md LICENSE Makefile README.md skillrt-scm-1.rockspec skillrt.pc.in .busted .ci "
-    .. ".clang-format .gitignore .luacheckrc "
+  local FILES = " CHANGELOG.md Containerfile LICENSE Makefile README.md skillrt-scm-1.rockspec skillrt.pc.in .busted .ci "
+    .. ".clang-format .dockerignore .gitignore .luacheckrc "
 
   it("holds the folders of the map in docs/inside/architecture.md and known files, nothing left by accident", function()
     local folders, count = {}, 0

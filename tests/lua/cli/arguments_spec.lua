@@ -64,7 +64,6 @@ describe("cli.arguments", function()
   end)
 
   it("shows in the help of a command the exit codes that it may have", function()
-    local help = require "skillrt.cli.help"
     for _, name in ipairs { "list", "stop", "fork" } do
       local text = help.text(require("skillrt.cli.command." .. name))
       assert.truthy(text:find("\n    2  nothing was done", 1, true))
