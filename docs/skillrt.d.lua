@@ -38,6 +38,7 @@ local skillrt = {}
 ---@field retry? any delays between attempts, in seconds
 ---@field roots? table the folders that its file tools may use: `{ read = { "src" }, write = { "out" } }`
 ---@field rounds? table[] phases that repeat, see Phases
+---@field sandbox? any what programs without their own may reach: `"strict"`, `"work"`, `"off"` or a table, see Sandbox
 ---@field schema? string|table types of state fields: `"string"`, `"number"`, `"boolean"`, `"object"`, `"T[]"`; a step that returns a value of another type fails
 ---@field specs? string[] documents below `dir` that every agent should read first; the journal records their digests
 ---@field state? table<string, any> the state at the start of a run

@@ -65,5 +65,5 @@ uninstall: ## remove what install put there
 
 # the Debian packages are made of the same installation (make/debian)
 .PHONY: deb
-deb: | $(NEED) ## build the Debian packages skillrt, lua-skillrt and libskillrt-dev in build/deb, and look at them with lintian
+deb: | $(NEED) ## build the Debian packages in build/deb, and look at them with lintian
 	@VERSION='$(VERSION)' CC='$(CC)' sh make/deb.sh

@@ -1,8 +1,8 @@
 -- words.lua: finds the words of make/words.txt in pages and in messages; `make lint` calls it.
 --
 -- Pages are README.md and the .md files of docs and examples. Messages are strings with a blank in them, in lua, csrc,
--- strategies, docs/*.lua and examples; comments are not checked. Prints file, line, word and replacement, and fails if it
--- found one. Arguments: the files to look at instead.
+-- strategies, docs/*.lua and examples; comments are not checked. Prints file, line, word and replacement, and fails if
+-- it found one. Arguments: the files to look at instead.
 
 local function read(path)
   local file <close> = assert(io.open(path, "rb"))
