@@ -87,7 +87,8 @@ end
 function write.fish()
   put "# fish completion of skillrt, written by make/completions.lua"
   for _, command in ipairs(commands) do
-    put("complete -c skillrt -n __fish_use_subcommand -a %s -d %s", command.name, quoted(first_sentence(command.summary)))
+    put("complete -c skillrt -n __fish_use_subcommand -a %s -d %s", command.name,
+      quoted(first_sentence(command.summary)))
     local seen = ("'__fish_seen_subcommand_from %s'"):format(command.name)
     local argument = command.arguments[1]
     if argument and kind_of(argument.name) == "dirs" then

@@ -27,6 +27,15 @@ local function write(path, text)
   file:write(text)
 end
 
+-- The anchors of a page's headings, as forges make them.
+local function headings(path)
+  local found = {}
+  for title in ("\n" .. pages.read(path):gsub("\n```.-\n```", "")):gmatch "\n#+ ([^\n]+)" do
+    found[title:lower():gsub("[^%w%s_-]", ""):gsub(" ", "-")] = true
+  end
+  return found
+end
+
 -- The files that blocks before this one put into its folder.
 local function lay_out(folder, all, last)
   for i = 1, last do
@@ -99,10 +108,13 @@ describe("the pages", function()
     end
 
     it("link to what is there: " .. path, function()
-      for target in pages.read(path):gmatch "%]%(([^)#:]+)[^):]*%)" do
-        local file = io.open((path:match "^(.*/)" or "") .. target)
+      for target, anchor in pages.read(path):gmatch "%]%(([^)#:]*)#?([^):]*)%)" do
+        local name = target == "" and path or (path:match "^(.*/)" or "") .. target
+        local file = io.open(name)
         assert(file, ("%s: leads to %s, which is not there"):format(path, target))
         file:close()
+        assert(anchor == "" or headings(name)[anchor], ("%s: leads to %s#%s, a heading that is not there"):format(path,
+          target, anchor))
       end
     end)
   end
