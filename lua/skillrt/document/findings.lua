@@ -76,14 +76,16 @@ function Findings:take_all(list, place_of)
   end
 end
 
--- What a loader found at a place, with why and fix; or a generator about a key, with what its text is filled with.
+-- What a loader found at a place, with why and fix where its code does not say them; or a generator about a key, with
+-- what its text is filled with.
 local function add(self, level, code, place, what, ...)
-  local of_key, why, fix = type(place) == "string", ...
-  if of_key then
-    self:add("config." .. code, place, select("#", ...) > 0 and what:format(...) or what, { level = level })
-  else
-    self:add(code:find("%.") and code or "load." .. code, place, what, { level = level, why = why, fix = fix })
+  if type(place) == "string" then
+    return self:add("config." .. code, place, select("#", ...) > 0 and what:format(...) or what, { level = level })
   end
+  local why, fix = ...
+  local known = codes.CODES["load." .. code] or {}
+  self:add(code:find("%.") and code or "load." .. code, place, what, { level = level, why = why or known.why,
+    fix = fix or known.fix })
 end
 
 ---@param code string  without "load.", or "config." where the place is a key

@@ -233,6 +233,120 @@ config.unread any
 config.unused any
   it is left out of the run
   remove it, or change the execution mode
+load.action-id any
+  the row was not read
+  rename it
+load.agent-unread any
+  its tool sets and limits are no part of the skill
+  fix the place that is named
+load.catalog-unread any
+  it was not read
+  write it as JSON
+load.condition-unread any
+  what cannot be read lets nothing through
+  write it into a table `| Condition | Evaluation |`, as in `files.length > 0`
+load.config any
+  nothing of it was read
+  fix the place that is named
+load.decision-code any
+  it is not run: actions are chosen by their preconditions and priorities
+  write what it tests as preconditions, or as a strategy in Lua
+load.dotted-key any
+  an update under a key with a dot is refused (F36)
+  fix the place that is named
+load.effect-unread any
+  it is not checked
+  write `key=value`, `key++` or `key.length>0`
+load.encoding any
+  it was not read
+  save it as UTF-8
+load.fence any
+  all below was read as code
+  close it
+load.foreign any
+  nothing of it was read
+  give a skill's folder, script, config, command or agent's file
+load.front-matter any
+  nothing of it was read
+  write `key: value` lines
+load.front-matter-yaml any
+  its lines were read one by one, as `key: text`; other tools refuse the file
+  put such values in "quotes"
+load.hybrid-order any
+  it runs before the last phase
+  write x_skillrt.hybrid.order into a skill-config.json, as in ["01-init", "@autonomous", "02-end"]
+load.json any
+  nothing of it was read
+  fix the place that is named
+load.no-document any
+  its agent gets only its name and description
+  fix the place that is named
+load.no-preconditions any
+  it may run at any time, in the order of the documents
+  add a section Preconditions with items such as - [ ] `status === 'running'`
+load.nothing any
+  nothing in it can run
+  give a skill's folder
+load.phase-input any
+  it runs without it
+  fix the place that is named
+load.phase-order any
+  the order of the table is what runs
+  number table and files alike
+load.phase-other any
+  it is not run by itself
+  fix the place that is named
+load.reference-missing any
+  the phase does not run
+  add the file or correct the row
+load.registry-any any
+  it runs only when nothing else can
+  name the states it comes from
+load.registry-unread any
+  actions run by their preconditions
+  add a row | Action | From States | To States | for it
+load.repeat-unread any
+  it runs once
+  write the precondition that ends it as a condition, or give max_runs in a skill-config.json
+load.reserved-field any
+  the update is refused and recorded
+  call the field something else
+load.router any
+  without one SKILL.md is what runs
+  fix the place that is named
+load.secret any
+  anyone who reads the file has the key
+  write ${env:NAME} and set NAME in the environment
+load.skill-folder any
+  hosts that follow the specification refuse it
+  give both one name
+load.spec-missing any
+  the run does not start without it
+  write it, or remove it here
+load.state-unread any
+  the run begins without it
+  write a literal value
+load.table-row any
+  it was not read
+  name the action by its id
+load.termination-unread any
+  it ends nothing
+  write a condition between backticks
+load.unreadable any
+  it was not read
+  fix the place that is named
+load.workflow any
+  it cannot be run
+  add it to phases, or remove it here
+load.workflow-differs any
+  workflow.json is what runs
+  generate the folder anew
+load.workflow-place any
+  it was taken from there
+  move it
+load.yaml any
+  nothing of it was read
+  fix the place that is named
 ]]
 
 ---@type table<string, skillrt.check.Code>

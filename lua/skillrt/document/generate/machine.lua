@@ -7,6 +7,7 @@ local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -88,12 +89,7 @@ function M.to_run(config)
 end
 
 local function add_once(list, value)
-  for _, one in ipairs(list) do
-    if one == value then
-      return
-    end
-  end
-  list[#list + 1] = value
+  list[#list + 1] = not tables.has(list, value) and value or nil
 end
 
 ---The registry; the action that deals with errors comes from any state and leads to where their classes say (R133).

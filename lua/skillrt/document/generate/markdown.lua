@@ -2,26 +2,15 @@
 --
 -- Table cells, headings, inline code, fences, labels. Pure; knows no config. Called by the other
 -- files of generate.
+local trim = require("skillrt.base.text").trim
+
 local M = {}
 
--- Most texts need nothing: looking for one byte costs far less than a pattern over the whole text.
-local function has(text, byte)
-  return text:find(byte, 1, true) ~= nil
-end
-
-local function trim(text)
-  if text:find "^%S" and text:find("%S", -1) then
-    return text
-  end
-  local first = text:find "%S"
-  return first and text:match("^.*%S", first) or ""
-end
-
--- Each run of white space with one of these bytes in it becomes `instead`.
-local function without_breaks(text, breaks, instead)
-  local joined = text:gsub("%s+", function(run)
-    return run:find(breaks) and instead
-  end)
+-- Each run of white space with a line break in it becomes `instead`.
+local function on_one_line(text, instead)
+  local joined = text:find "[\r\n]" and text:gsub("%s+", function(run)
+    return run:find "[\r\n]" and instead
+  end) or text
   return joined
 end
 
@@ -29,19 +18,13 @@ end
 ---@param text string
 ---@return string
 function M.line(text)
-  if has(text, "\n") or has(text, "\r") then
-    text = without_breaks(text, "[\r\n]", " ")
-  end
-  return trim(text)
+  return trim(on_one_line(text, " "))
 end
 
 local BACKSLASH <const> = 92
 
 -- A bar is bare where an even number of backslashes stands before it.
 local function without_bars(text)
-  if not has(text, "|") then
-    return text
-  end
   local cell = text:gsub("()|", function(at)
     local before = at - 1
     while text:byte(before) == BACKSLASH do
@@ -56,33 +39,22 @@ end
 ---@param text string
 ---@return string
 function M.cell(text)
-  local cell = trim(text)
-  if has(cell, "\n") then
-    cell = without_breaks(cell, "\n", "<br>")
-  end
-  return without_bars(cell)
+  return without_bars(on_one_line(trim(text), "<br>"))
 end
 
 -- The longest run of backticks in a text.
 local function longest_run(text)
-  local longest, at = 0, text:find("`", 1, true)
-  while at do
-    local _, stop = text:find("^`+", at)
-    longest = math.max(longest, stop - at + 1)
-    at = text:find("`", stop + 1, true)
+  local longest = 0
+  for run in text:gmatch "`+" do
+    longest = math.max(longest, #run)
   end
   return longest
 end
 
 local function ticked(line)
-  if line == "" then
-    return "` `"
-  elseif not has(line, "`") then
-    return "`" .. line .. "`"
-  end
   local ticks = ("`"):rep(longest_run(line) + 1)
-  local pad = (line:sub(1, 1) == "`" or line:sub(-1) == "`") and " " or ""
-  return ticks .. pad .. line .. pad .. ticks
+  local pad = (line == "" or line:sub(1, 1) == "`" or line:sub(-1) == "`") and " " or ""
+  return line == "" and "` `" or ticks .. pad .. line .. pad .. ticks
 end
 
 ---Inline code, between more backticks than the text holds.
@@ -97,17 +69,6 @@ end
 ---@return string
 function M.code_cell(text)
   return without_bars(ticked(M.line(text)))
-end
-
----All three of a text: a line, inline code, inline code inside a table cell.
----@param text string
----@return string line
----@return string code
----@return string cell
-function M.code_forms(text)
-  local line = M.line(text)
-  local code = ticked(line)
-  return line, code, without_bars(code)
 end
 
 ---A list as the content of a table cell; "-" for none (R45).

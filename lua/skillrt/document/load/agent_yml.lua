@@ -8,6 +8,7 @@ local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
 local names = require "skillrt.base.names"
 local of_skill = require "skillrt.skill.tool_sets"
+local tables = require "skillrt.base.tables"
 local tool = require "skillrt.tool"
 local yaml = require "skillrt.document.load.yaml"
 
@@ -55,9 +56,7 @@ end
 local function known_optional(set)
   local out = {}
   for _, name in ipairs(set.tools or {}) do
-    for _, one in ipairs(of_skill.OPTIONAL) do
-      out[#out + 1] = name == one and name or nil
-    end
+    out[#out + 1] = tables.has(of_skill.OPTIONAL, name) and name or nil
   end
   return out[1] and out or nil
 end
@@ -205,8 +204,7 @@ end
 local function tell_secret(document, at, found)
   local secret = document.llm and document.llm["api-key"]
   if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
-    local fix = "write ${env:NAME} and set NAME in the environment"
-    found:warn("secret", at "llm.api-key", "the file contains an API key", "anyone who reads the file has the key", fix)
+    found:warn("secret", at "llm.api-key", "the file contains an API key")
   end
 end
 
@@ -280,11 +278,7 @@ end
 local function others_of(sets, flow)
   local out = {}
   for _, set in ipairs(sets) do
-    local step = false
-    for _, name in ipairs(flow) do
-      step = step or set.name == name
-    end
-    out[#out + 1] = not step and set or nil
+    out[#out + 1] = not tables.has(flow, set.name) and set or nil
   end
   return out
 end
@@ -392,7 +386,7 @@ end
 function M.definition(text, path, name, found)
   local document, lines, line = yaml.parse(text)
   if document == nil then
-    found:error("yaml", { file = path, line = line }, lines, "nothing of it was read")
+    found:error("yaml", { file = path, line = line }, lines)
     return nil
   elseif type(document) ~= "table" or json.is_array(document) then
     local place = { file = path, line = 1 }

@@ -51,8 +51,7 @@ function Flow:read_order(rows, file)
   if first then
     local what = ("the table runs %s where the names of the files have %s"):format(phases[first[1].index].path,
       phases[first[2]].path)
-    self.found:warn("phase-order", { file = file, line = first[1].line }, what, "the order of the table is what runs",
-      "number table and files alike")
+    self.found:warn("phase-order", { file = file, line = first[1].line }, what)
   end
 end
 
@@ -60,9 +59,8 @@ local ROWS = {}
 
 function ROWS.phases(self, row, place)
   if row.path and not self.tree:has(row.path) then
-    local what = ("the table names %s, which is not in the folder%s"):format(names.show(row.path),
-      names.meant(row.path, self.mentions.by_path))
-    self.found:warn("reference-missing", place, what, "the phase does not run", "add the file or correct the row")
+    self.found:warn("reference-missing", place, ("the table names %s, which is not in the folder%s"):format(
+      names.show(row.path), names.meant(row.path, self.mentions.by_path)))
   elseif row.index then
     for _, mode in ipairs(row.modes or {}) do
       modes_of.add(self.modes, row.index, mode)

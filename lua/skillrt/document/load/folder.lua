@@ -95,13 +95,12 @@ local function set_prompt(self, step, kind, path)
     return
   end
   local what = ("%s %s has no document"):format(kind, step.id)
-  local why = "its agent gets only its name and description"
   local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
   if self.registry and step.description then -- its row says what it does
-    self.found:note("no-document", self.step_place(step), what, why, fix)
+    self.found:note("no-document", self.step_place(step), what, nil, fix)
     return
   end
-  self.found:warn("no-document", self.step_place(step), what, why, fix)
+  self.found:warn("no-document", self.step_place(step), what, nil, fix)
 end
 
 local function set_prompts(self, definition)
@@ -142,8 +141,8 @@ local function specs_of(self, raw)
     if self.tree:has(one.path) then
       there[#there + 1] = self.tree:unlinked(one.path)
     else
-      local what = ("%s must be read first (Phase 0), but is not there"):format(names.show(one.path))
-      self.found:error("spec-missing", one, what, "the run does not start without it", "write it, or remove it here")
+      self.found:error("spec-missing", one,
+        ("%s must be read first (Phase 0), but is not there"):format(names.show(one.path)))
       there[#there + 1] = names.confined(one.path)
     end
   end
@@ -184,22 +183,20 @@ local function tell_agent(self)
     local other = tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua", "specs/action-catalog.md")
     local what = ("is not read: %s says what the skill is"):format(other or "phases/")
     local fix = ("give it by itself (skillrt check %s/%s), or move it into a folder of its own"):format(tree.dir, path)
-    self.found:note("agent-unread", { file = path }, what, "its tool sets and limits are no part of the skill", fix)
+    self.found:note("agent-unread", { file = path }, what, nil, fix)
   end
 end
 
 local function tell_code(self)
   for _, one in ipairs(self.prose.code) do
     local what = ("%s is code that decides what is next"):format(one.name)
-    local why = "it is not run: actions are chosen by their preconditions and priorities"
-    self.found:note("decision-code", one, what, why, "write what it tests as preconditions, or as a strategy in Lua")
+    self.found:note("decision-code", one, what)
   end
   for _, one in ipairs(self.prose.unread) do
-    self.found:warn("catalog-unread", one, one.what, "it was not read", "write it as JSON")
+    self.found:warn("catalog-unread", one, one.what)
   end
   for _, one in ipairs(self.prose.odd) do
-    local what = ("a row of an action table names no action: %s"):format(one.text)
-    self.found:warn("table-row", one, what, "it was not read", "name the action by its id")
+    self.found:warn("table-row", one, ("a row of an action table names no action: %s"):format(one.text))
   end
 end
 

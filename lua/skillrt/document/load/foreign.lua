@@ -80,8 +80,7 @@ end
 ---@param place { file: string, line: integer? }
 ---@param kind string
 function M.tell(found, place, kind)
-  found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind), "nothing of it was read",
-    "give a skill's folder, script, config, command or agent's file")
+  found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind))
 end
 
 ---What a Markdown text is by its front matter: "agent", "command", or a foreign kind.
@@ -120,8 +119,8 @@ function M.folder(tree, found)
   local workflow = #documents == 0 and tree:within("", "%.md$")[1]
   local _, kind = M.markdown(workflow and tree:read(workflow) or "---\n---\n")
   if #documents > 0 then
-    local what = ("holds %d commands or agents' files, and no skill"):format(#documents)
-    found:error("foreign", { file = "." }, what, "each of them is one by itself", ("give one: %s"):format(documents[1]))
+    found:error("foreign", { file = "." }, ("holds %d commands or agents' files, and no skill"):format(#documents),
+      "each of them is one by itself", ("give one: %s"):format(documents[1]))
   elseif kind and kind:find "GitHub" then
     M.tell(found, { file = workflow, line = 1 }, kind)
   end

@@ -64,8 +64,7 @@ local function flat(block)
 end
 
 local function tell_flat(found, place, message)
-  local why = "its lines were read one by one, as `key: text`; other tools refuse the file"
-  found:warn("front-matter-yaml", place, "the front matter " .. message, why, 'put such values in "quotes"')
+  found:warn("front-matter-yaml", place, "the front matter " .. message)
 end
 
 -- Lines inside the block count from 1; the file's first line is the "---" before it.
@@ -89,14 +88,13 @@ local function parse(block, file, found)
       tell_flat(found, place, lines)
       return fields, where
     end
-    local fix = "write `key: value` lines"
-    found:error("front-matter", place, "the front matter " .. lines, "nothing of it was read", fix)
+    found:error("front-matter", place, "the front matter " .. lines)
     return nil
   elseif value == json.null then
     return {}, {}
   elseif type(value) ~= "table" or json.is_array(value) then
-    local what = "the front matter holds no `key: value` lines"
-    found:error("front-matter", { file = file, line = 2 }, what, "nothing of it was read", "begin with `name: ...`")
+    found:error("front-matter", { file = file, line = 2 }, "the front matter holds no `key: value` lines", nil,
+      "begin with `name: ...`")
     return nil
   end
   return value, shifted(lines)
@@ -114,7 +112,7 @@ function M.read(text, file, found)
   elseif block == false then
     local what = 'the front matter that begins with "---" is never closed'
     local fix = 'put "---" on a line below it'
-    found:error("front-matter", { file = file, line = 1 }, what, "nothing of it was read", fix)
+    found:error("front-matter", { file = file, line = 1 }, what, nil, fix)
     return nil
   end
   local fields, lines = parse(block, file, found)

@@ -162,8 +162,8 @@ local function read(path, agents)
   elseif path:find "%.md$" then
     read_markdown(document, agents)
   else
-    local what = "is neither a folder nor a .lua, .json, .yml or .md file"
-    document.findings:error("kind", { file = path }, what, nil, "give a skill's folder, script or config")
+    document.findings:error("kind", { file = path }, "is neither a folder nor a .lua, .json, .yml or .md file", nil,
+      "give a skill's folder, script or config")
   end
   document.name = document.definition and document.definition.name
   return document

@@ -7,6 +7,7 @@ local expr = require "skillrt.expr"
 local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -42,15 +43,6 @@ local function collect(actions)
   return order, by_words
 end
 
-local function contains(list, value)
-  for _, one in ipairs(type(list) == "table" and list or {}) do
-    if one == value then
-      return true
-    end
-  end
-  return false
-end
-
 -- A digest of all that a judgement may rest on.
 local function looks(state, own)
   local seen, done = {}, json.array {}
@@ -71,7 +63,7 @@ local function is_waited_for(waiting, state)
     for _, other in ipairs(one.others) do
       ready = ready and other(state) == true
     end
-    if ready and not (once and contains(state.completed_actions, action.id)) then
+    if ready and not (once and tables.has(tables.object(state.completed_actions), action.id)) then
       return true
     end
   end
@@ -108,16 +100,9 @@ local function ask(words, waiting, agent, own)
     if holds == nil then
       return nil, 'the agent did not say whether it holds ({ "holds": true or false, "reason": "..." })'
     end
-    local judged, reasons, asked = json.array {}, {}, {}
-    for _, one in ipairs(state[JUDGED] or {}) do
-      judged[#judged + 1] = one
-    end
+    local judged = tables.append(json.array {}, state[JUDGED] or {})
+    local reasons, asked = tables.fill({}, state[REASONS]), tables.fill({}, state[ASKED])
     judged[#judged + 1] = holds and words or nil
-    for from, to in pairs { [REASONS] = reasons, [ASKED] = asked } do
-      for key, value in pairs(state[from] or {}) do
-        to[key] = value
-      end
-    end
     reasons[words] = ("%s: %s"):format(holds and "yes" or "no", reason or "no reason given")
     asked[words] = looks(state, own)
     ctx.log(("%s: %s"):format(words, reasons[words]))
@@ -141,7 +126,7 @@ function M.add(definition)
     definition.actions[#definition.actions + 1] = {
       id = id, name = "Judge: " .. words, optional = true, repeatable = true, priority = top,
       when = { function(state)
-        return not contains(state[JUDGED], words) and is_waited_for(waiting, state)
+        return not tables.has(tables.object(state[JUDGED]), words) and is_waited_for(waiting, state)
           and (state[ASKED] or {})[words] ~= looks(state, own)
       end },
       run = ask(words, waiting, agent, own),

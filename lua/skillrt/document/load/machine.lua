@@ -82,7 +82,7 @@ local function rows_of(self)
     if id then
       rows[#rows + 1] = row
     else
-      self.found:error("action-id", row, ("an action's name %s"):format(problem), "the row was not read", "rename it")
+      self.found:error("action-id", row, ("an action's name %s"):format(problem))
     end
   end
   if #rows > 0 then
@@ -122,9 +122,7 @@ local function resolved(self, test, place)
   if told and told.condition then
     return told.condition
   end
-  local what = ("the route's test cannot be read: %s"):format(text)
-  self.found:warn("condition-unread", place, what, "what cannot be read lets nothing through",
-    "write it into a table `| Condition | Evaluation |`, as in `files.length > 0`")
+  self.found:warn("condition-unread", place, ("the route's test cannot be read: %s"):format(text))
   return condition.judged(text)
 end
 
@@ -225,8 +223,8 @@ local function tell_cases(self, states)
         self.found:warn("machine.falls-through", state.x,
           ('state "%s" has no case in the route and falls to "%s"'):format(state.name, default.action))
       elseif not default then
-        local what = ('state "%s" has no case in the route%s'):format(state.name, route.default and ": it throws" or "")
-        self.found:error("machine.no-route", state.x, what)
+        self.found:error("machine.no-route", state.x, ('state "%s" has no case in the route%s'):format(state.name,
+          route.default and ": it throws" or ""))
       end
     end
   end
@@ -252,10 +250,8 @@ local function covers(self)
   end
   for _, id in ipairs(self.prose.order) do
     if not listed[id] and not ends.TERMINAL[id] then
-      local what = ("the state machine is not run: no row of its registry has action %s%s"):format(id,
-        names.suggest(id, listed))
-      self.found:warn("registry-unread", self.prose.actions[id].at, what,
-        "actions run by their preconditions", "add a row | Action | From States | To States | for it")
+      self.found:warn("registry-unread", self.prose.actions[id].at,
+        ("the state machine is not run: no row of its registry has action %s%s"):format(id, names.suggest(id, listed)))
       return false
     end
   end
@@ -305,8 +301,8 @@ function M.actions(self, found)
   for i, row in ipairs((machine_of.registry(self.table))) do
     rows[i] = first[row.action]
     if row.any and row.action ~= self.table.handler then
-      local what = ("action %s: may run in any state, and no table says when"):format(row.action)
-      found:warn("registry-any", rows[i], what, "it runs only when nothing else can", "name the states it comes from")
+      found:warn("registry-any", rows[i],
+        ("action %s: may run in any state, and no table says when"):format(row.action))
     end
   end
   return rows

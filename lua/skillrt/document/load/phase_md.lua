@@ -139,8 +139,8 @@ local function add_sections(tree, list, found)
   for _, one in ipairs(more) do
     one.text = lines_between(tree:read "SKILL.md", one.line, one.stop)
     list[#list + 1] = one
-    local what = ("phase %s has no document: its section here is what runs"):format(table.concat(one.number, "."))
-    found:note("phase-section", { file = "SKILL.md", line = one.line }, what, nil,
+    found:note("phase-section", { file = "SKILL.md", line = one.line },
+      ("phase %s has no document: its section here is what runs"):format(table.concat(one.number, ".")), nil,
       ("move it to phases/%02d-name.md"):format(one.number[1]))
   end
   if #more > 0 then
@@ -167,8 +167,7 @@ function M.files(tree, found, has_actions)
   local list = #numbered == 0 and not has_actions and by_links(others, tree, found) or numbered
   if list == numbered then
     for _, one in ipairs(others) do
-      local what = "its name has no number, so it is no phase"
-      found:note("phase-other", { file = one.path }, what, "it is not run by itself")
+      found:note("phase-other", { file = one.path }, "its name has no number, so it is no phase")
     end
   end
   if not has_actions then
@@ -177,8 +176,8 @@ function M.files(tree, found, has_actions)
   for _, one in ipairs(list) do
     one.id = id_of(one.base, taken)
     if one.id ~= one.base then
-      local what = ("its name is no id; the phase is called %s"):format(one.id)
-      found:note("phase-id", { file = one.path }, what, nil, "use letters, digits, '.', '_' and '-'")
+      found:note("phase-id", { file = one.path }, ("its name is no id; the phase is called %s"):format(one.id), nil,
+        "use letters, digits, '.', '_' and '-'")
     end
   end
   return list
@@ -253,16 +252,15 @@ local function read_input(phase, one, blocks, made, found)
         phase.input = phase.input or json.array {}
         phase.input[#phase.input + 1] = path
       elseif path and not made[path] and not made.text:find(path, 1, true) then
-        local what = ("phase %s: depends on %s, which no earlier phase makes"):format(one.id, names.show(path))
-        found:warn("phase-input", place, what, "it runs without it",
-          "name an output of a phase before it" .. names.suggest(path, made.paths))
+        found:warn("phase-input", place, ("phase %s: depends on %s, which no earlier phase makes"):format(one.id,
+          names.show(path)), nil, "name an output of a phase before it" .. names.suggest(path, made.paths))
       end
     elseif block.kind == "item" and begins_with(block.text, words.ONLY_IF) then
       local told = condition.item(block.text:match "`+.*$" or block.text:gsub("^.-[:\u{FF1A}]%s*", ""))
       phase.condition = told and told.condition
       if told and not told.condition then
-        local what = ("phase %s: its condition cannot be read: %s (%s)"):format(one.id, told.text, told.problem)
-        found:warn("condition-unread", place, what, "it always runs", "write a condition between backticks")
+        found:warn("condition-unread", place, ("phase %s: its condition cannot be read: %s (%s)"):format(one.id,
+          told.text, told.problem), "it always runs", "write a condition between backticks")
       end
     end
   end

@@ -103,7 +103,7 @@ end
 local function add_definition(prose, value, at)
   local said, id, problem = {}, names.id(value.id)
   if not id then
-    prose.found:error("action-id", at, ("an action's id %s"):format(problem), "it becomes a file's name", "rename it")
+    prose.found:error("action-id", at, ("an action's id %s"):format(problem), "it becomes a file's name")
     return
   end
   for _, key in ipairs { "name", "description", "purpose" } do

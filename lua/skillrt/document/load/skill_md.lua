@@ -65,8 +65,8 @@ local function check(front, file, folder, found)
   local fields = front.fields
   local ok = form.check("skill_md", fields, found, at)
   if ok and folder and folder ~= fields.name then
-    local what = ("name %s differs from its folder %s"):format(names.show(fields.name), names.show(folder))
-    found:warn("skill-folder", at "name", what, "hosts that follow the specification refuse it", "give both one name")
+    found:warn("skill-folder", at "name", ("name %s differs from its folder %s"):format(names.show(fields.name),
+      names.show(folder)))
   end
 end
 
@@ -84,7 +84,7 @@ function M.read(text, file, folder, found)
   local good, bad = utf8.len(text)
   if not good then
     local line = select(2, text:sub(1, bad):gsub("\n", "")) + 1
-    found:error("encoding", { file = file, line = line }, "is no UTF-8", "it was not read", "save it as UTF-8")
+    found:error("encoding", { file = file, line = line }, "is no UTF-8")
     return { allowed_tools = {}, lines = {}, body = "", body_line = 1 }
   end
   local front = front_matter.read(text, file, found)

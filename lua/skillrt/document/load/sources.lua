@@ -37,7 +37,7 @@ local function read_json(self, path)
   local value, problem = json.decode(text)
   if value == nil then
     local line = tonumber(tostring(problem):match "line (%d+)" or tostring(problem):match "^(%d+):")
-    found:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem), "nothing of it was read")
+    found:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))
     self.broken = true
     return nil
   end
@@ -98,8 +98,8 @@ local function conditions_of(id, facts, found)
   for i, told in ipairs(list) do
     out[i] = told.condition or conditions.judged(told.text)
     if not told.condition then
-      local what = ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem)
-      found:warn("condition-unread", { file = fact.at.file, line = told.line }, what,
+      found:warn("condition-unread", { file = fact.at.file, line = told.line },
+        ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem),
         "what cannot be read lets nothing through: the action waits for it",
         told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`")
     end
@@ -124,8 +124,7 @@ local function effects_of(id, facts, found)
   if unread[1] then
     found:note("effect-unread", { file = fact.at.file, line = unread[1].line },
       ("action %s: its effect cannot be read: %s%s"):format(id, unread[1].text,
-        unread[2] and (", and %d more"):format(#unread - 1) or ""), "it is not checked",
-      "write `key=value`, `key++` or `key.length>0`")
+        unread[2] and (", and %d more"):format(#unread - 1) or ""))
   end
   return out
 end
@@ -138,9 +137,8 @@ local function may_repeat(id, prose, found)
   if link and list and #list > 0 and not has_prose(list) then
     return true
   elseif link then
-    local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(id)
-    local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
-    found:warn("repeat-unread", link, what, "it runs once", fix)
+    found:warn("repeat-unread", link,
+      ("action %s: may follow itself, but nothing that can be read would end that"):format(id))
   end
 end
 
@@ -152,11 +150,11 @@ local function tell_reserved(action, found)
   for _, key in ipairs(names.sorted(action.sets)) do
     local place, shown = { file = action.path, line = action.sets[key] }, names.show(key)
     if key:find("^[%a_][%w_]*%.[%a_]") then
-      found:warn("dotted-key", place, ("action %s: its prompt asks for the key %s"):format(action.id, shown),
-        "an update under a key with a dot is refused (F36)", "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
+      found:warn("dotted-key", place, ("action %s: its prompt asks for the key %s"):format(action.id, shown), nil,
+        "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
     elseif state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
-      found:warn("reserved-field", place, ("action %s: sets %s, which only the runtime writes"):format(action.id,
-        shown), "the update is refused and recorded", "call the field something else")
+      found:warn("reserved-field", place,
+        ("action %s: sets %s, which only the runtime writes"):format(action.id, shown))
     end
   end
 end
@@ -178,9 +176,7 @@ local function fill(self, action, configured)
     local near = facts:best(id, "nearly")
     local what = ("action %s: no document lists its preconditions%s"):format(id,
       near and (' (is "%s" meant?)'):format(near.text) or "")
-    found:warn("no-preconditions", { file = said.at.file, line = near and near.line or said.at.line }, what,
-      "it may run at any time, in the order of the documents",
-      "add a section Preconditions with items such as - [ ] `status === 'running'`")
+    found:warn("no-preconditions", { file = said.at.file, line = near and near.line or said.at.line }, what)
   end
   for _, key in ipairs(SAID) do
     action[key] = tables.first(action[key], (facts:best(id, key)))
@@ -200,8 +196,7 @@ local function state_of(prose, found)
   for _, one in ipairs(said.unread) do
     if not (one.key and state.is_reserved(one.key)) then
       found:note("state-unread", { file = prose.state_file, line = one.line },
-        ("a value of the initial state is code: %s"):format(one.text), "the run begins without it",
-        "write a literal value")
+        ("a value of the initial state is code: %s"):format(one.text))
     end
   end
   for _, field in ipairs(not said.initial and said.fields or {}) do
@@ -223,8 +218,8 @@ local function ends_of(prose, found)
   local out, seen = json.array {}, {}
   for _, told in ipairs(prose.terminate) do
     if not told.condition then
-      found:warn("termination-unread", told, ("a termination condition cannot be read: %s (%s)"):format(told.text,
-        told.problem), "it ends nothing", "write a condition between backticks")
+      found:warn("termination-unread", told,
+        ("a termination condition cannot be read: %s (%s)"):format(told.text, told.problem))
     elseif not seen[told.condition] and not told.condition:find "status ===? ['\"].-['\"]$" then -- the runtime sets it
       seen[told.condition] = true
       out[#out + 1] = told.condition
@@ -331,8 +326,7 @@ local function order_of(self)
   end
   if not loop then
     self.found:warn("hybrid-order", { file = "phases" },
-      "no document says where among the phases the loop of the actions runs", "it runs before the last phase",
-      'write x_skillrt.hybrid.order into a skill-config.json, as in ["01-init", "@autonomous", "02-end"]')
+      "no document says where among the phases the loop of the actions runs")
   end
   return loop and order or nil
 end
@@ -350,8 +344,7 @@ local function join_workflow(self, raw, from)
       local mine = a[key] ~= json.null and a[key] or nil
       if own.phases ~= theirs and mine ~= b[key] and not (key == "output" and mine == nil) then
         self.found:warn("workflow-differs", self.workflow_at(("sequential_config.phases[%d].%s"):format(i, key)),
-          ("phase %d: its %s differs from skill-config.json"):format(i, key), "workflow.json is what runs",
-          "generate the folder anew")
+          ("phase %d: its %s differs from skill-config.json"):format(i, key))
         own.phases = theirs
       end
     end
@@ -362,7 +355,7 @@ local function read_files(self)
   local tree, found = self.tree, self.found
   local raw, at = read_json(self, tree:first "skill-config.json")
   if raw ~= nil and not object(raw) then
-    found:error("config", { file = "skill-config.json", line = 1 }, "must be an object", "nothing of it was read")
+    found:error("config", { file = "skill-config.json", line = 1 }, "must be an object")
     raw, self.broken = nil, true
   end
   self.config, self.config_at = raw and true or false, at
@@ -370,8 +363,7 @@ local function read_files(self)
   local path = tree:first("workflow.json", "phases/workflow.json")
   local document, workflow_at = read_json(self, path)
   if path == "phases/workflow.json" then
-    local what = "is in phases/; it belongs next to SKILL.md"
-    found:warn("workflow-place", { file = path }, what, "it was taken from there", "move it")
+    found:warn("workflow-place", { file = path }, "is in phases/; it belongs next to SKILL.md")
   end
   if document == nil then
     return raw
@@ -425,8 +417,8 @@ local function add_routes(self, phases)
     phases[1].condition = "!input." .. route.word
     self.alternatives = { [route.word] = shown }
     self.found:note("router", { file = "SKILL.md", line = 1 },
-      ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", ")),
-      "without one SKILL.md is what runs", ("run one with --set %s=%s"):format(route.word, shown[1]))
+      ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", ")), nil,
+      ("run one with --set %s=%s"):format(route.word, shown[1]))
   end
 end
 
@@ -434,9 +426,7 @@ end
 local function one_step(self, raw)
   if not self.skill_md then
     if not self.tree:has "SKILL.md" then -- else it has been told why that was not read
-      self.found:error("nothing", { file = "." },
-        "holds no SKILL.md, no phases, no actions, no config and no script", "nothing in it can run",
-        "give a skill's folder")
+      self.found:error("nothing", { file = "." }, "holds no SKILL.md, no phases, no actions, no config and no script")
     end
     self.broken = true
     return
@@ -451,8 +441,8 @@ local function name_of(self, raw)
   local name = raw.skill_name
   local said = self.skill_md and self.skill_md.name
   if type(name) == "string" and said and said ~= name then
-    local what = ("name %s differs from skill_name %s of the config"):format(names.show(said), names.show(name))
-    self.found:warn("name-differs", { file = "SKILL.md", line = self.skill_md.lines.name }, what)
+    self.found:warn("name-differs", { file = "SKILL.md", line = self.skill_md.lines.name },
+      ("name %s differs from skill_name %s of the config"):format(names.show(said), names.show(name)))
   end
   local folder = self.tree.dir:match "([^/]+)/*$"
   if folder == "." or folder == ".." then

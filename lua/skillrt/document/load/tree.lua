@@ -50,7 +50,7 @@ local function walk(self, folder, depth)
     elseif entry.kind == "file" then
       self.paths[#self.paths + 1] = path
     elseif entry.kind ~= "directory" then
-      self.found:error("unreadable", { file = path }, "is neither a file nor a folder", "it was not read")
+      self.found:error("unreadable", { file = path }, "is neither a file nor a folder")
     end
     if #self.paths >= M.MAX_FILES then
       return
@@ -126,8 +126,9 @@ function M.open(dir, found)
   follow_links(self)
   if #self.paths >= M.MAX_FILES then
     local last = self.paths[#self.paths]
-    local what = ("holds more than %d files; those behind %s were not seen"):format(M.MAX_FILES, last)
-    found:error("too-many", { file = "." }, what, nil, "give the skill a folder of its own")
+    found:error("too-many", { file = "." },
+      ("holds more than %d files; those behind %s were not seen"):format(M.MAX_FILES, last), nil,
+      "give the skill a folder of its own")
   end
   return self
 end
@@ -183,14 +184,14 @@ function Tree:read(path, maximum)
   self.texts[path] = false
   local text, message = files.kept(self.dir, self:unlinked(path), maximum or M.MAX_DOCUMENT)
   if not text then
-    self.found:error("unreadable", { file = path }, message, "it was not read")
+    self.found:error("unreadable", { file = path }, message)
     return nil
   end
   text = markdown.normal(text)
   local good, bad = utf8.len(text)
   if not good then
     local line = select(2, text:sub(1, bad):gsub("\n", "")) + 1
-    self.found:error("encoding", { file = path, line = line }, "is no UTF-8", "it was not read", "save it as UTF-8")
+    self.found:error("encoding", { file = path, line = line }, "is no UTF-8")
     return nil
   end
   self.texts[path] = text
@@ -215,7 +216,7 @@ function Tree:document(path)
   for _, block in ipairs(blocks) do
     if block.kind == "code" and not block.closed then
       local place = { file = path, line = block.line }
-      found:warn("fence", place, "the code that begins here is never closed", "all below was read as code", "close it")
+      found:warn("fence", place, "the code that begins here is never closed")
     end
   end
   return blocks

@@ -11,23 +11,17 @@ local function object(value)
   return type(value) == "table" and not json.is_array(value) and value or nil
 end
 
--- The phases in the order of phases_to_run, each found by its id (R28).
+-- The places of the phases in the order of phases_to_run, each found by its id (R28).
 local function chosen(document, at, found)
-  local by_id, out, order = {}, json.array {}, document.phases_to_run
+  local by_id, out, seen, order = {}, {}, {}, document.phases_to_run
   for i, phase in ipairs(document.phases) do
-    by_id[phase.id], out[i] = phase, phase
+    by_id[phase.id], out[i] = i, not order and i or nil
   end
-  if not order then
-    return out
-  end
-  out = json.array {}
-  local seen = {}
-  for i, id in ipairs(order) do
+  for i, id in ipairs(order or {}) do
     local place = at(("phases_to_run[%d]"):format(i))
     if not by_id[id] then
       local hint = names.suggest(tostring(id), by_id)
-      local what = ("phases_to_run names %s, which is no phase%s"):format(names.show(id), hint)
-      found:error("workflow", place, what, "it cannot be run", "add it to phases, or remove it here")
+      found:error("workflow", place, ("phases_to_run names %s, which is no phase%s"):format(names.show(id), hint))
     elseif seen[id] then
       found:error("workflow", place, ("phases_to_run names %s twice"):format(names.show(id)), "a phase runs once")
     else
@@ -35,10 +29,10 @@ local function chosen(document, at, found)
       out[#out + 1] = by_id[id]
     end
   end
-  for _, phase in ipairs(document.phases) do
+  for _, phase in ipairs(order and document.phases or {}) do
     if not seen[phase.id] then
-      local what = ("phase %s is not in phases_to_run"):format(phase.id)
-      found:note("workflow", at "phases_to_run", what, "it does not run")
+      found:note("workflow", at "phases_to_run", ("phase %s is not in phases_to_run"):format(phase.id),
+        "it does not run")
     end
   end
   return out
@@ -57,14 +51,7 @@ local function phase_of(phase)
   return out
 end
 
-local function place_in(list, wanted)
-  for i, one in ipairs(list) do
-    if one == wanted then
-      return i
-    end
-  end
-  return nil
-end
+local KEYS <const> = { "skill_name", "display_name", "description", "version", "execution_mode", "context_strategy" }
 
 ---What a workflow.json says, as keys of a skill-config.
 ---@param document any  decoded
@@ -86,12 +73,12 @@ function M.config(document, at, found)
   local loop = document.loop
   local raw = { sequential_config = { phases = json.array {} }, x_skillrt = { termination = document.termination,
     hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } }
-  for key in ("skill_name display_name description version execution_mode context_strategy"):gmatch "%S+" do
+  for _, key in ipairs(KEYS) do
     raw[key] = document[key]
   end
   local origin = {}
-  for i, phase in ipairs(chosen(document, at, found)) do
-    raw.sequential_config.phases[i], origin[i] = phase_of(phase), place_in(document.phases, phase)
+  for i, place in ipairs(chosen(document, at, found)) do
+    raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place]), place
   end
   return raw, function(key)
     local n, rest = key:match "^sequential_config%.phases%[(%d+)%](.*)$"

@@ -29,12 +29,7 @@ local MAX_PRODUCT = 1024
 ---@field counted boolean?    some effect counts it up or down: its numbers are told apart
 
 local function put(values, value)
-  for _, known in ipairs(values) do
-    if known == value then
-      return
-    end
-  end
-  values[#values + 1] = value
+  values[#values + 1] = not tables.has(values, value) and value or nil
 end
 
 local function is_null(value)
