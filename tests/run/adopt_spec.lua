@@ -116,6 +116,19 @@ describe("a workflow run of Claude Code is adopted", function()
     assert.same({ "seen a" }, { table.unpack(json.decode(kit.run({ path = folder }, words).out)) })
   end)
 
+  it("whose answers were damaged afterwards: what is no answer is not used", function()
+    local folder = R.folder()
+    C.write(folder, { args = { "a" }, agents = { one() } }, W.META .. LIST)
+    assert.equal(0, adopted(folder).code)
+    local path = ("%s/adopted/%s/tried.js"):format(folder, C.ID)
+    for i, text in ipairs { "", "[]", '{"results":7}', '{"results":[7,[],{"prompt":7},{"value":1},null]}' } do
+      R.write(path .. ".adopted.json", text)
+      local seen = kit.run({ path = folder }, { "run", path, "--agent", AGENT, "--print", "--trust", "--work-dir", "run" .. i,
+        "--", '["a"]' })
+      assert.same({ "asked-a" }, { table.unpack(json.decode(seen.out) or {}) }, text)
+    end
+  end)
+
   it("is told what is no such run", function()
     local folder = R.folder()
     for _, name in ipairs { "wf_none", "elsewhere", "/dev/null" } do

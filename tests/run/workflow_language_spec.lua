@@ -29,6 +29,12 @@ describe("a workflow script", function()
       "agent: the option zzz is not known and has no effect" }, notes(dir))
   end)
 
+  it("names an agent by whatever its label is", function()
+    local skill = assert(load(R.folder(), "return await agent('fail', { label: 7, phase: undefined })"))
+    local result = assert(skill:run { work_dir = R.folder() .. "/run" })
+    assert.matches("^7 %(1%): ", result.state.agents.failed[1])
+  end)
+
   it("is refused options without which an agent would be another one; that agent counts as failed (W32)", function()
     local result, _, folder = run [[
       const out = []

@@ -159,7 +159,7 @@ local function show(result, args, started)
   end
   if result.answer ~= nil and args.print then
     core.terminal.write(1, output.answer(result.answer) .. "\n")
-  elseif result.answer ~= nil and not args.quiet then
+  elseif result.answer ~= nil and result.answer ~= core.json.null and not args.quiet then
     output.write("\n" .. table.concat(text_of.lines(output.answer(result.answer)), "\n") .. "\n\n")
   end
   local asked, used = result.state.agents, result.used or {}

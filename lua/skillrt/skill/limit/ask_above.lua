@@ -3,4 +3,4 @@
 
 ---@type skillrt.Limit
 return { name = "ask_above", type = "count", default = 25, unit = "agents",
-  text = "a workflow that asks for more agents at once asks a person first; 0: it does not" }
+  text = "a workflow script that asks for more agents at once asks a person first; 0: it does not" }

@@ -3,4 +3,4 @@
 
 ---@type skillrt.Limit
 return { name = "ask_above_usd", type = "amount", unit = "dollars",
-  text = "a workflow asks a person before agents that may cost more together, by what those before them cost" }
+  text = "a workflow script asks a person before agents that may cost more together, by what those before them cost" }

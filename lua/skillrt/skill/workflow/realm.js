@@ -131,6 +131,7 @@
       const value = given[name];
       if (value === null) continue;
       if (hasOwn(REFUSED, name)) wrong = `${name} is not supported: ${REFUSED[name]}`;
+      else if (name === 'label' || name === 'phase') options[name] = typeof value === 'string' ? value : stringify(value);
       else if (hasOwn(OPTIONS, name)) options[OPTIONS[name]] = value;
       else if (!ignored[name]) {
         ignored[name] = true;

@@ -33,9 +33,11 @@ end
 ---@return (fun(ask: table, source: string?): { value: any, source: string }|false|nil)|nil
 function M.beside(path)
   local given, by = json.decode(files.read(path .. M.BESIDE, MAX_FILE) or ""), {}
-  for _, row in ipairs(tables.object(tables.object(given).results)) do
-    by[row.prompt] = by[row.prompt] or {}
-    table.insert(by[row.prompt], row)
+  for _, one in ipairs(tables.object(tables.object(given).results)) do
+    local row = tables.object(one)
+    local key = tostring(row.prompt)
+    by[key], row.source = by[key] or {}, tostring(row.source)
+    table.insert(by[key], row)
   end
   return next(by) and function(ask, source)
     local rows = by[files.digest(trim(ask.prompt))]
