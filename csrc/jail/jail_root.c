@@ -138,7 +138,7 @@ IN_CHILD static int show_devices(const struct jail *jail, int root, const int de
 }
 
 IN_CHILD static int show_processes(const struct jail *jail, int root) {
-  const char *const options[] = {"hidepid", "invisible", NULL}; /* the first process */
+  const char *const options[] = {"hidepid", "ptraceable", NULL}; /* not the first process */
   int mount = make_mount("proc", options, READ_ONLY | MOUNT_ATTR_NOEXEC);
   if (mount < 0)
     return jail_fail(jail, errno, "show its own /proc (a container may hide parts of it)", "");

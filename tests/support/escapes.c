@@ -87,6 +87,11 @@ static bool read_through_root(void) {
   snprintf(path, sizeof path, "/proc/self/root%s", at("outside/secret"));
   return reads(path);
 }
+static bool read_through_above(void) {
+  char path[600];
+  snprintf(path, sizeof path, "/..%s", at("outside/secret"));
+  return reads(path);
+}
 static bool read_through_first(void) {
   char path[600];
   snprintf(path, sizeof path, "/proc/%d/root%s", number("ESCAPE_PID"), at("outside/secret"));
@@ -111,6 +116,10 @@ static bool read_inherited(void) {
   char text[64] = "";
   int fd = openat(number("ESCAPE_FD"), "secret", O_RDONLY | O_CLOEXEC);
   return fd >= 0 && read(fd, text, sizeof text) > 0;
+}
+static bool read_inherited_file(void) {
+  char text[64] = "";
+  return pread(number("ESCAPE_FILE"), text, sizeof text - 1, 0) > 0;
 }
 static bool read_tmp(void) {
   return reads(getenv("ESCAPE_TMP"));
@@ -269,6 +278,9 @@ static bool see_first(void) { /* without a jail: another program of this user */
          (getpid() != 1 && is_in("/proc/1/status") &&
           readlink("/proc/1/exe", text, sizeof text) > 0);
 }
+static bool see_command_line(void) { /* of its own first process: it may be that of skillrt */
+  return getpid() != 1 && opens("/proc/1/cmdline", O_RDONLY);
+}
 static bool trace(void) {
   pid_t pid = fork();
   int status = 0;
@@ -319,7 +331,8 @@ static bool inject(bool high) {
     if (ioctl(slave, TIOCSCTTY, 0) < 0) _exit(8);
     unsigned long request = TIOCSTI;
     if (high) request |= 1UL << 32; /* the kernel looks at the low half */
-    _exit(syscall(SYS_ioctl, slave, request, "x") == 0 ? 0 : 7);
+    if (syscall(SYS_ioctl, slave, request, "x") == 0) _exit(0);
+    _exit(errno == EIO ? 0 : 7); /* it came to the terminal, where the kernel has it switched off */
   }
   return waitpid(pid, &status, 0) == pid && status == 0;
 }
@@ -531,8 +544,10 @@ const struct escape escapes[] = {
     {"read it through ..", S, A, read_dots, 0},
     {"read it through a link that it makes", S, A, read_link, 0},
     {"read it through /proc/self/root", S, A, read_through_root, 0},
+    {"read it through /..", S, A, read_through_above, 0},
     {"read it through the root of another process", S, A, read_through_first, 0},
     {"read it through an inherited descriptor", S, A, read_inherited, 0},
+    {"read a file that was open", S, A, read_inherited_file, 0},
     {"read an SSH key", W, A, read_key, 0},
     {"read it where its folder is renamed", W, A, read_renamed_key, 0},
     {"read it where what covers it is taken away", W, A, unhide, 0},
@@ -578,6 +593,7 @@ const struct escape escapes[] = {
     {"reach another process", W, A, see_victim, 0},
     {"read the environment of another", W, A, see_environment, 0},
     {"read the memory of another, or of its own first process", W, A, see_first, 1},
+    {"read the command line of the first process", W, A, see_command_line, 0},
     {"trace", S, A, trace, 0},
     {"read memory by another call", S, A, read_memory, 0},
     {"take a descriptor of a process", S, A, take_descriptor, 0},
