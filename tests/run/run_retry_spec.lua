@@ -51,6 +51,41 @@ describe("retry", function()
     assert.same({ "bad" }, result.state.completed_actions)
   end)
 
+  it("lets an action that was given up run as often as it may, in the loop of a hybrid run, too (R70)", function()
+    for _, phases in ipairs { false, { { id = "p", trailing = true, run = sets {} } } } do
+      local broken = true
+      local function definition()
+        return { state = { n = 0 }, limits = { max_retries = 0 }, phases = phases or nil,
+          on_loop_failed = phases and "run_finalize" or nil, actions = {
+          { id = "a", max_runs = 2, when = "n < 2", on_error = "continue", run = function(state)
+            if broken then return nil, "broken" end
+            return { n = state.n + 1 }
+          end },
+        } }
+      end
+      local dir = R.folder() .. "/run"
+      assert.equal("failed", R.run(definition(), { work_dir = dir }).status)
+      broken = false
+      local result = assert(skillrt.retry(dir, { skill = R.skill(definition()) }))
+      assert.same({ "completed", 2 }, { result.status, result.state.n }, result.message)
+    end
+  end)
+
+  it("lets an action run as often as it may about whose call somebody had decided (R70)", function()
+    local go, dir = R.folder() .. "/go", R.folder() .. "/run"
+    local function skill()
+      return R.skill { state = { n = 0 }, actions = { { id = "a", max_runs = 2, when = "n < 2", run = function(state, ctx)
+        assert(ctx.await { kind = "command", argv = { "sh", "-c", ("test -e %s || kill -9 $$"):format(go) } })
+        return { n = state.n + 1 }
+      end } } }
+    end
+    assert.equal("needs_decision", skill():run { work_dir = dir }.reason)
+    assert.equal("failed", assert(skillrt.resume(dir, { skill = skill(), answer = "fail" })).status)
+    R.write(go, "")
+    local result = assert(skillrt.retry(dir, { skill = skill() }))
+    assert.same({ "completed", 2 }, { result.status, result.state.n }, result.message)
+  end)
+
   it("never begins a run anew: what was done stays done (F26, R69)", function()
     local counts = { a = 0 }
     local function definition()

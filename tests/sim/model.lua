@@ -343,9 +343,10 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- Where a failed attempt is followed by another one, the call that it blames is harmless.
+-- Where a failed attempt is followed by another one, the call that it blames is harmless, and so is what begins anew.
 rule("fail", function(run, entry, it)
-  local place = entry.retry and entry.blame and acted_below(run, it.step, entry.blame)
+  local place = entry.retry and entry.blame
+    and (acted_below(run, it.step, entry.blame) or given_up_acted(run, it.step))
   if place then
     return ("call %s may have acted"):format(place)
   end
