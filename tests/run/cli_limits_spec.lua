@@ -130,7 +130,7 @@ local function busy(seconds)
   while os.clock() < until_ do end
   return { n = 1 }
 end
-return skillrt.skill { name = "s", strategy = "sequential", limits = { step_timeout = 5, max_errors = 1 }, actions = {
+return skillrt.skill { name = "s", strategy = "sequential", limits = { step_timeout = 60, max_errors = 1 }, actions = {
   { id = "a", run = function() return { n = 0 } end }, %s } }
 ]]
 

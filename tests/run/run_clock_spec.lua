@@ -41,6 +41,28 @@ describe("the wall clock is set while a run is open", function()
     assert.equal("completed", (state()))
   end)
 
+  it("holds a sleep no longer than it is long where it was put back before a resume", function()
+    local dir, skill = R.folder() .. "/run", R.skill(action(function(_, ctx)
+      ctx.sleep(HOUR)
+      return { out = true }
+    end))
+    local function stand(run)
+      assert(run:event("inbox", ""))
+      for _ = 1, 20 do run:step() end
+      return (run:status())
+    end
+    local run = assert(runner.begin(skill, { work_dir = dir, wait = true }))
+    stand(run)
+    run:stop()
+    run:wait()
+    run:close()
+    clock.set(-24 * HOUR)
+    local again <close> = assert(runner.take_up(skill, { work_dir = dir, wait = true }))
+    assert.equal("", stand(again))
+    clock.pass(HOUR + 1)
+    assert.equal("completed", stand(again))
+  end)
+
   it("counts what passed for run_timeout when it is put forward or back by days, also after a resume", function()
     for _, days in ipairs { 10, -10 } do
       local dir = R.folder() .. "/run"
