@@ -1,7 +1,8 @@
--- limits.lua: writes the limits (lua/skillrt/skill/limit/) where people and programs read them: make limits
+-- limits.lua: writes the limits (lua/skillrt/skill/limit/) and the operations of `skillrt serve` where people and
+-- programs read them: make limits
 --
--- docs/write/skills.md has them between two marks, examples/systemd as exit codes; tests/lua/skill/limits_spec.lua checks
--- that all are current.
+-- docs/write/skills.md and docs/run/serve.md have them between two marks, examples/systemd as exit codes;
+-- tests/lua/skill/limits_spec.lua checks that all are current.
 
 local exit_codes = require "skillrt.cli.exit_codes"
 local limits = require "skillrt.skill.limits"
@@ -23,6 +24,21 @@ function M.table()
   for _, row in ipairs(limits.TABLE) do
     lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none",
       row.text, ending(row))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---The table of docs/run/serve.md.
+---@return string
+function M.operations()
+  local lines = { "| request | what it does | body |", "|---|---|---|" }
+  for _, one in ipairs(require "skillrt.cli.serve.operations".LIST) do
+    local fields = {}
+    for name in pairs(one.body and one.body.properties or {}) do
+      fields[#fields + 1] = "`" .. name .. "`"
+    end
+    table.sort(fields)
+    lines[#lines + 1] = ("| `%s %s` | %s | %s |"):format(one.method, one.path, one.summary, table.concat(fields, ", "))
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -49,9 +65,11 @@ end
 ---@return table<string, string>
 function M.pages(read)
   local scripting = "docs/write/skills.md"
+  local serving = "docs/run/serve.md"
   local unit = "examples/systemd/skillrt@.service"
   return {
     [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
+    [serving] = between(read(serving), "<!-- operations: written by make limits -->\n", "<!-- end -->", M.operations()),
     [unit] = between(between(read(unit), "\nSuccessExitStatus=", "\n", codes("success")),
       "\nRestartPreventExitStatus=", "\n", codes(nil)),
   }

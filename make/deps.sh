@@ -35,6 +35,7 @@ for group in "$@"; do
     need libuv1-dev library libuv
     need libcurl4-openssl-dev library libcurl
     need libpq-dev library libpq
+    need libmicrohttpd-dev library libmicrohttpd
     need zlib1g-dev library zlib
     need libpcre2-dev library libpcre2-8
     need lua-zlib module zlib

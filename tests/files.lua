@@ -13,6 +13,7 @@ package.cpath = ("build/%s/lib/?.so;"):format(os.getenv "SKILLRT_MODE" or "relea
 local FOLDERS = {
   { "csrc", "the program, the library's header, the embedding of Lua files" },
   { "csrc/lua", "where Lua calls C and C calls Lua" },
+  { "csrc/serve", "HTTP for `skillrt serve`, in a module of its own" },
   { "csrc/engine", "one run put together; the only sleeper; one iteration" },
   { "csrc/transport", "how a request leaves and returns" },
   { "csrc/store", "where a run lives" },
@@ -21,6 +22,8 @@ local FOLDERS = {
   { "lua/skillrt", "the module's door" },
   { "lua/skillrt/cli", "the program's door, and what all commands share" },
   { "lua/skillrt/cli/command", "a file for each command" },
+  { "lua/skillrt/cli/serving", "what the commands that serve others share: `mcp` and `serve`" },
+  { "lua/skillrt/cli/serve", "runs over HTTP" },
   { "lua/skillrt/test", "a skill's own tests: its runs with stubs" },
   { "lua/skillrt/test/replay", "its runs again from their journals" },
   { "lua/skillrt/report", "runs as lines, live views and tables" },

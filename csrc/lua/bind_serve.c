@@ -4,7 +4,8 @@
  * lines(longest) -> lines; lines:next() -> text | nil, "none", "long" (one was left out) or
  * "closed". start(argv, input, leaves) -> program | nil, message, code; program:code() -> exit
  * code, 128 + signal, or nil while it runs; program:output(most) -> the end of what it said;
- * program:stop(now). wait(ms, lines, programs, listener?) -> true | nil: a signal came.
+ * program:stop(now). wait(ms, lines | nil, programs, listener | descriptor | nil) -> true | nil: a
+ * signal came.
  * terminate(pid) -> true | nil, message, code. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
@@ -231,15 +232,16 @@ static size_t watch_programs(lua_State *L, struct loop_watch *watches, size_t co
 static int serve_wait(lua_State *L) {
   lua_Integer ms = luaL_checkinteger(L, 1);
   luaL_argcheck(L, ms >= 0 && ms <= 60000, 1, "from 0 to 60000 ms");
-  struct lines *lines = luaL_checkudata(L, 2, LINES_TYPE);
+  struct lines *lines = lua_isnil(L, 2) ? NULL : luaL_checkudata(L, 2, LINES_TYPE);
   luaL_checktype(L, 3, LUA_TTABLE);
+  int other = lua_isinteger(L, 4) ? (int)lua_tointeger(L, 4) : bind_listen_fd(L, 4);
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error);
   if (!loop) return luaL_error(L, "%s", error.text);
-  struct loop_watch watches[LOOP_WATCHES_MAX] = {{.fd = lines->closed ? -1 : STDIN_FILENO},
-                                                 {.fd = bind_listen_fd(L, 4)}};
+  struct loop_watch watches[LOOP_WATCHES_MAX] = {
+      {.fd = lines && !lines->closed ? STDIN_FILENO : -1}, {.fd = other}};
   if (!loop_wait(loop, watches, watch_programs(L, watches, 2), ms)) return 0;
-  lines->ready = lines->ready || watches[0].ready;
+  if (lines) lines->ready = lines->ready || watches[0].ready;
   lua_pushboolean(L, true);
   return 1;
 }

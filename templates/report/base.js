@@ -1,7 +1,7 @@
 "use strict";
 // base.js: what the parts of the page share: the data, texts made safe to look at, elements, times.
 // Every text comes to the page by textContent; nothing of the data is ever read as HTML.
-const data = JSON.parse(document.getElementById("data").textContent);
+let data, steps, clockwork, places;
 const HIDDEN = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
   + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
 
@@ -33,9 +33,9 @@ function svg(name, given, ...inside) {
   made.append(...inside);
   return made;
 }
-function section(id) {
+function section(id, is_there) {
   const found = document.getElementById(id);
-  found.hidden = false;
+  found.hidden = is_there === false;
   return found;
 }
 function took(ms) {
@@ -55,12 +55,12 @@ function used(of) {
 }
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
 const COLORS = { completed: "good", partial: "warn", failed: "bad", open: "open", skipped: "off" };
-const steps = data.steps;
 let choose = function () {}; // set by list.js: shows the step of that place in the list
 
 // Open time: what lies between two sessions of the run takes no more room than a mark.
-const clockwork = (function () {
+function clockwork_of(data) {
   const sessions = data.sessions.map((one) => ({ from: one.from, to: Math.max(one.from, one.to || data.ended) }));
+  if (!sessions.length) { sessions.push({ from: data.at, to: Math.max(data.at, data.ended || 0) }); }
   let open = 0;
   for (const one of sessions) { open += one.to - one.from; }
   const gap = Math.max(1, open * 0.012);
@@ -79,4 +79,15 @@ const clockwork = (function () {
       return found.at + Math.min(Math.max(0, ms - found.from), found.to - found.from);
     },
   };
-})();
+}
+
+// Draws a run; drawn again with what has come, the same run keeps what was chosen, opened and typed.
+const parts = []; // of the page, each a function of whether it is another run than before
+function show(given) {
+  const is_other = !data || data.run !== given.run;
+  data = given;
+  steps = data.steps;
+  clockwork = clockwork_of(data);
+  places = new Map(steps.map((step, i) => [step.number, i]));
+  for (const part of parts) { part(is_other); }
+}

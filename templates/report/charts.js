@@ -12,7 +12,6 @@ function lanes(bars) {
   return ends.length;
 }
 
-const places = new Map(steps.map((step, i) => [step.number, i]));
 function place_of(move) { return places.has(move.step) ? places.get(move.step) : -1; }
 
 // The states that a machine was in, one behind the other.
@@ -41,19 +40,29 @@ function bars_of_run() {
   return { states: bars_of_states(), steps: of_steps, calls: of_calls };
 }
 
-function draw_timeline() {
-  const home = section("timeline"), canvas = home.querySelector("canvas"), tip = el("div", { class: "tip", hidden: "" });
-  const all = bars_of_run(), counts = { steps: lanes(all.steps), calls: lanes(all.calls) };
-  const MOST = 14, TALL = { states: 22, steps: 22, calls: 15 };
-  const first = 4 + (all.states.length ? TALL.states + 4 : 0);
-  const rows = { steps: Math.min(counts.steps, MOST), calls: Math.min(counts.calls, MOST) };
-  const top = { states: 4, steps: first, calls: first + rows.steps * TALL.steps + (rows.calls ? 8 : 0) };
-  const height = top.calls + rows.calls * TALL.calls + 26;
-  document.body.append(tip);
-  canvas.style.height = height + "px";
-  let drawn = [], chosen = -1;
+// The step that is chosen stands out.
+let mark = function () {};
 
+(function timeline() {
+  const home = document.getElementById("timeline"), canvas = home.querySelector("canvas");
+  const tip = el("div", { class: "tip", hidden: "" }), MOST = 14, TALL = { states: 22, steps: 22, calls: 15 };
+  let all = null, top = {}, height = 0, drawn = [], chosen = -1;
+  document.body.append(tip);
+
+  function take(is_other) {
+    home.hidden = !steps.length;
+    all = bars_of_run();
+    const counts = { steps: lanes(all.steps), calls: lanes(all.calls) };
+    const first = 4 + (all.states.length ? TALL.states + 4 : 0);
+    const rows = { steps: Math.min(counts.steps, MOST), calls: Math.min(counts.calls, MOST) };
+    top = { states: 4, steps: first, calls: first + rows.steps * TALL.steps + (rows.calls ? 8 : 0) };
+    height = top.calls + rows.calls * TALL.calls + 26;
+    canvas.style.height = height + "px";
+    if (is_other) { chosen = -1; }
+    draw();
+  }
   function draw() {
+    if (!all || home.hidden) { return; }
     const width = canvas.clientWidth, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
     canvas.width = width * scale;
     canvas.height = height * scale;
@@ -121,12 +130,12 @@ function draw_timeline() {
   });
   window.addEventListener("resize", draw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  draw();
-  return function (i) {
+  mark = function (i) {
     chosen = i;
     draw();
   };
-}
+  parts.push(take);
+})();
 
 // Nodes and edges of the way that the run took: the states of a machine, else its own actions and phases, not those of
 // skills that it ran.
@@ -156,7 +165,9 @@ function way() {
 }
 
 function draw_path() {
-  const graph = way(), MOST = 80;
+  const graph = way(), MOST = 80, shown_before = document.querySelector("#path .body svg");
+  if (shown_before) { shown_before.remove(); }
+  section("path", graph.nodes.length >= 2);
   if (graph.nodes.length < 2) { return; }
   const nodes = graph.nodes.slice(0, MOST), edges = graph.edges.filter((e) => e.from.order < MOST && e.to.order < MOST);
   const home = section("path");
@@ -232,3 +243,4 @@ function draw_path() {
   }
   home.querySelector(".body").append(picture);
 }
+parts.push(draw_path);

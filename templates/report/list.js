@@ -67,10 +67,11 @@ function detail(step) {
   return out;
 }
 
-function show_steps(mark) {
-  const home = section("steps"), list = home.querySelector(".list"), space = home.querySelector(".space");
+(function list_of_steps() {
+  const home = document.getElementById("steps"), list = home.querySelector(".list"), space = home.querySelector(".space");
   const search = home.querySelector("input"), chips = home.querySelector(".chips"), count = home.querySelector(".count");
-  let seen = steps.map((_, i) => i), chosen = -1, only = null, asked = 0;
+  const pane = home.querySelector(".detail");
+  let seen = [], chosen = -1, only = null, asked = 0, number = null, shown_text = "";
   const rows = new Map();
 
   function draw() {
@@ -103,7 +104,7 @@ function show_steps(mark) {
   function look() {
     if (!asked) { asked = requestAnimationFrame(draw); }
   }
-  function filter() {
+  function filter(stays) {
     const words = search.value.trim().toLowerCase();
     seen = [];
     steps.forEach((step, i) => {
@@ -119,15 +120,28 @@ function show_steps(mark) {
       (steps.length === 1 ? " step" : " steps")
       : seen.length.toLocaleString("en") + " of " + steps.length.toLocaleString("en");
     list.style.height = Math.min(window.innerWidth > 760 ? 520 : 340, seen.length * ROW + 2) + "px";
-    list.scrollTop = 0;
+    if (stays !== true) { list.scrollTop = 0; }
     draw();
   }
   function select(i, quietly) {
     chosen = i;
+    number = steps[i].number;
+    shown_text = JSON.stringify(steps[i]);
     list.setAttribute("aria-activedescendant", "step-" + i);
-    home.querySelector(".detail").replaceChildren(...detail(steps[i]));
+    pane.replaceChildren(...detail(steps[i]));
     if (!quietly) { mark(i); }
     draw();
+  }
+  // The chosen step has changed: what was opened of it stays open.
+  function refresh(i) {
+    if (JSON.stringify(steps[i]) === shown_text) {
+      chosen = i;
+      return;
+    }
+    const open = [...pane.querySelectorAll("details")].map((one) => one.open), at = pane.scrollTop;
+    select(i, true);
+    pane.querySelectorAll("details").forEach((one, n) => { one.open = open[n] || false; });
+    pane.scrollTop = at;
   }
   choose = function (i) {
     if (seen.indexOf(i) < 0) {
@@ -141,20 +155,25 @@ function show_steps(mark) {
     select(i);
     home.scrollIntoView({ block: "nearest", behavior: "smooth" });
   };
-  for (const status in COLORS) {
-    const many = steps.filter((step) => step.status === status).length;
-    if (many && many < steps.length) {
-      const chip = el("button", { type: "button", "aria-pressed": "false" }, status + " " + many.toLocaleString("en"));
+  function draw_chips() {
+    const had = chips.contains(document.activeElement) && document.activeElement.dataset.status;
+    chips.replaceChildren();
+    for (const status in COLORS) {
+      const many = steps.filter((step) => step.status === status).length;
+      if (!many || many === steps.length) { continue; }
+      const chip = el("button", { type: "button", "aria-pressed": String(only === status), "data-status": status },
+        status + " " + many.toLocaleString("en"));
       chip.addEventListener("click", () => {
         only = only === status ? null : status;
         for (const one of chips.children) { one.setAttribute("aria-pressed", String(one === chip && only === status)); }
         filter();
       });
       chips.append(chip);
+      if (had === status) { chip.focus(); }
     }
   }
   home.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
-  search.addEventListener("input", filter);
+  search.addEventListener("input", () => filter());
   list.addEventListener("scroll", look);
   window.addEventListener("resize", look);
   list.addEventListener("keydown", (event) => {
@@ -165,10 +184,24 @@ function show_steps(mark) {
       choose(seen[at]);
     }
   });
-  filter();
-  if (steps.length) {
+  parts.push(function (is_other) {
+    home.hidden = !steps.length;
+    if (home.hidden) { return; }
+    if (is_other) {
+      only = null;
+      search.value = "";
+    }
+    draw_chips();
+    if (!chips.children.length) { only = null; }
+    filter(!is_other);
+    const same = is_other ? -1 : steps.findIndex((step, i) => number ? step.number === number : i === chosen);
+    if (same >= 0) {
+      refresh(same);
+      draw();
+      return;
+    }
     const failed = steps.findIndex((step) => step.status === "failed" || step.status === "open");
     select(failed < 0 ? 0 : failed, true);
     if (failed > 0) { list.scrollTop = Math.max(0, failed * ROW - 160); }
-  } else { home.hidden = true; }
-}
+  });
+})();

@@ -1,4 +1,4 @@
-// state.js: the state over time, and what people were asked; the last part: it starts the page.
+// state.js: the state over time, and what people were asked; it starts the page where this holds its data.
 
 // RFC 7386: null takes away, objects are merged, all else replaces.
 function merge(target, patch) {
@@ -13,19 +13,29 @@ function merge(target, patch) {
   return out;
 }
 
-function show_state() {
-  const home = section("state"), range = home.querySelector("input"), count = home.querySelector(".count");
-  const body = home.querySelector(".body");
-  const over = steps.filter((step) => step.number && step.status !== "open").sort((a, b) => a.at + a.ms - b.at - b.ms);
-  const numbers = new Map(), open = new Set();
-  let whole = data.first, keys = new Set(Object.keys(data.first));
-  over.forEach((step, i) => {
-    for (const key of Object.keys(step.set || {})) {
-      keys.add(key);
-      const value = step.set[key];
-      if (typeof value === "number") { (numbers.get(key) || numbers.set(key, []).get(key)).push([i + 1, value]); }
-    }
-  });
+(function state_over_time() {
+  const home = document.getElementById("state"), range = home.querySelector("input");
+  const count = home.querySelector(".count"), body = home.querySelector(".body");
+  let over = [], numbers = new Map(), open = new Set(), whole = {}, keys = new Set();
+  function take(is_other) {
+    const was_last = is_other || Number(range.value) === over.length;
+    home.hidden = false;
+    if (is_other) { open = new Set(); }
+    over = steps.filter((step) => step.number && step.status !== "open").sort((a, b) => a.at + a.ms - b.at - b.ms);
+    numbers = new Map();
+    keys = new Set(Object.keys(data.first));
+    over.forEach((step, i) => {
+      for (const key of Object.keys(step.set || {})) {
+        keys.add(key);
+        const value = step.set[key];
+        if (typeof value === "number") { (numbers.get(key) || numbers.set(key, []).get(key)).push([i + 1, value]); }
+      }
+    });
+    range.max = over.length;
+    if (was_last) { range.value = over.length; }
+    range.disabled = over.length === 0;
+    draw();
+  }
   function spark(points) {
     if (!points || points.length < 3) { return null; }
     const values = points.map((p) => p[1]), low = Math.min(...values), high = Math.max(...values);
@@ -63,24 +73,26 @@ function show_state() {
       body.append(made);
     }
   }
-  range.max = over.length;
-  range.value = over.length;
-  range.disabled = over.length === 0;
   range.addEventListener("input", draw);
-  draw();
-}
+  parts.push(take);
+})();
+
+const inside = document.getElementById("data"); // not there: the data is fetched, and open questions are answered elsewhere
 
 function show_talk() {
-  const asked = data.questions || [];
+  const asked = (data.questions || []).filter((one) => inside || one.answer !== undefined);
+  section("questions", asked.length > 0);
   if (asked.length) {
-    section("questions").querySelector(".body").append(...asked.map((one) => el("div", { class: "talk" },
+    document.querySelector("#questions .body").replaceChildren(...asked.map((one) => el("div", { class: "talk" },
       el("div", { class: "text" }, (one.header ? one.header + ": " : "") + (one.question || "")),
       one.answer !== undefined ? el("div", { class: "answer" }, (one.unanswered ? "nobody answered, taken is " : "") + one.answer)
         : el("div", { class: "answer none" }, "open"))));
   }
   const errors = data.errors || [];
+  section("errors", errors.length > 0);
   if (errors.length) {
-    const home = section("errors").querySelector(".body"), MOST = 50;
+    const home = document.querySelector("#errors .body"), MOST = 50;
+    home.replaceChildren();
     const groups = []; // the same failure again and again is told once
     for (const one of errors.slice().reverse()) {
       const who = one.action || one.phase || "run", last = groups[groups.length - 1];
@@ -95,13 +107,8 @@ function show_talk() {
   }
 }
 
-show_talk();
-if (steps.length) {
-  const mark = draw_timeline();
-  draw_path();
-  show_steps(mark);
-}
-show_state();
+parts.push(show_talk);
+if (inside) { show(JSON.parse(inside.textContent)); }
 if (location.hash === "#all") { // for paper: what is folded is opened
   for (const one of document.querySelectorAll("details")) { one.open = true; }
 }

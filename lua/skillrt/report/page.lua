@@ -251,8 +251,6 @@ local function of(dir, story, books)
   }
 end
 
-local SCRIPTS <const> = { "base", "charts", "list", "state" }
-
 -- A text's digest as a policy names it.
 local function digest(text)
   return ("'sha256-%s'"):format(base64.encode(base64.of_hex(core.sha256(text))))
@@ -318,48 +316,85 @@ local function cards_of(data, story)
   return list
 end
 
+-- What is read of a run for its page.
+local function read(dir)
+  local story, books, code = story_of.read(dir, nil, story_of.MOST)
+  if not story then
+    return nil, books --[[@as string]], code
+  end
+  local data = of(dir, story, books)
+  data.cards, data.left_out = cards_of(data, story), story.left_out.steps
+  return data, story
+end
+
+---What the page of a run shows, as JSON.
+---@param dir string
+---@return string|nil text
+---@return string? message
+---@return string? code
+function M.data(dir)
+  local data, message, code = read(dir)
+  if not data then
+    return nil, message --[[@as string]], code
+  end
+  return core.json.encode(data)
+end
+
+-- The template with its script and style, and the policy that allows these two.
+local function rendered(values, scripts, styles, connects)
+  local function joined(names, ending)
+    local texts = {}
+    for i, name in ipairs(names) do
+      texts[i] = assert(core.asset(("templates/report/%s.%s"):format(name, ending)))
+    end
+    return table.concat(texts, "\n")
+  end
+  values.style, values.script, values.skillrt = joined(styles, "css"), joined(scripts, "js"), core.version
+  values.csp = ("default-src 'none'; style-src %s; script-src %s; %sbase-uri 'none'; form-action 'none'"):format(
+    digest(values.style), digest(values.script), connects)
+  local html, message = template.render(assert(core.asset("templates/report/page.mustache")), values, nil,
+    { name = "page.mustache", escape = "html" })
+  return html, message or values.csp
+end
+
+---The page without data, which fetches it from who served it.
+---@return string html
+---@return string policy
+function M.live()
+  return assert(rendered({ is_live = true, skill = "skillrt", status = "runs" },
+    { "base", "charts", "list", "state", "live" }, { "page", "live" }, "connect-src 'self'; "))
+end
+
 ---The page of a run.
 ---@param dir string
 ---@return string|nil html
 ---@return string? message
 ---@return string? code
 function M.of(dir)
-  local story, books, code = story_of.read(dir, nil, story_of.MOST)
-  if not story then
-    return nil, books --[[@as string]], code
+  local data, story, code = read(dir)
+  if not data then
+    return nil, story --[[@as string]], code
   end
-  local data = of(dir, story, books)
-  local scripts = {}
-  for i, name in ipairs(SCRIPTS) do
-    scripts[i] = assert(core.asset(("templates/report/%s.js"):format(name)))
-  end
-  local style, script = assert(core.asset("templates/report/page.css")), table.concat(scripts, "\n")
-  local kind = require("skillrt.report.closing").kind(data.status)
   local function plain(text)
     return text and text_of.escape(tostring(text)) or nil
   end
-  return template.render(assert(core.asset("templates/report/page.mustache")), {
-    csp = ("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'"):format(digest(style),
-      digest(script)),
+  return rendered({
     skill = plain(data.skill),
     status = data.status,
     reason = plain(data.reason),
-    kind = kind,
+    kind = require("skillrt.report.closing").kind(data.status),
     mode = plain(data.mode),
     version = plain(data.version or "?"),
     run = plain(data.run),
     began = iso(data.at):gsub("T", " "):gsub("%.%d+Z", " UTC"),
-    cards = cards_of(data, story),
+    cards = data.cards,
     message = data.status ~= "completed" and data.message and table.concat(text_of.lines(data.message), "\n") or nil,
     next = data.next,
-    left_out = story.left_out.steps > 0 and amount(story.left_out.steps) or nil,
+    left_out = data.left_out > 0 and amount(data.left_out) or nil,
     is_machine = story.is_machine or nil,
     has_notice = data.status ~= "completed" and (data.message or data.next) ~= nil,
-    skillrt = core.version,
-    style = style,
-    script = script,
     data = M.json(data),
-  }, nil, { name = "page.mustache", escape = "html" })
+  }, { "base", "charts", "list", "state" }, { "page" }, "")
 end
 
 return M

@@ -8,7 +8,7 @@ local core = require("skillrt.core")
 local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
 local judge = require("skillrt.base.json_schema").judge
-local runs_of = require("skillrt.cli.mcp.runs")
+local runs_of = require("skillrt.cli.serving.runs")
 local store = require("skillrt.run.store")
 local tools = require("skillrt.cli.mcp.tools")
 
@@ -79,7 +79,7 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
   .. "survives this one: resume resumes what paused."
 
 ---@class skillrt.tool.mcp.Server
----@field runs skillrt.tool.mcp.Runs
+---@field runs skillrt.cli.serving.Runs
 ---@field skills table        of catalog.find
 ---@field paths string[]
 ---@field agent string[]      --agent and its words
@@ -102,21 +102,6 @@ end
 function Server:skill(name)
   local one = self.skills[name]
   return type(one) == "table" and one.path and one or nil
-end
-
----The runs that lie here, the newest first.
-function Server:all_runs()
-  local list = require("skillrt.report.runs").of(self.runs.folder) or {}
-  local told = json.array({})
-  for i = 1, math.min(#list, 100) do
-    local one = list[i]
-    local status = one.status or {}
-    told[i] = { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem,
-      status = status.held_by and "running" or status.status,
-      reason = status.reason, questions = status.questions and #status.questions or nil,
-      updated_at = status.updated_at }
-  end
-  return { runs = told, more = #list > 100 and #list - 100 or nil }
 end
 
 -- ---- what is said ----

@@ -4,7 +4,7 @@
 
 local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
-local runs_of = require("skillrt.cli.mcp.runs")
+local runs_of = require("skillrt.cli.serving.runs")
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -120,7 +120,7 @@ M.LIST = {
     annotations = { readOnlyHint = true },
     perform = function(server, given)
       if given.run == nil then
-        return result(server:all_runs())
+        return result(server.runs:list(nil, 100))
       end
       local dir, why = server.runs:dir(given.run)
       if not dir then

@@ -1,5 +1,5 @@
--- cli/mcp/runs.lua: the runs of one folder, for a server of MCP: begun and gone on with by programs of their own, which
--- outlive the server; followed by their journals; stopped; and how each stands.
+-- cli/serving/runs.lua: the runs of one folder, for who serves them to others: begun and gone on with by programs of
+-- their own, which outlive the server; followed by their journals; stopped; and how each is.
 --
 -- A run is known by the name of its directory in that folder, and by nothing else. Knows no protocol.
 
@@ -17,7 +17,7 @@ local US <const> = "/proc/self/exe" -- the program that is running, also where a
 local MOST_STATE <const> = 32 << 10 -- bytes of JSON
 local MOST_OUTPUT <const> = 64 << 10
 
----@class skillrt.tool.mcp.Runs
+---@class skillrt.cli.serving.Runs
 ---@field folder string       absolute
 ---@field at_once integer     programs that may go on with runs
 ---@field words string[]      what the operator gives every run: --limit, --agent
@@ -27,10 +27,27 @@ local MOST_OUTPUT <const> = 64 << 10
 local Runs = {}
 Runs.__index = Runs
 
----@return skillrt.tool.mcp.Runs
+---@return skillrt.cli.serving.Runs
 function M.new(options)
   return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
     words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
+end
+
+---The runs that lie here, the newest first, each in a few words.
+---@param filter skillrt.RunFilter|nil
+---@param most integer
+---@return { runs: table[], more: integer? }
+function Runs:list(filter, most)
+  local list = require("skillrt.report.runs").of(self.folder, filter) or {}
+  local told = json.array({})
+  for i = 1, math.min(#list, most) do
+    local one = list[i]
+    local status = one.status or {}
+    told[i] = { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem, status = status.status,
+      reason = status.reason, questions = status.questions and #status.questions or nil, steps = status.steps,
+      updated_at = status.updated_at }
+  end
+  return { runs = told, more = #list > most and #list - most or nil }
 end
 
 ---The directory of a run.
@@ -123,6 +140,18 @@ function Runs:begin(skill, given)
   return id, program
 end
 
+---Starts a command of ours that goes on with a run.
+---@param name string
+---@param dir string
+---@param words string[]?
+---@param input string?
+---@return table|nil program
+---@return string? message
+function Runs:command(name, dir, words, input)
+  local all = tables.append({ name, dir, "--quiet" }, self.agent)
+  return self:start(tables.append(all, words or {}), input, dir)
+end
+
 ---Goes on with a run, unless somebody does already.
 ---@param dir string
 ---@param words string[]?
@@ -132,8 +161,7 @@ function Runs:go_on(dir, words)
   if store_of.at(dir):holder() then
     return nil
   end
-  local all = table.move(self.agent, 1, #self.agent, 4, { "resume", dir, "--quiet" })
-  return self:start(table.move(words or {}, 1, #(words or {}), #all + 1, all), nil, dir)
+  return self:command("resume", dir, words)
 end
 
 ---Tells who goes on with a run, or is about to, to stop; it can be resumed.
@@ -197,7 +225,7 @@ function Runs:stands(id, dir)
   return told
 end
 
----@class skillrt.tool.mcp.Follow  a run that somebody waits for
+---@class skillrt.cli.serving.Follow  a run that somebody waits for
 ---@field id string
 ---@field dir string
 ---@field program table|nil  that goes on with it

@@ -1,4 +1,4 @@
--- cli/mcp/catalog.lua: which skills a server of MCP has: those at the paths that its operator named, and those in the
+-- cli/serving/catalog.lua: which skills are served: those at the paths that its operator named, and those in the
 -- folders there; and what each says it takes. Nothing of a stranger's runs to say it.
 
 local files = require("skillrt.base.files")

@@ -1,0 +1,326 @@
+// live.js: the page of `skillrt serve`: the list of runs, the questions that are open, and one run, which is drawn by
+// the same scripts as its report, and drawn again at most once a second while its records come.
+
+const KEY = "skillrt-token", LIST_MS = 4000, EVENT_MS = 1000, MOST_ASKED = 20;
+const $ = (selector) => document.querySelector(selector);
+const KINDS = { completed: "good", failed: "error", aborted: "error", paused: "warning", interrupted: "warning" };
+let view = 0; // counts what was opened: an answer for an earlier one is dropped
+let stop_following = null;
+
+// The token comes behind the "#" of the address, which no server sees, and does not stay there.
+function take_token() {
+  const given = /(?:^#|&)token=([^&]+)/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem(KEY, decodeURIComponent(given[1]));
+    const rest = location.hash.slice(1).split("&").filter((part) => part && !part.startsWith("token="));
+    history.replaceState(null, "", location.pathname + (rest.length ? "#" + rest.join("&") : ""));
+  }
+}
+
+function headers_of(more) {
+  const token = sessionStorage.getItem(KEY);
+  return Object.assign(token ? { Authorization: "Bearer " + token } : {}, more);
+}
+
+function linked(text, kind) {
+  $("#link").textContent = text;
+  $("#link").className = "badge " + (kind || "");
+}
+
+async function ask(path, body) {
+  const key = body && (crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2) + Date.now());
+  const reply = await fetch(path, body ? { method: "POST", body: JSON.stringify(body),
+    headers: headers_of({ "Content-Type": "application/json", "Idempotency-Key": key }) } : { headers: headers_of() });
+  if (reply.status === 401) {
+    open_door();
+    throw new Error("the token is missing, or is not this server's");
+  }
+  const value = await reply.json();
+  if (!reply.ok) { throw new Error(value.error ? value.error.message : "HTTP " + reply.status); }
+  return value;
+}
+
+function open_door() {
+  view++;
+  for (const id of ["overview", "run"]) { document.getElementById(id).hidden = true; }
+  $("#door").hidden = false;
+  linked("locked", "warning");
+}
+
+function ago(text) {
+  const passed = Math.max(0, Date.now() - Date.parse(text));
+  return isNaN(passed) ? "" : passed < 86400000 ? took(Math.round(passed / 1000) * 1000) + " ago"
+    : Math.floor(passed / 86400000) + " days ago";
+}
+function address(run) { return "/runs/" + encodeURIComponent(run); }
+function link_to(run) { return el("a", { href: "#run=" + encodeURIComponent(run) }, run); }
+function badge(status) { return el("span", { class: "badge " + (KINDS[status] || "") }, status || "unreadable"); }
+
+// ---- a question, and its answer ----
+
+
+function question_of(run, one, again) {
+  const question = one.question, text = [question.header, question.question].filter(Boolean).join(": ");
+  const said = el("p", { class: "bad text", role: "alert", hidden: "" });
+  const form = el("form", {});
+  const answer = async (value) => {
+    form.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+    said.hidden = true;
+    try {
+      await ask(address(run) + "/answer", { question: one.q, value: value });
+    } catch (error) {
+      said.textContent = error.message;
+      said.hidden = false;
+    }
+    form.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+    again();
+  };
+  const options = Array.isArray(question.options) ? question.options : [];
+  if (options.length && question.multiple) {
+    for (const option of options) {
+      form.append(el("label", {}, el("input", { type: "checkbox", value: String(option.id) }), option.label || option.id));
+    }
+    form.append(el("button", { type: "submit" }, "Answer"));
+  } else if (options.length) {
+    for (const option of options) {
+      form.append(el("button", { type: "button", title: shown(option.description || ""),
+        on: { click: () => answer(String(option.id)) } }, option.label || option.id));
+    }
+  } else {
+    const words = el("textarea", { rows: 2, "aria-label": "Answer" });
+    words.value = typeof question.edit === "string" ? question.edit : "";
+    form.append(words, el("button", { type: "submit" }, "Answer"));
+  }
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const words = form.querySelector("textarea");
+    answer(words ? words.value : [...form.querySelectorAll("input:checked")].map((box) => box.value).join(","));
+  });
+  return el("div", { class: "talk" }, el("div", { class: "from" }, link_to(run), one.due ? ", until " + one.due : ""),
+    el("div", { class: "text" }, text), question.detail && el("pre", {}, question.detail), form, said);
+}
+
+// Shows questions in a section: those that are there stay as they are.
+function show_questions(home, list, again) {
+  const wanted = list.map(([run, one]) => [run + " " + one.q, run, one]);
+  const keys = new Set(wanted.map((one) => one[0])), body = home.querySelector(".body");
+  home.hidden = !wanted.length;
+  for (const child of [...body.children]) { if (!keys.has(child.dataset.key)) { child.remove(); } }
+  const there = new Set([...body.children].map((child) => child.dataset.key));
+  for (const [key, run, one] of wanted) {
+    if (!there.has(key)) {
+      const made = question_of(run, one, again);
+      made.dataset.key = key;
+      body.append(made);
+    }
+  }
+}
+
+// ---- the list ----
+
+let only_status = "", listed = [], list_timer = 0;
+
+function draw_list() {
+  const words = $("#runs input").value.trim().toLowerCase(), chips = $("#runs .chips"), counts = {};
+  for (const one of listed) { counts[one.status] = (counts[one.status] || 0) + 1; }
+  const had = chips.contains(document.activeElement) && document.activeElement.dataset.status;
+  chips.replaceChildren(...Object.keys(counts).sort().map((status) => el("button", { type: "button",
+    "data-status": status, "aria-pressed": String(only_status === status), on: { click: () => {
+      only_status = only_status === status ? "" : status;
+      draw_list();
+    } } }, status + " " + counts[status])));
+  for (const chip of chips.children) { if (had === chip.dataset.status) { chip.focus(); } }
+  const seen = listed.filter((one) => (!only_status || one.status === only_status)
+    && (!words || (one.run + " " + (one.skill || "")).toLowerCase().includes(words)));
+  const MOST = 500, focus = document.activeElement && document.activeElement.getAttribute("href");
+  $("#runs .count").textContent = seen.length === listed.length ? listed.length + " runs" : seen.length + " of " + listed.length;
+  $("#runs .body").replaceChildren(listed.length ? el("table", { class: "runs" }, el("thead", {}, el("tr", {},
+    el("th", {}, "Run"), el("th", {}, "Status"), el("th", {}, "Reason"), el("th", { class: "num" }, "Steps"),
+    el("th", { class: "num" }, "Active"))), el("tbody", {}, ...seen.slice(0, MOST).map((one) => el("tr", {},
+    el("td", {}, link_to(one.run), el("small", {}, one.skill || "")), el("td", {}, badge(one.status)),
+    el("td", {}, one.problem || (one.status === "completed" ? "" : one.reason) || ""),
+    el("td", { class: "num" }, one.steps === undefined ? "" : one.steps),
+    el("td", { class: "num" }, ago(one.updated_at)))))) : el("p", { class: "hint" }, "This folder holds no runs."));
+  if (focus && focus[0] === "#") {
+    const same = document.querySelector('#runs a[href="' + CSS.escape(focus) + '"]');
+    if (same) { same.focus(); }
+  }
+}
+
+async function refresh_list(mine) {
+  clearTimeout(list_timer);
+  try {
+    const found = await ask("/runs?limit=1000");
+    const waiting = found.runs.filter((one) => one.questions && one.status === "paused").slice(0, MOST_ASKED);
+    const looks = await Promise.all(waiting.map((one) => ask(address(one.run)).catch(() => ({}))));
+    if (mine !== view) { return; }
+    listed = found.runs;
+    linked("live", "good");
+    draw_list();
+    show_questions($("#inbox"), looks.flatMap((run) => (run.questions || []).map((one) => [run.run, one])),
+      () => refresh_list(mine));
+  } catch (error) {
+    if (mine !== view) { return; }
+    linked("not connected", "error");
+  }
+  list_timer = setTimeout(() => refresh_list(mine), LIST_MS);
+}
+
+// ---- one run ----
+
+function act_buttons(run, status, again) {
+  const say = (text) => {
+    $("#said").textContent = text || "";
+    $("#said").hidden = !text;
+  };
+  const button = (name, path) => el("button", { type: "button", on: { click: async (event) => {
+    event.target.disabled = true;
+    say("");
+    try { await ask(address(run) + "/" + path, {}); } catch (error) { say(error.message); }
+    again();
+  } } }, name);
+  const can = [];
+  if (status.held_by) { can.push(button("Stop", "stop")); }
+  if (!status.held_by && (status.status === "paused" || status.status === "interrupted")) { can.push(button("Resume", "resume")); }
+  if (!status.held_by && status.status !== "completed" && status.errors > 0) { can.push(button("Retry the failed step", "retry")); }
+  return can;
+}
+
+function draw_run(run, status, again) {
+  const home = $("#run"), word = status.status, notice = home.querySelector(".notice");
+  document.title = (status.skill || run) + ": " + word;
+  home.querySelector("h1").textContent = shown(status.skill || run);
+  const made = badge(word);
+  home.querySelector(".who .badge").replaceWith(made);
+  home.querySelector(".reason").textContent = word === "completed" || status.held_by ? "" : shown(status.reason || "");
+  home.querySelector(".meta").textContent = shown([data.mode, "run " + run, "began " + (status.started_at || "")].join(" · "));
+  const state = [status.held_by ? 1 : 0, word, status.errors].join(" ");
+  if (home.dataset.state !== run + state) {
+    home.dataset.state = run + state;
+    home.querySelector(".acts").replaceChildren(...act_buttons(run, status, again));
+  }
+  home.querySelector(".cards").replaceChildren(...(data.cards || []).map((one) => el("div", { class: "card " + (one.kind || "") },
+    el("dt", {}, one.name), el("dd", {}, one.value), one.more && el("dd", { class: "more" }, one.more))));
+  notice.hidden = word === "completed" || Boolean(status.held_by || status.questions) || !status.message;
+  notice.className = "notice " + (KINDS[word] || "");
+  notice.querySelector("p").textContent = shown(status.message || "");
+  show_questions($("#ask"), (status.questions || []).map((one) => [run, one]), again);
+}
+
+// The records of a run, from where it was read: calls `came` for each; follows again when the connection ends.
+function follow(run, came) {
+  const given = new AbortController();
+  let last = 0, closed = false;
+  (async function read() {
+    while (!closed) {
+      try {
+        const reply = await fetch(address(run) + "/events", { signal: given.signal,
+          headers: headers_of({ "Last-Event-ID": String(last) }) });
+        if (!reply.ok) { throw new Error(String(reply.status)); }
+        linked("live", "good");
+        const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+        let text = "";
+        for (;;) {
+          const part = await reader.read();
+          if (part.done) { break; }
+          text += part.value;
+          const end = text.lastIndexOf("\n\n");
+          if (end < 0) { continue; }
+          for (const block of text.slice(0, end).split("\n\n")) {
+            const id = /^id: (\d+)$/m.exec(block);
+            if (id) {
+              last = Number(id[1]);
+              came();
+            }
+          }
+          text = text.slice(end + 2);
+        }
+      } catch (error) {
+        if (closed) { return; }
+        linked("not connected", "error");
+      }
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+  })();
+  return function () {
+    closed = true;
+    given.abort();
+  };
+}
+
+function open_run(run, mine) {
+  let busy = false, again = false, due = 0, drawn = -1, slow = 0;
+  async function refresh() {
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    again = false;
+    try {
+      const status = await ask(address(run));
+      const given = drawn === status.records ? null : await ask(address(run) + "/data");
+      if (mine !== view) { return; }
+      $("#run").hidden = false;
+      if (given) {
+        show(given);
+        drawn = status.records;
+      }
+      draw_run(run, status, refresh);
+    } catch (error) {
+      if (mine === view) {
+        $("#run").hidden = false;
+        $("#said").textContent = error.message;
+        $("#said").hidden = false;
+      }
+    }
+    busy = false;
+    clearTimeout(slow);
+    if (mine === view) { slow = setTimeout(soon, 5000); } // that a process is gone stands in no record
+    if (again) { soon(); }
+  }
+  function soon() {
+    if (mine === view && !due) {
+      due = setTimeout(() => {
+        due = 0;
+        refresh();
+      }, EVENT_MS);
+    }
+  }
+  refresh();
+  stop_following = follow(run, soon);
+}
+
+// ---- where we are ----
+
+function go() {
+  const run = /(?:^#|&)run=([^&]+)/.exec(location.hash);
+  const mine = ++view;
+  if (stop_following) { stop_following(); }
+  stop_following = null;
+  clearTimeout(list_timer);
+  $("#door").hidden = true;
+  $("#overview").hidden = Boolean(run);
+  $("#run").hidden = true;
+  $("#said").hidden = true;
+  if (run) {
+    open_run(decodeURIComponent(run[1]), mine);
+  } else {
+    document.title = "skillrt: runs";
+    refresh_list(mine);
+  }
+}
+
+$("#door form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(KEY, $("#door input").value.trim());
+  go();
+});
+$("#runs form").addEventListener("submit", (event) => event.preventDefault());
+$("#runs input").addEventListener("input", draw_list);
+window.addEventListener("hashchange", () => {
+  take_token();
+  go();
+});
+take_token();
+go();
