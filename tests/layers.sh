@@ -31,7 +31,7 @@ c_floors() {
         if (!may(from, to, header) && !(header == "transport/host.h" && file ~ /^csrc\/engine\/(loop|transports)\.c$/)) bad("csrc/" from " must not include " header)
       }
       if (header ~ /^(lua|lauxlib|lualib)\.h$/ && from != "lua" && file !~ /^csrc\/(main|serve\/bind_server)\.c$/)
-        bad(header " belongs to csrc/lua, csrc/serve/bind_server.c and csrc/main.c")
+        bad(header " belongs to csrc/lua, serve/bind*, main.c")
       if (header == "microhttpd.h" && from != "serve") bad(header " belongs to csrc/serve")
       if (header ~ /^curl\// && file !~ /^csrc\/transport\/http/)
         bad(header " belongs to csrc/transport/http*")

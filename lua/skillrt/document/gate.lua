@@ -5,7 +5,7 @@
 -- looked at, where nothing of it runs for that. About all else the person is asked. What a folder holds says
 -- document/trust; whom to ask says the program (cli/init), or a host. Without a person to ask, the caller is code that
 -- may do everything, and decides itself. Called by document/open.lua, document/reopen.lua, document/check/subject.lua,
--- cli/command/test.lua and cli/command/mcp.lua.
+-- cli/command/test.lua and cli/serving/options.lua.
 
 local kind_of = require("skillrt.document.kind").of
 
