@@ -26,8 +26,6 @@ config
   execution_mode sequential|autonomous|hybrid sequential: phases in order. autonomous: actions chosen by conditions.
     hybrid: phases, then the loop of actions, then phases. Default: what its parts say.
   context_strategy file|memory="file" file: survives a crash. memory: fast, nothing is kept.
-  phase_count any Held against the number of phases.
-  action_count any Held against the number of actions.
   llm_integration llm The agent of all phases that name none is a model.
   sequential_config sequential The phases.
   autonomous_config autonomous The loop of actions.

@@ -170,9 +170,6 @@ reach.bound note
 config.choice any
   a word that is not known decides nothing
   write one of the words that are named
-config.count any
-  one of the two is out of date
-  correct the count, or leave it out
 config.description any
   hosts refuse or cut a longer one
   shorten it; details belong into the body

@@ -30,12 +30,10 @@ local function check_one(one, owner, found, place, constants)
 end
 
 local function each(model, visit)
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      visit(one, ('%s "%s"'):format(one.kind, one.id), function(text)
-        return model.place(text, one.id, one.kind)
-      end)
-    end
+  for _, one in ipairs(model.steps) do
+    visit(one, ('%s "%s"'):format(one.kind, one.id), function(text)
+      return model.place(text, one.id, one.kind)
+    end)
   end
   for _, one in ipairs(model.ends) do
     visit(one, "terminate", function(text)
@@ -68,13 +66,11 @@ end
 
 local function setters_of(model)
   local setters, code = {}, false
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      for _, effect in ipairs(one.effects) do
-        setters[effect.key] = true
-      end
-      code = code or type(one.run) == "function"
+  for _, one in ipairs(model.steps) do
+    for _, effect in ipairs(one.effects) do
+      setters[effect.key] = true
     end
+    code = code or type(one.run) == "function"
   end
   return setters, code
 end

@@ -28,7 +28,7 @@ end
 
 -- Whether an action may run again: a way leads from where it leads to back to it.
 local function repeats(machine, row)
-  local seen, todo = {}, table.move(row.to, 1, #row.to, 1, {})
+  local seen, todo = {}, tables.append({}, row.to)
   while #todo > 0 do
     local name = table.remove(todo)
     for _, edge in ipairs(not seen[name] and machine_of.leaving(machine, name) or {}) do
@@ -77,7 +77,7 @@ local function target(row)
 end
 
 local function action_of(machine, row, given)
-  local when, effects = { precondition(machine, row) }, table.move(given.effects, 1, #given.effects, 1, {})
+  local when, effects = { precondition(machine, row) }, tables.append({}, given.effects)
   table.move(given.when, 1, #given.when, 2, when)
   effects[#effects + 1] = target(row)
   return setmetatable({ when = when, effects = effects, priority = row.any and -1 or 0, terminal = false,
@@ -98,7 +98,7 @@ function M.of(skill)
     out.terminate[#out.terminate + 1] = one.terminal and { condition = expr.compile(is_in(one.name)),
       text = is_in(one.name), status = one.terminal } or nil
   end
-  table.move(skill.terminate, 1, #skill.terminate, #out.terminate + 1, out.terminate)
+  tables.append(out.terminate, skill.terminate)
   return out
 end
 

@@ -21,6 +21,7 @@ local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 ---@class skillrt.check.Model: skillrt.Skill
 ---@field actions skillrt.check.Step[]  of a machine: as its table has them
 ---@field phases skillrt.check.Step[]
+---@field steps skillrt.check.Step[]  both
 ---@field by_id table<string, skillrt.check.Step>
 ---@field ends { text: string, when: table[], effects: table[], status: string }[]
 ---@field chooses string  the name or path of the strategy; "function"
@@ -151,6 +152,7 @@ function M.of(given, found, place)
     chooses = (skill.machine or chosen.select) and "function" or chosen.path or chosen.name }, { __index = skill })
   model.actions = add_steps(model, parts.actions, place)
   model.phases = add_steps(model, skill.phases, place)
+  model.steps = tables.append(tables.append({}, model.actions), model.phases)
   for _, one in ipairs(parts.terminate) do
     model.ends[#model.ends + 1] = one.condition and { text = one.text, when = { one.condition }, effects = {},
       status = one.status } or nil

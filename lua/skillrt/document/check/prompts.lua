@@ -123,10 +123,8 @@ end
 -- Who is sent a document: a step of the skill. A SKILL.md beside phases and actions is for hosts.
 local function prompts_of(model)
   local set = {}
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      set[one.prompt or ""] = true
-    end
+  for _, one in ipairs(model.steps) do
+    set[one.prompt or ""] = true
   end
   return set
 end
@@ -169,16 +167,14 @@ function M.check(subject, model, found)
   if subject.tree then
     return check_folder(subject, model, found)
   end
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      local prompt = one.prompt
-      if type(prompt) == "string" and prompt:find "[ \n]" then
-        scan_text(model.place(nil, one.id, one.kind).file, prompt, found)
-      elseif type(prompt) == "string" then
-        local text = files.kept(subject.dir or ".", prompt, MAX_PROMPT)
-        if text then
-          scan_text(prompt, text, found)
-        end
+  for _, one in ipairs(model.steps) do
+    local prompt = one.prompt
+    if type(prompt) == "string" and prompt:find "[ \n]" then
+      scan_text(model.place(nil, one.id, one.kind).file, prompt, found)
+    elseif type(prompt) == "string" then
+      local text = files.kept(subject.dir or ".", prompt, MAX_PROMPT)
+      if text then
+        scan_text(prompt, text, found)
       end
     end
   end

@@ -62,17 +62,15 @@ end
 
 local function check_conditions(model, found)
   local seen = {}
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      for _, condition in ipairs(one.when) do
-        local named = type(condition) == "table" and (seen[condition] or named_in(condition)) or {}
-        seen[condition] = named
-        for _, name in ipairs(named) do
-          if not model.by_id[name.id] then
-            found:add("reference." .. name.kind, model.place(condition.text, one.id, one.kind),
-              ('%s "%s": `%s` names the %s "%s", which does not exist%s'):format(
-                one.kind, one.id, condition.text, name.kind, name.id, unknown(model, name.id)))
-          end
+  for _, one in ipairs(model.steps) do
+    for _, condition in ipairs(one.when) do
+      local named = type(condition) == "table" and (seen[condition] or named_in(condition)) or {}
+      seen[condition] = named
+      for _, name in ipairs(named) do
+        if not model.by_id[name.id] then
+          found:add("reference." .. name.kind, model.place(condition.text, one.id, one.kind),
+            ('%s "%s": `%s` names the %s "%s", which does not exist%s'):format(
+              one.kind, one.id, condition.text, name.kind, name.id, unknown(model, name.id)))
         end
       end
     end
@@ -116,14 +114,12 @@ local function check_graphs(subject, model, found)
 end
 
 local function check_prompts(subject, model, found)
-  for _, list in ipairs { model.actions, model.phases } do
-    for _, one in ipairs(list) do
-      local prompt = one.prompt
-      local is_path = type(prompt) == "string" and not prompt:find "[ \n]"
-      if is_path and not files.stat(files.join(subject.dir or ".", prompt)) then
-        found:add("reference.file", model.place(prompt, one.id, one.kind),
-          ('%s "%s": its prompt %s does not exist'):format(one.kind, one.id, prompt))
-      end
+  for _, one in ipairs(model.steps) do
+    local prompt = one.prompt
+    local is_path = type(prompt) == "string" and not prompt:find "[ \n]"
+    if is_path and not files.stat(files.join(subject.dir or ".", prompt)) then
+      found:add("reference.file", model.place(prompt, one.id, one.kind),
+        ('%s "%s": its prompt %s does not exist'):format(one.kind, one.id, prompt))
     end
   end
 end

@@ -94,13 +94,6 @@ local function move_old_keys(config, found)
   end
 end
 
--- A count that somebody wrote down is held against the list.
-local function check_count(config, key, list, found)
-  if config[key] ~= nil and config[key] ~= #list then
-    found:warn("count", key, "says %s, and there are %d: correct it, or leave it out", form.show(config[key]), #list)
-  end
-end
-
 -- Without a mode the parts that are there say it; a part that the mode has no use for is named, and one that it lacks.
 local function check_mode(config, found)
   local phases, loop = config.sequential_config ~= nil, config.autonomous_config ~= nil
@@ -317,11 +310,9 @@ local function check_meaning(config, found)
   end
   if mode ~= "autonomous" then
     set_phases(config, found)
-    check_count(config, "phase_count", config.sequential_config.phases, found)
   end
   if mode ~= "sequential" then
     set_actions(config, found)
-    check_count(config, "action_count", config.autonomous_config.actions, found)
   end
   if mode == "hybrid" and not found:errors() then
     check_order(config, found)

@@ -84,7 +84,7 @@ local VALUES = {
   display_name = "Other", triggers = { "other" }, execution_mode = "sequential", context_strategy = "memory",
   sequential_config = { phases = {} }, autonomous_config = {}, allowed_tools = { "Read" }, mcp_tools = { "x" },
   quality = { pass_threshold = 1, dimensions = { "speed" } }, specs = {}, templates = {}, version = "9.9.9",
-  x_skillrt = {}, skills = {}, action_count = 9, phase_count = 9, phase_detection = { strategy = "x" }, context_load = 3,
+  x_skillrt = {}, skills = {}, phase_detection = { strategy = "x" }, context_load = 3,
   llm_integration = { enabled = true, default_tool = "gemini" }, termination = { on_error = "continue" }, timeouts_s = { step = 3 },
   hybrid = { on_loop_failed = "run_finalize" }, tool = { primary = "gemini" },
 }

@@ -4,6 +4,7 @@
 -- variable. Variables that any action may set have no place in it. Called by document/check/reach.lua,
 -- document/graph/build.lua and document/simulate.lua.
 local change = require "skillrt.document.check.reach.change"
+local tables = require "skillrt.base.tables"
 local term_of = require "skillrt.document.check.reach.term"
 local variables_of = require "skillrt.document.check.reach.variables"
 
@@ -221,10 +222,7 @@ end
 ---@return skillrt.check.Space
 function M.of(model)
   local actions = ranked(model)
-  local owners = table.move(actions, 1, #actions, 1, {})
-  for _, list in ipairs { model.phases, model.ends } do
-    table.move(list, 1, #list, #owners + 1, owners)
-  end
+  local owners = tables.append(tables.append(tables.append({}, actions), model.phases), model.ends)
   local terms, effects = collect_terms(owners), effects_of(owners)
   local space = { steps = {}, ends = {}, phases = {}, model = model }
   space.variables, space.names = variables_of.of(terms, effects, model)
