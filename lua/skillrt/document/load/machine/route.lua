@@ -1,7 +1,7 @@
 -- document/load/machine/route.lua: what a routing function returns in which state, and under which test, read from
 -- its code: switch and case, `if (state === 'x')`, return of a text or of Action.NAME, throw.
 --
--- Not a parser of the language: what it cannot tell it leaves out. Called by orchestrator.lua.
+-- Not a parser of the language: what it cannot tell it leaves out. Called by prose.lua.
 local M = {}
 
 local MAX_DEEP <const> = 16 -- tests inside tests
