@@ -149,6 +149,7 @@ function draw_list() {
 
 async function refresh_list(mine) {
   clearTimeout(list_timer);
+  const began = Date.now();
   try {
     const found = await ask("/runs?limit=1000");
     const waiting = found.runs.filter((one) => one.questions && one.status === "paused").slice(0, MOST_ASKED);
@@ -163,7 +164,7 @@ async function refresh_list(mine) {
     if (mine !== view) { return; }
     linked("not connected", "error");
   }
-  list_timer = setTimeout(() => refresh_list(mine), LIST_MS);
+  list_timer = setTimeout(() => refresh_list(mine), Math.max(LIST_MS, 10 * (Date.now() - began))); // many runs cost time
 }
 
 // ---- one run ----

@@ -93,11 +93,15 @@ describe("skillrt serve", function()
     local run = begin "ask"
     local paused = server:until_it(run, "paused")
     local number = paused.questions[1].q
+    local row = select(2, server:ask "/runs").runs[1]
+    assert.same({ "paused", 1 }, { row.status, row.questions })
     assert.same({ 422, "invalid" }, { error_of(server:post("/runs/" .. run .. "/answer", { question = number, value = "odd" })) })
     local status, value = server:post("/runs/" .. run .. "/answer", { question = number, value = "yes" })
     assert.is_true(status == 200 or status == 202, json.encode(value))
     server:until_it(run, "completed")
     assert.same({ 422, "invalid" }, { error_of(server:post("/runs/" .. run .. "/answer", { question = number, value = "no" })) })
+    row = select(2, server:ask "/runs").runs[1] -- what is kept of a list is not what has passed
+    assert.same({ "completed", 4 }, { row.status, row.steps })
     assert.equal("yes", select(2, server:ask("/runs/" .. run .. "/data")).state.more)
   end)
 

@@ -16,18 +16,41 @@ local M = {}
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 
-local function matches(filter, books, at)
-  return not (filter.skill and books.skill ~= filter.skill or filter.waiting and not look.waits(books)
+local function matches(filter, stands, at)
+  return not (filter.skill and stands.skill ~= filter.skill or filter.waiting and not look.waits(stands)
     or filter.since and at < filter.since or filter.before and at >= filter.before)
+end
+
+-- What is shown of a run; `kept` has those that were read before, as far as a list shows them.
+local function read(one, kept)
+  local dir = one.url
+  local stamp = kept and store.at(dir):stamp()
+  local known = stamp and kept[dir]
+  stamp = stamp and stamp .. tostring(one.is_held)
+  if known and known.stamp == stamp then
+    return known
+  end
+  local books, report = look.books(dir)
+  if not books then
+    return { dir = dir, at = 0, problem = report }
+  end
+  local found = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
+  if stamp then
+    local all = found.status
+    kept[dir] = { dir = dir, at = books.at, stamp = stamp, status = { skill = all.skill, status = all.status,
+      reason = all.reason, questions = all.questions, steps = all.steps, updated_at = all.updated_at } }
+  end
+  return found
 end
 
 ---The runs of a folder.
 ---@param folder string
 ---@param filter skillrt.RunFilter|nil
+---@param kept table<string, table>|nil  of who lists again and again: filled here
 ---@return table[]|nil list  { dir, status = of report.status } or { dir, problem }, the newest first
 ---@return string? message
 ---@return string? code
-function M.of(folder, filter)
+function M.of(folder, filter, kept)
   local runs, message, code = store.list(folder)
   if not runs then
     return nil, message, code
@@ -36,12 +59,9 @@ function M.of(folder, filter)
   local statuses = filter and filter.statuses
   for _, one in ipairs(runs) do
     if not statuses or one.status and statuses[look.standing(one.status, one.is_held)] then
-      local dir = one.url
-      local books, report = look.books(dir)
-      if books and (not filter or matches(filter, books, books.at)) then
-        list[#list + 1] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
-      elseif not books and not filter then
-        list[#list + 1] = { dir = dir, at = 0, problem = report }
+      local found = read(one, kept)
+      if not filter or found.status and matches(filter, found.status, found.at) then
+        list[#list + 1] = found
       end
     end
   end

@@ -221,6 +221,17 @@ function Store:sizes()
   return sizes
 end
 
+---What is another one when a record has come, without reading any; nil: that is not known here.
+---@return string|nil
+function Store:stamp()
+  local folder, newest = self.place .. "/journal/", ""
+  for _, entry in ipairs(core.files.list(folder) or {}) do
+    newest = entry.name > newest and entry.name or newest
+  end
+  local info = newest ~= "" and files.stat(folder .. newest)
+  return info and ("%s %d %d"):format(newest, info.size, info.mtime_ns) or nil
+end
+
 -- ---- the inbox ----
 
 ---@return userdata  of core.inbox

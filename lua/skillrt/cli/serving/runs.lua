@@ -23,6 +23,7 @@ local MOST_OUTPUT <const> = 64 << 10
 ---@field words string[]      what the operator gives every run: --limit, --agent
 ---@field agent string[]      --agent and its words, for those that go on
 ---@field raise boolean       a caller may add to limits
+---@field kept table          of report/runs.lua
 ---@field programs table[]    all that were started and not reaped
 local Runs = {}
 Runs.__index = Runs
@@ -30,7 +31,7 @@ Runs.__index = Runs
 ---@return skillrt.cli.serving.Runs
 function M.new(options)
   return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
-    words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
+    words = options.words, agent = options.agent, raise = options.raise, programs = {}, kept = {} }, Runs)
 end
 
 ---The runs that lie here, the newest first, each in a few words.
@@ -38,7 +39,7 @@ end
 ---@param most integer
 ---@return { runs: table[], more: integer? }
 function Runs:list(filter, most)
-  local list = require("skillrt.report.runs").of(self.folder, filter) or {}
+  local list = require("skillrt.report.runs").of(self.folder, filter, self.kept) or {}
   local told = json.array({})
   for i = 1, math.min(#list, most) do
     local one = list[i]
