@@ -291,7 +291,7 @@ static bool directory_inspect(struct directory *d, const struct store_options *o
                               .index = &d->index};
   if (!view_check(d->sys, d->path, &view, e)) return false;
   if (!o->cut && !journal_segments(d->sys, d->folder, &count, e)) return false;
-  if (!o->cut && count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  if (!o->cut && count == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", d->path);
   if (!journal_scan(d->sys, d->folder, &look, &d->end, e)) return false;
   memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
   report->records = d->end.records;
@@ -349,7 +349,7 @@ static bool directory_resume(struct directory *d, const struct store_options *o,
     count = journal_segments_in_row(d->sys, d->folder);
   else if (!journal_segments(d->sys, d->folder, &count, e))
     return false;
-  if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  if (count == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", d->path);
   if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
   lock_boot(d->sys, d->lock, boot);
   lock_sign(d->sys, d->lock, boot); /* for people; its boot when all is in order */

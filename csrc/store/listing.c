@@ -59,7 +59,7 @@ static bool segment_look(const struct sys *sys, const char *journal, struct list
   char path[PATH_MAX], bytes[LINE_MAX_OWN];
   struct sys_stat found;
   uint32_t segment = journal_segments_highest(sys, journal);
-  if (segment == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", to->url);
+  if (segment == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", to->url);
   if (!journal_segment_path(path, journal, segment, e)) return false;
   int fd = file_open(sys, path, O_RDONLY, e);
   if (fd < 0) return false;

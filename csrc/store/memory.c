@@ -125,7 +125,7 @@ bool memory_open(const struct sys *sys, const char *at, const struct store_optio
                  struct store **store, struct store_report *report, struct error *e) {
   (void)at;
   (void)report;
-  if (o->mode != STORE_CREATE) return error_set(e, ERROR_MISSING, "memory: holds no run");
+  if (o->mode != STORE_CREATE) return error_set(e, ERROR_MISSING, "memory: contains no run");
   struct memory *m = sys_alloc(sys, sizeof *m);
   if (!m) return error_set(e, ERROR_MEMORY, "memory store: out of memory");
   m->store.ops = &memory_ops;

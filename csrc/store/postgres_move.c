@@ -25,7 +25,7 @@ bool postgres_leave(const struct sys *sys, const char *at, enum leaving leaving,
                  : -1;
   link_close(&l);
   return rows == 1 ||
-         (rows == 0 && error_set(e, ERROR_MISSING, "%s: holds no run that could move", at));
+         (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run that could move", at));
 }
 
 bool postgres_send(const struct sys *sys, const char *at, struct receiver *to, struct error *e) {

@@ -53,7 +53,7 @@ static bool take(struct link *l, const char *run, const char *owner, struct erro
   if (good)
     good = take_from(l, holder, e);
   else
-    error_set(e, ERROR_MISSING, "%s: holds no run", l->url->whole);
+    error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
   PQclear(holder);
   return good && link_do(l,
                          "update skillrt.run set owner = $2, status = 'executing', due = 0"

@@ -160,7 +160,7 @@ bool store_watch(const struct sys *sys, const char *url, struct uv_loop_s *loop,
   const struct kind *kind = kind_of(url, at, e);
   if (!kind) return false;
   return kind->watch ? kind->watch(sys, at, loop, changed, data, watch, e)
-                     : error_set(e, ERROR_MISSING, "%s: holds no run", url);
+                     : error_set(e, ERROR_MISSING, "%s: contains no run", url);
 }
 
 bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, struct error *e) {
@@ -187,7 +187,7 @@ bool store_move(const struct sys *sys, const char *from, const char *to, const c
   move.young = move.old ? kind_of(to, move.young_at, e) : NULL;
   if (!move.young) return false;
   if (!move.old->send || !move.young->receive)
-    return error_set(e, ERROR_INVALID, "%s: holds no run that could be moved", from);
+    return error_set(e, ERROR_INVALID, "%s: contains no run that could be moved", from);
   return move_run(sys, &move, e);
 }
 

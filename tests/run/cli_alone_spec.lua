@@ -29,7 +29,7 @@ describe("the program copied alone", function()
     assert.equal("", run.out)
     assert.truthy(run.err:find('skillrt: skillrt/http.so: is missing, and agent "expert" needs it\n', 1, true), run.err)
     assert.truthy(run.err:find(("  looked for as %s/bin/lib/skillrt/http.so\n"):format(folder.path), 1, true), run.err)
-    assert.truthy(run.err:find("put lib/skillrt/http.so beside the program", 1, true))
+    assert.truthy(run.err:find("put lib/skillrt/http.so next to the program", 1, true))
     assert.is_nil(folder.read "w/journal/00000001.sj")
   end)
 

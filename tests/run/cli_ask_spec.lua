@@ -30,7 +30,7 @@ describe("a run that waits", function()
     assert.truthy(run.out:find("waits for event deploy (call 2)", 1, true), run.out)
     local before = folder.read "w/journal/00000001.sj"
     run = kit.run(folder, { "resume", "w" }) -- as from cron: nothing has come, and nothing is written
-    assert.same({ 5, "w: still waits, and nothing has come: waits for the event deploy\n" }, { run.code, run.out })
+    assert.same({ 5, "w: still waiting: waits for the event deploy\n" }, { run.code, run.out })
     assert.equal(before, folder.read "w/journal/00000001.sj")
     run = kit.run(folder, { "send", "w", "deploy", '"1.2"' })
     assert.same({ 0, "next: skillrt resume w   (takes it)\n" }, { run.code, run.err })

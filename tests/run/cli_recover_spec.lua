@@ -103,7 +103,7 @@ describe("skillrt recover", function()
     assert.equal(7, kit.run(folder, { "resume", "w" }).code)
     local cut = kit.run(folder, { "recover", "--cut", "w" })
     assert.equal(0, cut.code, cut.err)
-    assert.truthy(cut.out:find("^%d+ bytes were cut off and are kept in w/journal.cut%-%*; 3 records are left\n"), cut.out)
+    assert.truthy(cut.out:find("^%d+ bytes were cut off and saved in w/journal.cut%-%*; 3 records remain\n"), cut.out)
     assert.truthy(cut.out:find("state.json knew more than that", 1, true), cut.out)
     assert.equal(2, json.decode(kit.run(folder, { "state", "w" }).out).n) -- the third was damaged
     local resumed = kit.run(folder, { "resume", "w" })
@@ -124,8 +124,8 @@ describe("skillrt recover", function()
       for _, words in ipairs { { "resume", "w" }, { "status", "w" }, { "log", "w" } } do
         local none = kit.run(folder, words)
         assert.equal(2, none.code, none.err)
-        assert.truthy(none.err:find("its journal was cut off in front of its first record and is kept in", 1, true), none.err)
-        assert.is_nil(none.err:find("no step of it was begun", 1, true))
+        assert.truthy(none.err:find("its journal was damaged before its first record and is saved in", 1, true), none.err)
+        assert.is_nil(none.err:find("no step of it started", 1, true))
       end
       folder.file("waits.lua", [[return require "skillrt".skill { name = "waits", actions = { { id = "a", run = function() end },
         { id = "b", run = function(_, ctx) ctx.ask "Which?" end } } }]])

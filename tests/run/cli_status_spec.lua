@@ -35,7 +35,7 @@ describe("a folder of runs", function()
     local listed = kit.run(folder, { "list", "--json" }).out
     assert.equal("completed", json.decode(listed:match "^[^\n]+").status)
     local empty = kit.run(folder, { "latest", "." })
-    assert.same({ 2, "skillrt: .: holds no runs\n" }, { empty.code, empty.err })
+    assert.same({ 2, "skillrt: .: contains no runs\n" }, { empty.code, empty.err })
   end)
 
   it("is followed as it goes on, until it is over", function()
@@ -91,11 +91,11 @@ describe("skillrt status", function()
     assert.equal(3, json.decode(kit.run(folder, { "status", "w", "--json" }).out).retries)
   end)
 
-  it("says that a directory holds no run, and which runs leave none", function()
+  it("says that a directory contains no run, and which runs leave none", function()
     local folder <close> = kit.folder()
     local status = kit.run(folder, { "status", "." })
     assert.equal(2, status.code)
-    assert.truthy(status.err:find("holds no run\na run with context = \"memory\" leaves nothing", 1, true), status.err)
+    assert.truthy(status.err:find("contains no run\nname the directory of a run", 1, true), status.err)
   end)
 end)
 

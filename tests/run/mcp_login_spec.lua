@@ -191,7 +191,7 @@ describe("a login to a server of MCP", function()
     text, code = typed("logout " .. url)
     assert.same({ 0, "logged out of " .. url .. "\n" }, { code, text })
     assert.same({}, store.read(url))
-    assert.matches("no login is kept", (typed("logout " .. url)))
+    assert.matches("no login is stored", (typed("logout " .. url)))
   end)
 
   it("is typed: the browser comes back by itself; what else comes to the port is left", function()

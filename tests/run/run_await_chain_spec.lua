@@ -39,7 +39,7 @@ describe("ctx.await of a chain", function()
     assert.equal("one\ntwo\nthree\n", R.read(log))
     local notes = R.records(dir, "note")
     assert.matches("exited with 3.*; now agent 2 of the chain$", notes[1].text)
-    assert.matches("holds no whole JSON object; now agent 3 of the chain$", notes[2].text)
+    assert.matches("contains no complete JSON object; now agent 3 of the chain$", notes[2].text)
     assert.equal(2, #notes)
   end)
 

@@ -109,7 +109,7 @@ describe("a model behind a server that misbehaves", function()
     local kit = require "tests.support.cli_kit"
     local seen = kit.run({ path = R.folder(), file = function() end }, { "resume", dir }) -- as cron does
     assert.equal(5, seen.code)
-    assert.matches("still waits, and nothing has come: resumes automatically at", seen.out)
+    assert.matches("still waiting: resumes automatically at", seen.out)
   end)
 
   for _, ending in ipairs { "reset", "close" } do

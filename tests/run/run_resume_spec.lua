@@ -193,7 +193,7 @@ describe("a run taken up elsewhere", function()
     assert.matches("nothing to resume", message)
   end)
 
-  it("says what is wrong with a folder that holds no run", function()
+  it("says what is wrong with a folder that contains no run", function()
     local folder = R.folder()
     local result, message = skillrt.resume(folder .. "/nothing")
     assert.is_nil(result)

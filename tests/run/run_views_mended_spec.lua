@@ -59,8 +59,8 @@ describe("a run that ended before its first record", function()
       { "answer", "w", "1" } } do
       local run = kit.run(folder, words)
       assert.equal(2, run.code, words[1] .. run.out .. run.err)
-      assert.truthy(run.err:find("holds no run: one was begun here, and ended before its first record", 1, true), run.err)
-      assert.truthy(run.err:find("begin the run again, in this directory or another", 1, true), run.err)
+      assert.truthy(run.err:find("contains no run: one was started here, and ended before its first record", 1, true), run.err)
+      assert.truthy(run.err:find("start the run again, in this directory or another", 1, true), run.err)
       assert.is_nil((run.out .. run.err):find("next", 1, true))
     end
     assert.equal(1, kit.run(folder, { "views.lua", "--work-dir", "w" }).code) -- and it can be begun there

@@ -300,7 +300,7 @@ describe("a workflow script that is wrong", function()
 
   it("is told so before anything runs: no meta, meta that is no literal, a syntax error with its line (W1, W16)", function()
     for _, case in ipairs {
-      { "", "return 1", "is no workflow script: it must begin with" },
+      { "", "return 1", "is not a workflow script: it must begin with" },
       { "export const meta = { name: 'x' }\n", "", "meta.description must be a text" },
       { "export const meta = { name: 'x', description: f() }\n", "", "line 1: meta must be a plain literal, without f" },
       { "export const meta = { name: 'x', description: `a${1}` }\n", "", "no %${...}" },

@@ -91,7 +91,7 @@ function M.each_object(text, visit)
     if budget.steps <= 0 or looked_at > MAX_LOOKED_AT then
       return false, "the reply is too tangled to find its JSON object"
     elseif not last and is_meant(text, at) then
-      return false, "the reply holds no whole JSON object"
+      return false, "the reply contains no complete JSON object"
     end
     local object = last and object_of(text:sub(at, last))
     if object then
@@ -217,13 +217,13 @@ end
 ---@return string? problem
 function M.object(text)
   if type(text) ~= "string" then
-    return {}, "its arguments are no JSON object"
+    return {}, "its arguments are not a JSON object"
   elseif not text:find("%S") then
     return {}
   end
   local value, why = json.decode(text)
   if not json.is_object(value) then
-    return {}, "its arguments are no JSON object" .. (value == nil and why and ": " .. why or "")
+    return {}, "its arguments are not a JSON object" .. (value == nil and why and ": " .. why or "")
   end
   return value
 end

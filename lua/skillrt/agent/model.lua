@@ -625,7 +625,7 @@ function Turns:repair(failure)
   if not failure.is_told then -- by the result of the tool that it answered by
     local form = self.want.schema and "Give it as JSON that fits the schema, and nothing else."
       or prompt.return_format(self.task)
-    local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer anew.\n%s"
+    local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer again.\n%s"
     self.talk:add({ role = "user", text = text:format(failure.message, form) })
   end
 end

@@ -107,7 +107,7 @@ local function in_chat(text)
   elseif others > 0 then
     return nil, 'no JSON object in the reply has "stateUpdates", or "status" with a summary or output'
   end
-  return nil, text:find("%S") and "the reply holds no whole JSON object" or "the reply is empty"
+  return nil, text:find("%S") and "the reply contains no complete JSON object" or "the reply is empty"
 end
 
 ---The one object of a text that is an answer, or says that it is an error.

@@ -26,7 +26,7 @@ function M.write(text, dir)
   if not ok then
     return nil, message
   elseif not os.execute(("%s '%s'"):format(command, path:gsub("'", "'\\''"))) then
-    return nil, ("%s did not end well; what was written lies in %s"):format(command, path)
+    return nil, ("%s failed; your text is in %s"):format(command, path)
   end
   local written
   written, message = files.read(path)

@@ -38,16 +38,16 @@ local HINTS = {
     return dir and ("resume that run: skillrt resume %s"):format(dir)
   end,
   missing = function(_, message)
-    if message:find(": holds no run: one was begun here", 1, true) then
-      return "no step of it was begun: begin the run again, in this directory or another"
+    if message:find(": contains no run: one was started here", 1, true) then
+      return "no step of it started: start the run again, in this directory or another"
     end
-    local dir, place = message:match("^([^@]+)@([^/@]+): holds no run$")
+    local dir, place = message:match("^([^@]+)@([^/@]+): contains no run$")
     if place then
       return text_of.escape(("DIR@PLACE is for show, diff and fork; else name the run: %s (rollback: --to %s)"):format(
         text_of.shell(dir), text_of.shell(place)))
     end
-    return message:find(": holds no run$") and 'a run with context = "memory" leaves nothing; any other names its '
-      .. "directory in its last line; skillrt list DIR shows the runs in a folder"
+    return message:find(": contains no run$") and 'name the directory of a run: skillrt list DIR shows the runs '
+      .. 'in a folder (with context = "memory" a run has none)'
   end,
   system = function(_, message)
     return message:find("/state%.json: Not a directory$") and "a run is a directory; name that"

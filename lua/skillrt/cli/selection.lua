@@ -74,7 +74,7 @@ end
 function M.last(folder)
   local list, message, code = require("skillrt.report.runs").of(folder or FOLDER)
   if list and not list[1] then
-    message, code = (folder or FOLDER) .. ": holds no runs", "invalid"
+    message, code = (folder or FOLDER) .. ": contains no runs", "invalid"
   elseif code == "missing" and not folder then
     message, code = "no run is named, and there is no folder ./runs: name the directory of a run", "invalid"
   end

@@ -78,7 +78,7 @@ function M.of(given)
   elseif subject.refused or not subject.definition then
     local first = subject.refused or found:sort()[1]
     return nil, ("%s: %s"):format(subject.path or "skill",
-      subject.is_whole or first and first.what or "holds nothing that can be run"), "invalid"
+      subject.is_whole or first and first.what or "contains no skill"), "invalid"
   end
   local model
   model, message = model_of.of(subject.definition, found, subject_of.places(subject))

@@ -17,10 +17,10 @@ local M = {}
 function M.nothing(place)
   local cuts = store.at(place):cuts()
   if cuts[1] then
-    return ("%s: holds no run: its journal was cut off in front of its first record and is kept in %s; what its steps "
-      .. "did stays done: look before you begin it again"):format(place, cuts[#cuts])
+    return ("%s: contains no run: its journal was damaged before its first record and is saved in %s; check what "
+      .. "its steps did before you start it again"):format(place, cuts[#cuts])
   end
-  return place .. ": holds no run: one was begun here, and ended before its first record"
+  return place .. ": contains no run: one was started here, and ended before its first record"
 end
 
 -- What the store reads, unless it has no record at all.

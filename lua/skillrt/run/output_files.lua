@@ -65,7 +65,7 @@ local function find_output(store, name, durable)
   if not info then
     return false, code ~= "missing" and message or nil, code ~= "invalid" and code or nil
   elseif info.kind ~= "file" then
-    return false, ("its output %s is no regular file"):format(name)
+    return false, ("its output %s is not a regular file"):format(name)
   elseif not durable then
     return true
   end

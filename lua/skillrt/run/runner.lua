@@ -345,7 +345,7 @@ local function edited_state(parts)
   end
   local value, why = json.decode(text)
   if type(value) ~= "table" or type(value._skillrt) ~= "table" then
-    why = why or "has no _skillrt entry; delete the file to have it written anew"
+    why = why or "has no _skillrt entry; delete the file; skillrt writes it again"
     return nil, ("%s: %s"):format(there:path("state.json"), why), "invalid"
   end
   local seq = value._skillrt.seq

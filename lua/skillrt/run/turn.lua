@@ -437,7 +437,7 @@ function Turn:event(source, bytes)
     programs.started(self, what, bytes)
   elseif source == "missed" then
     what = self.calls.queue:find(math.tointeger(tonumber(bytes)))
-    self.journal:note(("session:%s: said more at once than is kept; some of it is lost"):format(
+    self.journal:note(("session:%s: sent more at once than is stored; some of it is lost"):format(
       what and what.session.name or "?"))
   elseif not word then
     self.arrivals:noticed(source, bytes)

@@ -194,7 +194,7 @@ local function performer(action, ctx, where)
   local skill = action.skill
   if skill ~= nil then
     if action.run or action.agent then
-      return where .. ': has "skill" beside "run" or "agent"; keep the one that performs it'
+      return where .. ': has "skill" and also "run" or "agent"; keep one of them'
     end
     local agent = { kind = "skill" }
     local plain = type(skill) == "table" and getmetatable(skill) == nil

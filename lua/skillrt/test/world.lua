@@ -315,7 +315,7 @@ end
 
 function REPLIES.tools(self, call, fault, asked)
   if not asked.is_model then
-    return self:fail(("test.tools: %s is no model that uses tools of the skill"):format(asked.agent or asked.to))
+    return self:fail(("test.tools: %s is not a model with tools of the skill"):format(asked.agent or asked.to))
   end
   local reply = good("", call, asked)
   reply.body = stub.message(nil, fault.calls)

@@ -18,7 +18,7 @@ local M = {}
 ---@field id string
 ---@field name string
 ---@field input table?
----@field problem string?  its arguments are no JSON object
+---@field problem string?  its arguments are not a JSON object
 
 ---@class skillrt.ToolResult
 ---@field id string
@@ -77,7 +77,7 @@ local function judged(self, call, was_sent)
   elseif self.count >= self.settings.max_tool_calls then
     one.problem = ("the limit of %d tool calls is reached (max_tool_calls)"):format(self.settings.max_tool_calls)
   elseif call.problem or not call.input then
-    one.problem = call.problem or "its arguments are no JSON object"
+    one.problem = call.problem or "its arguments are not a JSON object"
   else
     local ok, why = json_schema.judge(one.tool.judged or one.tool.input, call.input, "the arguments")
     one.problem = not ok and ("%s: %s"):format(call.name, why) or nil

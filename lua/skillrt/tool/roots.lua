@@ -48,7 +48,7 @@ local function placed(roots, path)
   if best then
     return best, name
   elseif files.is_absolute(path) then
-    return nil, "lies in none of the folders that this tool may use: " .. M.list(roots)
+    return nil, "is outside the folders that this tool may use: " .. M.list(roots)
   end
   return roots[1], path
 end

@@ -157,7 +157,7 @@ describe("a model behind the Messages API", function()
     assert_valid(body)
     local function result(n) return body.messages[2 * n + 1].content[1] end
     assert.equal("the rules\n", result(1).content)
-    assert.matches("lies in none of the folders", result(2).content)
+    assert.matches("is outside the folders", result(2).content)
     assert.is_true(result(2).is_error)
     assert.is_true(result(3).is_error)
     assert.equal("reference/", result(4).content)
@@ -198,7 +198,7 @@ describe("a model behind the Messages API", function()
     local none, message, class, all = perform { P.anthropic "a", P.anthropic "b", P.anthropic "c" }
     assert.is_nil(none)
     assert.equal("invalid_output", class)
-    assert.matches("no whole JSON object", message)
+    assert.matches("no complete JSON object", message)
     assert.equal(3, #all.asked)
   end)
 

@@ -63,7 +63,7 @@ describe("a model behind an OpenAI API", function()
       assert.is_nil(list[2].content)
       assert.same({ "c1", "c2" }, { list[3].tool_call_id, list[4].tool_call_id })
       assert.matches("^Error: ", list[3].content)
-      assert.matches("no JSON object", list[4].content)
+      assert.matches("not a JSON object", list[4].content)
     end)
 
     it("is held to a schema by the provider, and judged by it all the same", function()

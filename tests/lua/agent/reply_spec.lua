@@ -150,9 +150,9 @@ end)
 
 describe("a reply that cannot be read", function()
   for name, case in pairs({
-    ["without JSON"] = { "I am done.", "holds no whole JSON object" },
-    ["cut in half"] = { GOOD:sub(1, 30), "holds no whole JSON object" },
-    ["cut behind an answer"] = { "First " .. GOOD .. " then " .. GOOD:sub(1, 30), "holds no whole JSON object" },
+    ["without JSON"] = { "I am done.", "contains no complete JSON object" },
+    ["cut in half"] = { GOOD:sub(1, 30), "contains no complete JSON object" },
+    ["cut behind an answer"] = { "First " .. GOOD .. " then " .. GOOD:sub(1, 30), "contains no complete JSON object" },
     ["with a status of null"] = { '{"status":null}', 'has neither "status" nor "stateUpdates"' },
     ["with two answers"] = { GOOD .. "\nor\n" .. GOOD, "holds 2 JSON objects that could be the answer" },
     ["with another object"] = { '{"result":1}', 'has neither "status" nor "stateUpdates"' },
@@ -181,7 +181,7 @@ describe("a reply that cannot be read", function()
   it("because the stream held no answer says so", function()
     local failure = failure_of("data: hello\n\n", { extra = "content-type: text/event-stream\n" })
     assert.equal("invalid_output", failure.class)
-    assert.has_match("holds no whole JSON object", failure.message, 1, true)
+    assert.has_match("contains no complete JSON object", failure.message, 1, true)
     failure = failure_of(": ping\n\n", { extra = "content-type: text/event-stream\n" })
     assert.has_match("ended without an event", failure.message, 1, true)
   end)

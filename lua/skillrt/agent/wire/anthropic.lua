@@ -286,7 +286,7 @@ local function reply_of(self)
       texts[#texts + 1] = block.text
     elseif block.type == "tool_use" then
       if not json.is_object(block.input) then -- of a message that was no stream
-        block.input, block._problem = {}, "its arguments are no JSON object"
+        block.input, block._problem = {}, "its arguments are not a JSON object"
       end
       calls[#calls + 1] = { id = block.id, name = block.name, input = block.input, problem = block._problem }
     end

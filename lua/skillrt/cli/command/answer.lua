@@ -56,7 +56,7 @@ local function read(args, books)
   end
   local number = #words == 2 and math.tointeger(tonumber(words[1])) or nil
   if #words == 2 and not number then
-    return nil, ("%s is no number of a question"):format(names.show(words[1]))
+    return nil, ("%s is not the number of a question"):format(names.show(words[1]))
   end
   local answer = { question = number, value = words[#words] }
   local one, why = questions.named(books, { question = number }) -- the only one: it is named by what is read here

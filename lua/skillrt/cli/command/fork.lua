@@ -25,7 +25,7 @@ return {
       return ending.refused(message, code, nil, dir)
     end
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
-    output.write(("%s is run %s, as %s stood behind record %d\n"):format(text_of.escape(args.out),
+    output.write(("%s is run %s, as %s was after record %d\n"):format(text_of.escape(args.out),
       text_of.escape(done.books.run_id), text_of.escape(dir), done.seq))
     output.say("info", ("next: skillrt resume %s"):format(text_of.escape(text_of.shell(args.out))))
     return 0

@@ -10,7 +10,7 @@ return {
   run = function(args)
     local removed, message = require("skillrt.tool.mcp.oauth.store").remove(args.url)
     if not removed then
-      return require("skillrt.cli.ending").refused(message or ("%s: no login is kept"):format(args.url), "invalid")
+      return require("skillrt.cli.ending").refused(message or ("%s: no login is stored"):format(args.url), "invalid")
     end
     require("skillrt.report.output").write(("logged out of %s\n"):format(args.url))
     return 0

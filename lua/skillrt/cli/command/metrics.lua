@@ -21,7 +21,7 @@ return {
     if not require("skillrt.run.store").at(args.dir):exists() then
       local list, message, code = require("skillrt.report.runs").of(args.dir)
       if not list or not list[1] then
-        return ending.refused(message or ("%s: holds no runs"):format(args.dir), code or "missing")
+        return ending.refused(message or ("%s: contains no runs"):format(args.dir), code or "missing")
       end
       for i, one in ipairs(list) do
         dirs[i] = one.dir

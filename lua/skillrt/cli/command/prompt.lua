@@ -106,7 +106,7 @@ function M.run(args)
   if not skill then
     return ending.refused(message, code, traceback)
   elseif not require("skillrt.skill").is(skill) then
-    return ending.refused(path .. ": is no skill that can be looked at: its script runs it itself", "invalid")
+    return ending.refused(path .. ": cannot be inspected: its script runs the skill itself", "invalid")
   end
   input.task = input.task or #args.rest > 0 and table.concat(args.rest, " ") or nil
   local list

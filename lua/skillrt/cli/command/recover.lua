@@ -39,13 +39,13 @@ local function cut(dir)
     say("nothing was damaged, nothing was cut")
     return 0
   end
-  say("%d bytes were cut off and are kept in %s/journal.cut-*; %d records are left", report.cut_bytes,
+  say("%d bytes were cut off and saved in %s/journal.cut-*; %d records remain", report.cut_bytes,
     text_of.escape(dir), report.records)
   if report.aside then
     say("state.json knew more than that; it is %s now, and is written again by the next resume",
       text_of.escape(report.aside))
   end
-  say("steps that were reported may be lost, and what they did stays done: look before you resume")
+  say("reported steps may be lost, but not their side effects: check them before you resume")
   output.say("info", ("next: skillrt log %s"):format(text_of.escape(text_of.shell(dir))))
   return 0
 end

@@ -45,7 +45,7 @@ local function left_waiting(dir, args)
   local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
   local open = require("skillrt.run.books.questions").list(books)
   if not args.quiet then
-    local text = "%s: still waits, and nothing has come: %s"
+    local text = "%s: still waiting: %s"
     output.write(text:format(text_of.escape(dir), text_of.lines(tostring(books.message))[1] or "") .. "\n")
   end
   local codes = require("skillrt.cli.exit_codes")

@@ -21,7 +21,7 @@ return {
     end
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     local dir = text_of.escape(text_of.shell(args.dir))
-    output.write(("%s stands as it did behind record %d\n"):format(text_of.escape(args.dir), done.seq))
+    output.write(("%s is now as it was after record %d\n"):format(text_of.escape(args.dir), done.seq))
     for _, file in ipairs(done.files) do
       output.write(("as it was: %s\n"):format(text_of.escape(file)))
     end

@@ -29,7 +29,7 @@ local function stop(dir)
   local store, shown = require("skillrt.run.store").at(dir), text_of.escape(dir)
   local holder = store:holder()
   if not store:exists() then
-    return ending.refused(dir .. ": holds no run", "missing")
+    return ending.refused(dir .. ": contains no run", "missing")
   elseif not holder then
     output.say("info", shown .. ": no process advances it")
     return 0

@@ -26,7 +26,7 @@ return {
     if not seconds or seconds <= 0 or seconds > 86400 then
       return ending.refused("--timeout: must be seconds above 0, not " .. tostring(args.timeout), "invalid")
     elseif args.filter and not pcall(string.find, "", args.filter) then
-      return ending.refused("--filter: is no pattern: " .. args.filter, "invalid")
+      return ending.refused("--filter: not a valid pattern: " .. args.filter, "invalid")
     end
     local files = require("skillrt.base.files")
     local _, missing = files.stat(args.skill)

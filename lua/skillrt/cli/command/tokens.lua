@@ -38,7 +38,7 @@ local function skill_of(args)
     skill, message, code, traceback = require("skillrt.document.open").load(path, {})
   end
   if skill and not require("skillrt.skill").is(skill) then
-    return nil, path .. ": is no skill that can be looked at: its script runs it itself", "invalid"
+    return nil, path .. ": cannot be inspected: its script runs the skill itself", "invalid"
   elseif skill and not skill.tools and not skill.tool_sets then
     return nil, ("%s: has neither tools nor tool sets"):format(skill.name), "invalid"
   end

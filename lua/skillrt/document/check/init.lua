@@ -33,7 +33,7 @@ local M = {}
 -- What a run refuses and nothing before it has named.
 local function tell_refused(subject, message, found)
   if found:counts().error == 0 then
-    local refused = subject.refused or { place = subject.place(""), what = message or "holds nothing that can be run" }
+    local refused = subject.refused or { place = subject.place(""), what = message or "contains no skill" }
     found:add("skill.invalid", refused.place, refused.what)
   end
 end

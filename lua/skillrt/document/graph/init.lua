@@ -63,7 +63,7 @@ function M.of(given, run)
   elseif subject.refused or not subject.definition then
     local first = subject.refused or found:sort(true)[1]
     return nil, ("%s: %s"):format(subject.path or "skill",
-      subject.is_whole or first and first.what or "holds nothing that can be run"), "invalid"
+      subject.is_whole or first and first.what or "contains no skill"), "invalid"
   end
   local path
   if run and not subject.definition.machine then

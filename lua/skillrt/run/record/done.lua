@@ -60,7 +60,7 @@ end
 -- What more there is to say: a field of the record, the kind of the line, its words.
 local BEHIND <const> = {
   { "refused", "warning", "Warning: %s: only the runtime writes %s; the update was left out" },
-  { "replaced", "warning", "Warning: %s: replaced what a step beside it made of %s; the schema can say how they meet" },
+  { "replaced", "warning", "Warning: %s: overwrote a parallel step's change of %s; the schema can say how to merge" },
   { "missed", "warning", "Warning: %s: its effect did not come true: %s" },
   { "damaged", "error", "Damaged: %s left the state as it must never be: %s" },
 }

@@ -40,7 +40,7 @@ function M.check(skill, known, given)
     local agent = skill.agents[name]
     if not path and agent:needs_http() then
       local message = 'skillrt/http.so: is missing, and agent "%s" needs it\n%s\n'
-        .. "put lib/skillrt/http.so beside the program, or install skillrt (make install)"
+        .. "put lib/skillrt/http.so next to the program, or install skillrt (make install)"
       return nil, message:format(name, places_of(package.cpath)), "missing"
     end
     for _, fn in ipairs(agent:functions()) do

@@ -70,7 +70,7 @@ function M.find(dir, place)
   elseif found or not place and last then
     return found or last
   elseif not place then
-    return nil, ("%s: holds no run"):format(dir), "missing"
+    return nil, ("%s: contains no run"):format(dir), "missing"
   elseif wanted then
     return nil, ("%s: has no record %d; its last one is %d"):format(dir, wanted, last or 0), "missing"
   end

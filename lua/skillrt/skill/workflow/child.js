@@ -113,7 +113,7 @@ const HEAD = /^(?:\uFEFF)?(?:#![^\n]*)?(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|(['"])u
 // { meta, body }: the script as one that may stand in a function, line by line as it was.
 function read(source) {
   const head = HEAD.exec(source);
-  if (!head) refuse('is no workflow script: it must begin with `export const meta = { name, description }`');
+  if (!head) refuse('is not a workflow script: it must begin with `export const meta = { name, description }`');
   const { value: meta } = literal(source, head[0].length);
   if (meta === null || typeof meta !== 'object' || Array.isArray(meta)) refuse('meta must be an object');
   for (const field of ['name', 'description']) {

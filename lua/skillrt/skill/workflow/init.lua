@@ -138,7 +138,7 @@ function M.load(path, options)
   if not source then
     return nil, message, code
   elseif not source:find("export%s+const%s+meta%s*=") then
-    return nil, path .. ": is no workflow script: it must begin with `export const meta = { name, description }`",
+    return nil, path .. ": is not a workflow script: it must begin with `export const meta = { name, description }`",
       "invalid"
   end
   local file, dir = path:match("[^/]+$"), files.dirname(path)
