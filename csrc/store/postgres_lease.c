@@ -142,12 +142,12 @@ static bool renew(struct lease *l, struct error *e) {
 static void *run(void *data) {
   struct lease *l = data;
   struct timespec until;
-  int64_t third = l->link.lease_ms / 3;
   sigset_t all_signals;
   sigfillset(&all_signals);
   pthread_sigmask(SIG_BLOCK, &all_signals, NULL);
   pthread_mutex_lock(&l->mutex);
   while (!l->ending && !atomic_load(&l->gone)) {
+    int64_t third = l->link.lease_ms / 3;
     clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t ns = until.tv_nsec + third % 1000 * 1000000;
     until.tv_sec += third / 1000 + ns / 1000000000;

@@ -188,7 +188,7 @@ static void test_beside(struct scratch *s, const struct server *server) {
 int main(void) {
   struct scratch s;
   struct server server;
-  if (!server_start(&server, "")) return check_finish();
+  if (!server_start(&server, "")) return server_none();
   scratch_make(&s);
   test_suite(&s, &server);
   test_beside(&s, &server);

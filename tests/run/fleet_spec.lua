@@ -115,6 +115,8 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     good("fork", young, "--out", "out")
     assert.matches("forked", good("status", "out"), 1, true)
     assert.matches("is in a database", skillrt("run", "hello.lua", "--work-dir", url, "--reset").err)
+    assert.matches("is in a database", skillrt("prune", server.url, "--all").err, 1, true)
+    assert.matches("completed", good("status", young), 1, true)
     assert.matches("only a journal in a directory is cut", skillrt("recover", url, "--cut").err, 1, true)
   end)
 

@@ -68,6 +68,12 @@ static inline bool server_start(struct server *s, const char *settings) {
   return true;
 }
 
+/* What a test program says and gives that was left out. */
+static inline int server_none(void) {
+  printf("0 passed, 0 failed, 1 skipped\n");
+  return 0;
+}
+
 static inline void server_stop(struct server *s) {
   CHECK(pclose(s->script) == 0);
 }

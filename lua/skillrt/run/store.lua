@@ -31,6 +31,8 @@ local function folder_of(name)
   return ("%s/runs/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
 end
 
+local IN_DATABASE <const> = ": is in a database; only a run in a directory is renamed or removed"
+
 ---A place as it is named from every folder. A database without a run's name: of the run with this id.
 ---@param place string
 ---@param run_id string?
@@ -180,7 +182,7 @@ end
 ---@return string? code
 function Store:put_aside(name)
   if self.folder ~= self.place then
-    return nil, self.place .. ": is in a database, where no run is renamed; choose another name", "invalid"
+    return nil, self.place .. IN_DATABASE, "invalid"
   end
   local aside = ("%s.%s"):format((self.place:gsub("(.)/+$", "%1")), name)
   if files.stat(aside) then
@@ -195,6 +197,9 @@ end
 ---@return string? message
 ---@return string? code
 function Store:discard()
+  if self.folder ~= self.place then
+    return nil, self.place .. IN_DATABASE, "invalid"
+  end
   local folder, name = self.place:gsub("(.)/+$", "%1"):match("^(.-)([^/]+)$")
   local going = folder .. GOING .. name
   local ok, message, code = files.rename(self.place, going)
@@ -217,7 +222,7 @@ function Store:sizes()
     return info and info.kind == "file" and info.size or sum
   end
   local sizes = { journal = size(self:path("journal")), blobs = size(self:path("blobs")) }
-  sizes.others = size(self.place) - sizes.journal - sizes.blobs
+  sizes.others = size(self.folder) - sizes.journal - sizes.blobs
   return sizes
 end
 
