@@ -389,7 +389,8 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
 static bool check_there(struct postgres *p, struct error *e) {
   int rows = link_do(&p->link, "select 1 from skillrt.run where run = $1 and status <> 'moved'", 1,
                      (struct value[]){TEXT(p->url.run)}, e);
-  return rows == 1 || (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run", p->url.whole));
+  return rows == 1 ||
+         (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run", p->url.whole));
 }
 
 static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,
