@@ -1,5 +1,5 @@
--- postgres.lua: what a step costs whose run is in PostgreSQL, one step a commit, against libpq alone that inserts the same
--- bytes: into a table without a key, and into one with the key (run, batch).
+-- postgres.lua: what a step costs whose run is in PostgreSQL, one step a commit, against libpq alone that inserts the
+-- same bytes: into a table without a key, and into one with the key (run, batch).
 --
 -- The server is started here, on the disk, with fsync. Wall time; a run of few steps is taken off a run of many.
 package.path = "./lua/?.lua;./?.lua;" .. package.path
@@ -24,7 +24,8 @@ return function(measure)
   local size = tonumber(server.query "select avg(length(lines))::int from skillrt.journal where run = 'bench-1'")
   local function floor(key)
     return { few = FEW, many = MANY, take = function(units)
-      return (measure.spawn(1, ("%s/bench/floor_postgres '%s' %d %d %s"):format(measure.build, server.url, units, size, key)))
+      return (measure.spawn(1, ("%s/bench/floor_postgres '%s' %d %d %s"):format(measure.build, server.url, units, size,
+        key)))
     end }
   end
   local findings = {}
