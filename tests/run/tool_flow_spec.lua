@@ -199,7 +199,7 @@ describe("a script that takes its sets from an agent.yml", function()
     folder.file("agent.yml", YML:format(3))
     for _, dir in ipairs { "w", "v" } do
       local refused = kit.run(folder, { "answer", dir, "yes" })
-      assert.matches("changed since the run began: helper agent.yml; go on", refused.err)
+      assert.matches("changed since the run began: helper agent.yml; to resume with the changes", refused.err)
     end
     assert.equal(0, kit.run(folder, { "answer", "w", "yes", "--accept-changes" }).code)
   end)
@@ -230,7 +230,7 @@ esac
       for one in folder.read "prompts":gmatch "(.-)\n=====\n" do prompts[#prompts + 1] = one end
       assert.equal(4, #prompts)
       assert.matches("%[TOOL SET%] analysis: Read the code\nUse these tools and no others: CodeAnalyzerTool", prompts[1])
-      assert.matches("let the last line be: <<phase: NAME>>", prompts[1])
+      assert.matches("end with: <<phase: NAME>>", prompts[1])
       for i = 2, 4 do assert.matches("%[TOOL SET%] generation: Write the tests", prompts[i]) end
       assert.matches("Phase: analysis %-> generation %(report%)", run.out)
       assert.matches("Phase: generation %-> nowhere %(report%): refused: there is no tool set", run.out)

@@ -166,7 +166,7 @@ describe("a run with tool sets", function()
     assert.equal("completed", result.status, result.message)
     assert.equal("analysis verification(report)", phases(dir))
     assert.equal("compileProject read ask_user switch_phase", sent(2))
-    assert.matches("analysis: Read%. Go on when: you know it all; then: generation, verification, repair",
+    assert.matches("analysis: Read%. It has finished when: you know it all; then: generation, verification, repair",
       json.encode(select(2, server.request(1)).messages[1]))
     server.stop()
     start()

@@ -129,7 +129,8 @@ end
 ---@param entry table|nil  the record
 function M.set_folder(calls, call, task, entry)
   local run, request = calls.run, call.request
-  if request.argv and not call.world then
+  local skill = run.skill
+  if request.argv and not call.world and (request.sandbox or skill.sandbox or skill.sandboxed) then
     request.jail = sandbox.words(request, run)
   end
   if request.argv and (run.elsewhere or request.jail) then
