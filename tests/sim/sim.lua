@@ -333,7 +333,7 @@ end
 -- Why there is no run: it died before it was anything, it is over, or something is wrong.
 local function refused(message, code)
   message = tostring(message)
-  local nothing = message:find("holds no ", 1, true)
+  local nothing = message:find("contains no ", 1, true)
   local over = message:find "the run is %a+ed" or message:find("nothing to retry", 1, true)
   return { error = message, code = nothing and "nothing" or over and "over" or tostring(code) }
 end
