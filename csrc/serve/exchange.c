@@ -215,7 +215,7 @@ bool exchange_push(struct exchange *x, struct span text) {
     give_up(x);
     return false;
   }
-  exchange_resume(x);
+  if (text.length > 0) exchange_resume(x);
   return true;
 }
 
