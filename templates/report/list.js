@@ -35,7 +35,7 @@ function lazy(summary, fill) {
 }
 
 function detail(step) {
-  const out = [el("h4", {}, (step.number ? step.number + "  " : "") + step.id)];
+  const out = [el("h3", { class: "name" }, (step.number ? step.number + "  " : "") + step.id)];
   const facts = [step.status, "began " + clock(step.at), took(step.ms), used(step.used),
     step.sub && "in sub-run " + step.sub, step.file && "wrote " + step.file];
   out.push(el("div", { class: "facts" }, ...facts.filter(Boolean).map((one) => el("span", {}, one))));
