@@ -150,6 +150,11 @@ local function spend(step, name, amount)
   end
 end
 
+-- Whether a call is one that the cut end of a journal may have told of: its outcome is unknown at once.
+local function is_lost(entry, it)
+  return it.following and it.following.t == "doubt" and it.following.c == entry.c
+end
+
 -- Each limit that a call of this step needs room in: its scope, name, how much is used up.
 local function each_limit(step, name)
   local list = {}
@@ -241,9 +246,9 @@ end)
 
 -- What the cut end of a journal may have told of is not sent before somebody decided: the first call of each branch.
 rule("call", function(_, entry, it)
-  local step, following = it.step, it.following
+  local step = it.step
   if not step.cut or it.call.state ~= "none" or not ACTS[entry.kind] or entry.pure or entry.idem
-    or following and following.t == "doubt" and following.c == entry.c then
+    or is_lost(entry, it) then
     return nil
   end
   for branch, position in pairs(step.cut) do
@@ -415,14 +420,15 @@ rule("start", function(run, _, it)
 end)
 
 -- No call is sent that has no room in the limits of its action, its scope, and all above. One that the cut end of a
--- journal may have told of is recorded in any case, and its outcome is unknown at once.
+-- journal may have told of is recorded in any case; it takes no room from others, which had theirs before.
 rule("call", function(run, entry, it)
-  if it.following and it.following.t == "doubt" and it.following.c == entry.c then
+  if is_lost(entry, it) then
     return nil
   end
-  for _, one in ipairs(ACTS[entry.kind] and not entry.pure and each_limit(it.step, "calls") or {}) do
+  local lost = each_limit(it.step, "lost")
+  for i, one in ipairs(ACTS[entry.kind] and not entry.pure and each_limit(it.step, "calls") or {}) do
     local most, full = most_of(run, one.scope, one.name)
-    if most and one.spent >= most then
+    if most and one.spent - lost[i].spent >= most then
       return ("%s: %d of %d are used up"):format(full, one.spent, most)
     end
   end
@@ -797,6 +803,7 @@ function APPLY.call(run, entry, it)
   end
   if call.acts then
     spend(it.step, "calls", 1)
+    spend(it.step, "lost", is_lost(entry, it) and 1 or 0)
   end
   if entry.q then
     run.questions[entry.q], run.last_q = call, entry.q
