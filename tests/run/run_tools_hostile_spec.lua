@@ -141,7 +141,7 @@ describe("a model server that misbehaves in a tool loop", function()
       if type(given) == "table" and given.n then
         assert.same({ "noted 5", { 5 } }, { told, used })
       else
-        assert.matches("no JSON object", told)
+        assert.matches("not a JSON object", told)
         assert.same({}, used)
       end
     end

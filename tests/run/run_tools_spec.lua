@@ -184,7 +184,7 @@ describe("a model with tools", function()
     end
     assert.same({ '{"sum":3}', '{"sum":7}', '{"sum":11}' }, { messages[3].content[1].content, messages[3].content[2].content,
       messages[3].content[3].content })
-    assert.matches("no JSON object", messages[7].content[1].content)
+    assert.matches("not a JSON object", messages[7].content[1].content)
   end)
 
   it("is noticed where it makes the same call again and again, and comes to an end", function()

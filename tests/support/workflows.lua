@@ -33,7 +33,8 @@ end
 function M.run(body, options)
   local folder = R.folder()
   local skill = assert(M.load(folder, body, options))
-  return assert(skill:run { work_dir = folder .. "/run", args = options and options.args }), folder .. "/run", folder
+  return assert(skill:run { work_dir = folder .. "/run", args = options and options.args,
+    limits = options and options.limits }), folder .. "/run", folder
 end
 
 ---What a script returned.

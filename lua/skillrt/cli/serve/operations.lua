@@ -95,13 +95,14 @@ local function start(server, request)
 end
 
 local function skills(server)
+  if not server.paths[1] then
+    return 200, { skills = json.array({}) }
+  end
   local words = { "mcp", "--list" }
   table.move(server.agent, 1, #server.agent, #words + 1, words)
   words[#words + 1] = "--"
   local program, why = server.runs:start(table.move(server.paths, 1, #server.paths, #words + 1, words))
-  if not server.paths[1] then
-    return 200, { skills = json.array({}) }
-  elseif not program then
+  if not program then
     return refused(503, "busy", why)
   end
   return nil, function(late)
