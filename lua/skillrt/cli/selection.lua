@@ -99,6 +99,22 @@ function M.listed(folders, filter)
   return all
 end
 
+---The runs of the folders that a line names and its filters choose; nil and the exit code, which was explained.
+---@param args table  folder, and those of FILTERS
+---@return table[]|nil list  of report/runs.lua
+---@return integer? exit_code
+function M.chosen(args)
+  local filter, wrong = M.filter(args)
+  local list, message, code = nil, wrong, "invalid"
+  if not wrong then
+    list, message, code = M.listed(args.folder, filter)
+  end
+  return list, not list and require("skillrt.cli.ending").refused(message, code) or nil
+end
+
+---The word of a command that looks at folders of runs.
+M.FOLDER = { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" }
+
 ---Asks whether something is to be done with runs that filters chose: who did not name them sees first which they are.
 ---@param dirs string[]
 ---@param what string   "resume", "remove"

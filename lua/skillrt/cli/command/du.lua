@@ -1,6 +1,5 @@
 -- cli/command/du.lua: `skillrt du [FOLDER ...]`: what runs take on the disk.
 
-local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")
 local text_of = require("skillrt.base.terminal_text")
@@ -13,19 +12,15 @@ end
 return {
   name = "du",
   summary = "Shows what the runs of a folder take on the disk: journal, large values, all other files",
-  arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },
+  arguments = { selection.FOLDER },
   options = table.move(selection.FILTERS, 1, #selection.FILTERS, 2, { { name = "json",
     help = "prints one JSON object per line: work_dir, journal, blobs, others, in bytes" } }),
   ---@param args table
   ---@return integer code
   run = function(args)
-    local filter, wrong = selection.filter(args)
-    if wrong then
-      return ending.refused(wrong, "invalid")
-    end
-    local list, message, code = selection.listed(args.folder, filter)
+    local list, code = selection.chosen(args)
     if not list then
-      return ending.refused(message, code)
+      return code --[[@as integer]]
     end
     local all = 0
     for _, one in ipairs(list) do

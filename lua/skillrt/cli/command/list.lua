@@ -5,21 +5,16 @@ local selection = require("skillrt.cli.selection")
 return {
   name = "list",
   summary = "Lists the runs in a folder, newest first, with their status and open questions",
-  arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },
+  arguments = { selection.FOLDER },
   options = table.move(selection.FILTERS, 1, #selection.FILTERS, 2, { { name = "json",
     help = "prints one JSON object per line, in the form of skillrt status --json" } }),
   ---@param args table
   ---@return integer code
   run = function(args)
-    local output, ending = require("skillrt.report.output"), require("skillrt.cli.ending")
-    local runs = require("skillrt.report.runs")
-    local filter, wrong = selection.filter(args)
-    if wrong then
-      return ending.refused(wrong, "invalid")
-    end
-    local list, message, code = selection.listed(args.folder, filter)
+    local output, runs = require("skillrt.report.output"), require("skillrt.report.runs")
+    local list, code = selection.chosen(args)
     if not list then
-      return ending.refused(message, code)
+      return code --[[@as integer]]
     end
     local lines = {}
     if args.json then

@@ -12,36 +12,41 @@ local function path_of(dir)
   return (files.join(files.current(), dir):gsub("/+$", ""))
 end
 
--- Which of the runs that stay was forked from which run: the path of the one by that of the other.
-local function origins_of(folders, going)
+-- By the path of each run that was forked, the path of its origin.
+local function origins_of(folders)
   local origins = {}
   for _, folder in ipairs(folders) do
     for _, one in ipairs(store_of.list(folder) or {}) do
-      local first = not going[path_of(one.url)] and require("skillrt.run.look").first(one.url)
-      if first and first.from then
-        origins[path_of(first.from.dir)] = one.url
-      end
+      local first = require("skillrt.run.look").first(one.url)
+      origins[path_of(one.url)] = first and first.from and path_of(first.from.dir)
     end
   end
   return origins
 end
 
--- What of the runs goes: not those from which one that stays was forked.
-local function chosen(list, folders)
+-- The runs that may be removed: not those that a process advances, nor the origins of runs that stay, near or far.
+local function removable(list, folders)
   local going, dirs = {}, {}
-  for _, one in ipairs(list) do
-    going[path_of(one.dir)] = not one.status.held_by or nil
+  local function keep(dir, why)
+    going[path_of(dir)] = nil
+    output.say("info", ("%s stays: %s"):format(text_of.escape(dir), why))
   end
-  local origins = origins_of(folders, going)
   for _, one in ipairs(list) do
-    local fork = origins[path_of(one.dir)]
+    going[path_of(one.dir)] = one.dir
     if one.status.held_by then
-      output.say("info", ("%s stays: a process advances it"):format(text_of.escape(one.dir)))
-    elseif fork then
-      output.say("info", ("%s stays: %s was forked from it"):format(text_of.escape(one.dir), text_of.escape(fork)))
-    else
-      dirs[#dirs + 1] = one.dir
+      keep(one.dir, "a process advances it")
     end
+  end
+  local origins = origins_of(folders)
+  for run in pairs(origins) do
+    local origin = not going[run] and origins[run]
+    while origin and going[origin] do
+      keep(going[origin], "a run that stays was forked from it")
+      origin = origins[origin]
+    end
+  end
+  for _, one in ipairs(list) do
+    dirs[#dirs + 1] = going[path_of(one.dir)]
   end
   return dirs
 end
@@ -51,7 +56,7 @@ return {
   summary = "Removes finished runs with all their files, outputs included",
   description = "Without --status it removes runs that are completed, failed or aborted. A run that a process advances "
     .. "stays, and so does a run from which a run that stays was forked.",
-  arguments = { { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" } },
+  arguments = { selection.FOLDER },
   options = selection.options({}),
   ---@param args table
   ---@return integer code
@@ -70,7 +75,7 @@ return {
     for _, folder in ipairs(folders) do
       store_of.sweep(folder)
     end
-    local dirs = chosen(list, folders)
+    local dirs = removable(list, folders)
     if not dirs[1] then
       output.say("info", "no run is to be removed")
       return 0

@@ -1,4 +1,4 @@
--- cli/command/resume.lua: `skillrt resume DIR`: goes on with a run that paused or was interrupted.
+-- cli/command/resume.lua: `skillrt resume DIR ...`: resumes runs that paused or were interrupted.
 
 local ending = require("skillrt.cli.ending")
 local selection = require("skillrt.cli.selection")
@@ -22,7 +22,7 @@ local function has_come(store, books)
   return store:waiting() > 0
 end
 
--- What a line may say without wanting anything of the run that nobody else brings.
+-- Options that change nothing of a run: with these alone, one that still waits need not be resumed.
 local ASKS_NOTHING <const> = { dir = true, rest = true, quiet = true, log = true, all = true, due = true }
 for _, filter in ipairs(selection.FILTERS) do
   ASKS_NOTHING[filter.name:gsub("-", "_")] = true
@@ -64,7 +64,7 @@ end
 local function due_of(words)
   local store_of, due = require("skillrt.run.store"), {}
   for _, word in ipairs(words) do
-    local list, message, code = { { url = word } }, nil, nil
+    local list, message, code = { { url = word, status = "paused" } }, nil, nil
     if not store_of.at(word):exists() then
       list, message, code = store_of.list(word)
     end
@@ -72,7 +72,8 @@ local function due_of(words)
       return nil, message, code
     end
     for _, one in ipairs(list) do
-      due[#due + 1] = is_due(one.url) and one.url or nil
+      local is_open = one.status == "paused" or one.status == "executing"
+      due[#due + 1] = is_open and not one.is_held and is_due(one.url) and one.url or nil
     end
   end
   return due

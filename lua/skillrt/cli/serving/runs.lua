@@ -1,5 +1,5 @@
--- cli/serving/runs.lua: the runs of one folder, for who serves them to others: begun and gone on with by programs of
--- their own, which outlive the server; followed by their journals; stopped; and how each is.
+-- cli/serving/runs.lua: the runs of one folder, for the commands that serve them: each is started and resumed by a
+-- program of its own, which outlives the server; followed by its journal; stopped; and how each is.
 --
 -- A run is known by the name of its directory in that folder, and by nothing else. Knows no protocol.
 
@@ -19,7 +19,7 @@ local MOST_OUTPUT <const> = 64 << 10
 
 ---@class skillrt.cli.serving.Runs
 ---@field folder string       absolute
----@field at_once integer     programs that may go on with runs
+---@field at_once integer     programs that may advance runs
 ---@field words string[]      what the operator gives every run: --limit, --agent
 ---@field agent string[]      --agent and its words, for those that go on
 ---@field raise boolean       a caller may add to limits
@@ -69,7 +69,7 @@ end
 ---Starts our program for something that is over soon, or for a run.
 ---@param words string[]
 ---@param input string?
----@param of string?  the directory of the run that it goes on with
+---@param of string?  the directory of the run that it advances
 ---@return table|nil program  { handle, of }
 ---@return string? message
 function Runs:start(words, input, of)
@@ -141,7 +141,7 @@ function Runs:begin(skill, given)
   return id, program
 end
 
----Starts a command of ours that goes on with a run.
+---Starts a command of ours that advances a run.
 ---@param name string
 ---@param dir string
 ---@param words string[]?
@@ -153,10 +153,10 @@ function Runs:command(name, dir, words, input)
   return self:start(tables.append(all, words or {}), input, dir)
 end
 
----Goes on with a run, unless somebody does already.
+---Resumes a run, unless a process advances it already.
 ---@param dir string
 ---@param words string[]?
----@return table|nil program  nil without a message: somebody does
+---@return table|nil program  nil without a message: a process does
 ---@return string? message
 function Runs:go_on(dir, words)
   if store_of.at(dir):holder() then
@@ -165,7 +165,7 @@ function Runs:go_on(dir, words)
   return self:command("resume", dir, words)
 end
 
----Tells who goes on with a run, or is about to, to stop; it can be resumed.
+---Asks the process that advances a run, or is about to, to stop; the run can be resumed.
 ---@param dir string
 ---@return boolean|nil ok
 ---@return string? message
@@ -229,7 +229,7 @@ end
 ---@class skillrt.cli.serving.Follow  a run that somebody waits for
 ---@field id string
 ---@field dir string
----@field program table|nil  that goes on with it
+---@field program table|nil  that advances it
 ---@field over boolean
 local Follow = {}
 Follow.__index = Follow
