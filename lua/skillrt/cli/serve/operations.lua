@@ -48,7 +48,7 @@ local function look_at(request)
   return 200, status
 end
 
--- What is waited for: a program that is over soon, or goes on with a run: where it holds that, the run is under way.
+-- What is waited for: a program that ends soon, or one that advances a run: once it holds the run, the run is under way.
 local function await(request, program, why, created)
   if not program then
     return refused(503, "busy", why)
@@ -69,7 +69,7 @@ local function await(request, program, why, created)
   end
 end
 
--- A command that goes on with the run.
+-- A command that advances the run.
 local function command(name, words_of)
   return function(server, request)
     local words, input

@@ -148,7 +148,7 @@ end
 
 -- ---- a key: what was asked by it is done once ----
 
--- Whether a request by a key goes on; false: it has its reply, or waits for that of the first.
+-- Whether a request with a key is to be performed; false: it has its reply, or waits for that of the first.
 local function is_first(self, one, request)
   local key = request.headers["idempotency-key"]
   if not key or not one.acts then
@@ -244,7 +244,7 @@ local function guarded(self, request, work)
   end
 end
 
----Takes what was asked, and goes on with all that is under way.
+---Takes new requests, and advances all that are under way.
 function Server:advance()
   self.http:turn()
   local request = self.http:take()

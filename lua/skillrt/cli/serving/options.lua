@@ -40,7 +40,7 @@ local function words_of(args, names)
   return words
 end
 
--- What may run is remembered for the processes of the runs; nobody is asked here.
+-- What may run is remembered for the processes of the runs; no person is asked here.
 local function trust_all(skills, agent)
   local gate = require("skillrt.document.gate")
   for _, one in ipairs(skills) do

@@ -55,7 +55,7 @@ function Facts:best(about, says)
   return one and one.value, one
 end
 
----Tells each fact that differs from the one that holds.
+---Reports each fact that differs from the weightiest.
 ---@param about any
 ---@param says string
 ---@param name string  how a finding calls the thing
