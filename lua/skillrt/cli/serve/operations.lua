@@ -48,7 +48,7 @@ local function look_at(request)
   return 200, status
 end
 
--- What is waited for: a program that ends soon, or one that advances a run: once it holds the run, the run is under way.
+-- What is waited for: a program that ends soon, or one that advances a run: the run is under way once it is held.
 local function await(request, program, why, created)
   if not program then
     return refused(503, "busy", why)
