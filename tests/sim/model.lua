@@ -713,6 +713,22 @@ rule("stop", function(run, entry, it)
   end
 end)
 
+-- A run has not completed while an action could begin: it ran less often than it may, what it needs is there, and it
+-- did not fail. (A strategy that looks at the state may choose none.)
+rule("stop", function(run, entry, it)
+  local scope = it.scope
+  local is_whole = entry.status == "completed" and scope.sub == "" and run.skill.mode ~= "machine"
+    and run.strategy ~= "state_driven"
+  for id, action in pairs(is_whole and run.actions or {}) do
+    local needs, counts = action.x and action.x.needs, action.x and action.x.counts
+    local count = math.max(scope.runs[id] or 0, scope.state[counts or ""] or 0)
+    if count < action.max_runs and (not needs or (scope.state[needs] or 0) > 0) and scope.over[id] ~= "failed"
+      and scope.over[id] ~= "skipped" and not scope.barred[id] and not scope.decided[id] then
+      return ("%s could begin"):format(id)
+    end
+  end
+end)
+
 -- ---- what a record changes ----
 
 local APPLY = {}
@@ -723,7 +739,7 @@ function APPLY.run(run, entry)
   scope.parent = entry.step and run.steps[entry.step]
   run.scopes[sub] = scope
   if sub == "" then
-    run.name, run.opened_at = entry.run, entry.at
+    run.name, run.opened_at, run.strategy = entry.run, entry.at, (entry.choices or {}).strategy
   end
 end
 

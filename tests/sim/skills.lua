@@ -441,7 +441,7 @@ function M.actions(d, path, depth, count)
       local n, after = "n" .. i, one.after and not drawn[i - 1].out and "n" .. i - 1 or nil
       local action = {
         id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error,
-        repeatable = one.repeatable, x = { needs = after },
+        repeatable = one.repeatable, x = { needs = after, counts = n },
         when = condition(chance(d.seed, path .. one.id .. "?"),
           ("%s < %d"):format(n, one.runs) .. (after and (" && %s > 0"):format(after) or ""),
           function(now) return now[n] < one.runs and (not after or now[after] > 0) end),
