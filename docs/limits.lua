@@ -1,7 +1,7 @@
--- limits.lua: writes the limits (lua/skillrt/skill/limit/) and the operations of `skillrt serve` where people and
--- programs read them: make limits
+-- limits.lua: writes the limits (lua/skillrt/skill/limit/), the exit codes and the operations of `skillrt serve` where
+-- people and programs read them: make limits
 --
--- docs/write/skills.md and docs/run/serve.md have them between two marks, examples/systemd as exit codes;
+-- docs/reference/ends.md and docs/run/serve.md have them between two marks, examples/systemd as exit codes;
 -- tests/lua/skill/limits_spec.lua checks that all are current.
 
 local exit_codes = require "skillrt.cli.exit_codes"
@@ -17,13 +17,23 @@ local function ending(row)
   return ("`%s` (`%s`), %d"):format(row.status, row.reason, limits.code(row))
 end
 
----The table of docs/write/skills.md.
+---The table of limits in docs/reference/ends.md.
 ---@return string
 function M.table()
   local lines = { "| field | default | what it limits | ends the run as, exit code |", "|---|---|---|---|" }
   for _, row in ipairs(limits.TABLE) do
     lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none",
       row.text, ending(row))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---The table of exit codes in docs/reference/ends.md.
+---@return string
+function M.exits()
+  local lines = { "| code | meaning |", "|---|---|" }
+  for _, row in ipairs(exit_codes.TABLE) do
+    lines[#lines + 1] = ("| %d | %s |"):format(row.code, row.text)
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -64,11 +74,12 @@ end
 ---@param read fun(path: string): string
 ---@return table<string, string>
 function M.pages(read)
-  local scripting = "docs/write/skills.md"
+  local ends = "docs/reference/ends.md"
   local serving = "docs/run/serve.md"
   local unit = "examples/systemd/skillrt@.service"
   return {
-    [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
+    [ends] = between(between(read(ends), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
+      "<!-- exit codes: written by make limits -->\n", "<!-- end -->", M.exits()),
     [serving] = between(read(serving), "<!-- operations: written by make limits -->\n", "<!-- end -->", M.operations()),
     [unit] = between(between(read(unit), "\nSuccessExitStatus=", "\n", codes("success")),
       "\nRestartPreventExitStatus=", "\n", codes(nil)),

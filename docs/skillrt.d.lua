@@ -6,137 +6,163 @@ local skillrt = {}
 ---@class skillrt.SkillDefinition
 ---@field actions? skillrt.ActionDefinition[] lists; at least one of the two
 ---@field agents? any agents by name
----@field ask_on_tie? boolean the strategy `priority` asks a person which of several equal actions is next
----@field bind? table tool sets: which tools are offered when
----@field context? string|table `"memory"`: nothing is written to disk; a table declares contexts, and its `strategy` is this word
+---@field ask_on_tie? boolean `priority` asks a person which of several equal actions is next
+---@field bind? table which tools are offered when
+---@field context? string|table `"memory"`: nothing is written to disk, so the run can neither be resumed nor ask; a table: contexts, whose `strategy` is this word
 ---@field description? string for people
 ---@field dir? string where prompts and strategies are looked up
 ---@field display_name? string for people
----@field documents? string[] other files below `dir` that a run depends on: a run is resumed only if they did not change
----@field durability? "power"|"process" `"process"`: survives kill -9, but not a power cut
----@field goal? any the condition that a plan should reach; the run ends when it holds
----@field guide? table what a folder's SKILL.md adds to every prompt: its text, tools and files. Set by the loader of folders
----@field inputs? table the input that a run takes, see Inputs
----@field interaction? "autonomous"|"interactive"|"supervised" how people take part: also `"interactive"`, `"supervised"`; see People
----@field invariants? any conditions or functions that must hold after every step; if one does not, the run is rolled back to its last checkpoint
----@field limits? any
+---@field documents? string[] files below `dir` that must not change before a resume
+---@field durability? "power"|"process" recorded results survive a power cut, for one `fdatasync` per step; `"process"`: only kill -9
+---@field goal? any the condition that a plan reaches; it ends the run
+---@field guide? table set by the loaders of folders and configs
+---@field inputs? table its input
+---@field interaction? "autonomous"|"interactive"|"supervised" also `"interactive"`, `"supervised"`, see People
+---@field invariants? any conditions or functions that hold after every step; else the run is rolled back
+---@field limits? any see Limits
 ---@field machine? table states and edges, see Machine mode
----@field marked? boolean an empty table in `state` is an object, and lists are marked. Set by the loaders of folders and configs
----@field mcp? any MCP servers whose tools may be used, by name
----@field missing? string[] agents that are not configured: no run starts, and the message says what to pass. Set by the loaders of folders and configs
----@field mode? "sequential"|"autonomous"|"hybrid"|"machine" `"autonomous"` (actions), `"sequential"` (phases), `"hybrid"` (both), `"machine"` (actions and a transition table, see Machine mode)
+---@field marked? boolean set by the loaders of folders and configs
+---@field mcp? any MCP servers, by name
+---@field missing? string[] set by the loaders of folders and configs
+---@field mode? "sequential"|"autonomous"|"hybrid"|"machine" `"autonomous"` (actions), `"sequential"` (phases), `"hybrid"` (both), `"machine"` (actions and a transition table)
 ---@field name string letters, digits, `.`, `_`, `-`
----@field notify? string[] a program with its arguments, to which a supervised run reports progress and problems
----@field on_error? "stop_and_report"|"continue" for phases; `"continue"`: the next phase runs after a failure
+---@field notify? string[] a program that gets the reports of a supervised run
+---@field on_error? "stop_and_report"|"continue" for phases; `"continue"`: the next one runs after a failure
 ---@field on_indoubt? any see Resuming
----@field on_loop_failed? "stop"|"run_finalize" hybrid; `"run_finalize"`: the trailing phases run even if the loop failed
----@field optional_tools? string[] tool sets: which tools are offered when
+---@field on_loop_failed? "stop"|"run_finalize" hybrid; `"run_finalize"`: trailing phases run even if the loop failed
+---@field optional_tools? string[] which tools are offered when
 ---@field phases? skillrt.PhaseDefinition[] lists; at least one of the two
----@field project? string[] the state fields that agents are shown
----@field protocol? boolean the skill follows the execution protocol: its time limits apply, see Times. Always true for configs and for folders with one
----@field records? "en"|"zh" `"en"` or `"zh"`: at the end of a run skillrt writes `execution-record.md` into its directory in that language, and `error-report.md` if the run failed or paused at `run_timeout`; also inside a host
+---@field project? string[] the state fields that agents see
+---@field protocol? boolean the execution protocol's defaults; always true with a config
+---@field records? "en"|"zh" `"en"`, `"zh"`: writes `execution-record.md`, and `error-report.md` after a failure or `run_timeout`
 ---@field retry? any delays between attempts, in seconds
----@field roots? table the folders that its file tools may use: `{ read = { "src" }, write = { "out" } }`
----@field rounds? table[] phases that repeat, see Phases
----@field sandbox? any what programs without their own may reach: `"strict"`, `"work"`, `"off"` or a table, see Sandbox
----@field schema? string|table types of state fields: `"string"`, `"number"`, `"boolean"`, `"object"`, `"T[]"`; a step that returns a value of another type fails
----@field specs? string[] documents below `dir` that every agent should read first; the journal records their digests
----@field state? table<string, any> the state at the start of a run
+---@field roots? table the folders of its file tools: `{ read = { "src" }, write = { "out" } }`
+---@field rounds? table[] phases that are repeated
+---@field sandbox? any what its programs may reach: `"strict"`, `"work"`, `"off"`, a table, see Sandbox
+---@field schema? string|table types of state fields: `"string"`, `"number"`, `"boolean"`, `"object"`, `"T[]"`; a step that returns another type fails
+---@field specs? string[] documents below `dir` that every agent reads first
+---@field state? table<string, any> the first state
 ---@field strategy? string|function|table see Strategies
----@field switching? table tool sets: which tools are offered when
+---@field switching? table which tools are offered when
 ---@field terminate? any see How a run ends
 ---@field timeouts? any seconds; 0: none. See Times
----@field tool_sets? table[] tool sets: which tools are offered when
----@field tools? any tools that models may use, by name
+---@field tool_sets? table[] which tools are offered when
+---@field tools? any tools for models, by name
 ---@field version? string recorded in the journal
 ---@field x? any free for your own data
 
 ---@class skillrt.ActionDefinition
----@field agent? string|table the name of an agent, or an agent; or
----@field alternative? string other sources, another action, see Failures
----@field checkpoint? boolean|string `true` or a name: you can roll the run back to the moment it finished
----@field cleanup? fun(state: table, ctx: skillrt.ctx, ended: table) what runs before and after the work, see The protocol
+---@field agent? string|table an agent or its name; or
+---@field alternative? string the action that replaces it after an `execution` failure
+---@field checkpoint? boolean|string `true` or a name: a place to roll back to
+---@field cleanup? fun(state: table, ctx: skillrt.ctx, ended: table) see Lifecycle
 ---@field cost? number its cost in a plan
 ---@field description? string for people and agents
----@field each? string|function|table a list in the state (its key), or `function(state)` that returns a list: `run` is called as `(state, ctx, item, index)` for each item, an agent gets `{item}` and `{index}`; or a table of `items` (one of these), `as` (the field for the list of outputs), `max_parallel`, `key`, and `on_error` (`"finish"`, `"stop"`), as in `ctx.map`
----@field effects? string[] what it promises, see Effects
+---@field each? string|function|table performs it for each item of a list: a state key, or `function(state)`; `run` gets `(state, ctx, item, index)`, an agent `{item}` and `{index}`. Or a table of `items`, `as` (field for the outputs), `max_parallel`, `key`, `on_error` (as in `ctx.map`)
+---@field effects? string[] what it promises to change
 ---@field id string unique among actions and phases
 ---@field idempotent? boolean a call whose outcome is unknown may be sent again
----@field interaction? "autonomous"|"interactive"|"supervised" how people take part, see People
----@field keeps? table state fields that the runtime writes for it
----@field limits? table its own `calls`, `usage`, `run_timeout`, see Limits
+---@field interaction? "autonomous"|"interactive"|"supervised" see People
+---@field keeps? table fields that the runtime writes for it
+---@field limits? table its own `calls`, `usage`, `run_timeout`
 ---@field max_errors? integer how often it may fail before that
 ---@field max_retries? integer attempts after the first
 ---@field max_runs? integer how often it may complete
 ---@field name? string for people and agents
----@field on_error? string what happens after it failed: `"fail"`, `"skip"`, `"continue"`, or the id of another action
----@field optional? boolean the run may complete although this action never ran, or failed
----@field output? string a file below the work directory for the `output` that its agent returns
----@field prepare? fun(state: table, ctx: skillrt.ctx): ... what runs before and after the work, see The protocol
+---@field on_error? string what follows its failure, see Failures
+---@field optional? boolean the run may complete although it failed or never ran
+---@field output? string a file below the work directory for its agent's `output`
+---@field prepare? fun(state: table, ctx: skillrt.ctx): ... see Lifecycle
 ---@field priority? number higher runs first
----@field prompt? string a file below the skill's folder; a value with blanks in it is the prompt itself
----@field prompt_bytes? integer the state fields in its prompt, and how many bytes of them, see Contexts
----@field prompt_keys? string[] the state fields in its prompt, and how many bytes of them, see Contexts
+---@field prompt? string a file below the skill's folder; with blanks in it, the prompt itself
+---@field prompt_bytes? integer bytes of these fields at most
+---@field prompt_keys? string[] the state fields in its prompt, in order
 ---@field purpose? string for people and agents
----@field repair? integer what runs before and after the work, see The protocol
----@field repeatable? boolean it may complete any number of times, and may be chosen again after a failure even if one of its calls may have had side effects
----@field resumable? boolean the results of its calls are still used after it has finished: if the run has ended and the script was changed, a resume performs it again with these results (as in workflows)
+---@field repair? integer see Lifecycle
+---@field repeatable? boolean may complete any number of times, and be chosen after a failure although a call may have had side effects
+---@field resumable? boolean its results stay in use after it has finished: a resume with a changed script performs it again with them
 ---@field run? fun(state: table, ctx: skillrt.ctx, item: any, index: integer?): ... `function(state, ctx)`; or
 ---@field skill? any another skill: a path below `dir`, a skill, or `{ path, input = table or function(state, item, index), as = field }`
----@field sources? function|string|table other sources, another action, see Failures
----@field terminal? any `true`, `"completed"`, `"failed"`, `"aborted"`: the run ends after it, with this status
----@field timeout? number seconds for each request or program, and for Lua code that never yields; overrides the agent's
----@field tool_set? string the tool set that is active from its start on
----@field tools? string[] tool names for the agent
----@field undo? function|string a function, or the id of an action, see Undoing
----@field validate? function|table|string what runs before and after the work, see The protocol
+---@field sources? function|string|table other sources after a `context` failure, see Failures
+---@field terminal? any `true`, `"completed"`, `"failed"`, `"aborted"`: it ends the run with this status
+---@field timeout? number seconds for each request, program and Lua code that never yields
+---@field tool_set? string the tool set from its start on
+---@field tools? string[] tool names
+---@field undo? function|string a function or an action's id: Undoing
+---@field validate? function|table|string see Lifecycle
 ---@field when? any a condition, a function `(state) -> boolean`, or a list of which all must hold
 ---@field writes_context? string[] context keys that it sets, for documents
 ---@field x? any free for your own data
 
 ---@class skillrt.PhaseDefinition
----@field agent? string|table the name of an agent, or an agent; or
----@field alternative? string other sources, another action, see Failures
----@field answer? "step"|"text" `"text"`: the last words of its agent are its output, as in a plain SKILL.md
----@field checkpoint? boolean|string `true` or a name: you can roll the run back to the moment it finished
----@field cleanup? fun(state: table, ctx: skillrt.ctx, ended: table) what runs before and after the work, see The protocol
+---@field agent? string|table an agent or its name; or
+---@field alternative? string the action that replaces it after an `execution` failure
+---@field answer? "step"|"text" `"text"`: its agent's last words are its output, as in a plain SKILL.md
+---@field checkpoint? boolean|string `true` or a name: a place to roll back to
+---@field cleanup? fun(state: table, ctx: skillrt.ctx, ended: table) see Lifecycle
 ---@field description? string for people and agents
----@field each? string|function|table a list in the state (its key), or `function(state)` that returns a list: `run` is called as `(state, ctx, item, index)` for each item, an agent gets `{item}` and `{index}`; or a table of `items` (one of these), `as` (the field for the list of outputs), `max_parallel`, `key`, and `on_error` (`"finish"`, `"stop"`), as in `ctx.map`
----@field effects? string[] what it promises, see Effects
+---@field each? string|function|table performs it for each item of a list: a state key, or `function(state)`; `run` gets `(state, ctx, item, index)`, an agent `{item}` and `{index}`. Or a table of `items`, `as` (field for the outputs), `max_parallel`, `key`, `on_error` (as in `ctx.map`)
+---@field effects? string[] what it promises to change
 ---@field id string unique among actions and phases
 ---@field idempotent? boolean a call whose outcome is unknown may be sent again
 ---@field input? string[] outputs of earlier phases; if one is missing, the phase fails
----@field interaction? "autonomous"|"interactive"|"supervised" how people take part, see People
----@field keeps? table state fields that the runtime writes for it
----@field limits? table its own `calls`, `usage`, `run_timeout`, see Limits
+---@field interaction? "autonomous"|"interactive"|"supervised" see People
+---@field keeps? table fields that the runtime writes for it
+---@field limits? table its own `calls`, `usage`, `run_timeout`
 ---@field max_errors? integer how often it may fail before that
 ---@field max_retries? integer attempts after the first
 ---@field name? string for people and agents
 ---@field objectives? string[] lines for the agent
----@field on_error? string what happens after it failed: `"fail"`, `"skip"`, `"continue"`, or the id of another action
+---@field on_error? string what follows its failure, see Failures
 ---@field output? string its file below the work directory; the value is also in `state.outputs[id]`
----@field output_free? boolean the phase succeeds even if its agent writes and returns no output
+---@field output_free? boolean succeeds even if its agent returns no output
 ---@field parallel? boolean runs together with neighboring parallel phases
----@field prepare? fun(state: table, ctx: skillrt.ctx): ... what runs before and after the work, see The protocol
----@field prompt? string a file below the skill's folder; a value with blanks in it is the prompt itself
----@field prompt_bytes? integer the state fields in its prompt, and how many bytes of them, see Contexts
----@field prompt_keys? string[] the state fields in its prompt, and how many bytes of them, see Contexts
+---@field prepare? fun(state: table, ctx: skillrt.ctx): ... see Lifecycle
+---@field prompt? string a file below the skill's folder; with blanks in it, the prompt itself
+---@field prompt_bytes? integer bytes of these fields at most
+---@field prompt_keys? string[] the state fields in its prompt, in order
 ---@field purpose? string for people and agents
----@field repair? integer what runs before and after the work, see The protocol
+---@field repair? integer see Lifecycle
 ---@field run? fun(state: table, ctx: skillrt.ctx, item: any, index: integer?): ... `function(state, ctx)`; or
 ---@field skill? any another skill: a path below `dir`, a skill, or `{ path, input = table or function(state, item, index), as = field }`
----@field sources? function|string|table other sources, another action, see Failures
----@field timeout? number seconds for each request or program, and for Lua code that never yields; overrides the agent's
----@field tool_set? string the tool set that is active from its start on
----@field tools? string[] tool names for the agent
+---@field sources? function|string|table other sources after a `context` failure, see Failures
+---@field timeout? number seconds for each request, program and Lua code that never yields
+---@field tool_set? string the tool set from its start on
+---@field tools? string[] tool names
 ---@field trailing? boolean hybrid: runs after the actions
----@field undo? function|string a function, or the id of an action, see Undoing
----@field validate? function|table|string what runs before and after the work, see The protocol
+---@field undo? function|string a function or an action's id: Undoing
+---@field validate? function|table|string see Lifecycle
 ---@field when? any a condition, a function `(state) -> boolean`, or a list of which all must hold
 ---@field writes_context? string[] context keys that it sets, for documents
 ---@field x? any free for your own data
 
 ---@class skillrt.ctx
+---@field await fun(...): ... `await(request)`: sends a call, or has an agent work: the reply, or `nil, message, class, reply`
+---@field agent fun(...): ... `agent(prompt, options)`: an agent's answer as text, or as a value with a `schema`, see Workflows
+---@field once fun(...): ... `once(name, fn)`: records what `fn()` returns
+---@field sleep fun(...): ... `sleep(seconds)`: an instant: milliseconds since the epoch, or UTC text; a resume waits for the rest
+---@field sleep_until fun(...): ... `sleep_until(instant)`: an instant: milliseconds since the epoch, or UTC text; a resume waits for the rest
+---@field ask table `ask{ question, options, ... }`: see Questions
+---@field wait fun(...): ... `wait{ event, timeout }`: see Questions
+---@field approve table `approve{ what, arguments, ... }`: `true`, or `nil, message, "denied"`: see Approvals
+---@field spawn table `spawn(fn, ...)`: starts a branch; `handle:await()` returns its result, `handle:cancel()` ends it
+---@field map fun(...): ... `map(list, fn, options)`: `fn(item, index)` for all items; the results in their order
+---@field all fun(...): ... `all(fns, options)`: runs each function; awaits each request
+---@field await_all fun(...): ... `await_all(requests, options)`: runs each function; awaits each request
+---@field pipeline table `pipeline(list, stage, ...)`: each item passes through all stages at its own pace: `stage(previous, item, index)`
+---@field first fun(...): ... `first(fns)`: the result of the first function that succeeds, and its index
+---@field within fun(...): ... `within(seconds, fn)`: what `fn()` returns, or `nil, message, "timeout"`
+---@field gather fun(...): ... `gather(fn, options)`: `fn(begin)`: `begin(key, perform, ...)` starts a named branch, at once or later; waits for all
+---@field loop fun(...): ... `loop(value, fn)`: `fn(value, round)` returns the next value and whether it was the last; each round is recorded, and ends branches that it did not await
+---@field run fun(...): ... `run(skill, input)`: another skill
+---@field tool fun(...): ... `tool(name, arguments, options)`: calls a tool without a model; a server
+---@field mcp fun(...): ... `mcp(name)`: calls a tool without a model; a server
+---@field log fun(...): ... `log(text)`: a line, or a heading, in the run's log
+---@field phase fun(...): ... `phase(title)`: a line, or a heading, in the run's log
+---@field checkpoint fun(...): ... `checkpoint(name)`: names this place, for rollback
+---@field used fun(...): ... `used { tokens = 120 }`: reports usage, counted once; see Limits
+---@field limits any `limits`: the run's limits; `{ spent, total }` of a usage
+---@field budget fun(...): ... `budget(name)`: the run's limits; `{ spent, total }` of a usage
 ---@field input any `input`: the input of the run (`--set`, `--input`); the words after `--`
 ---@field args any `args`: the input of the run (`--set`, `--input`); the words after `--`
 ---@field dir any `dir`: the absolute paths of the skill's folder and the run's directory
@@ -146,39 +172,13 @@ local skillrt = {}
 ---@field id any `id`: the run, the step's number, the action's or phase's id, the attempt, how people take part
 ---@field attempt any `attempt`: the run, the step's number, the action's or phase's id, the attempt, how people take part
 ---@field interaction any `interaction`: the run, the step's number, the action's or phase's id, the attempt, how people take part
----@field now fun(...): ... `now()`: UTC milliseconds
----@field random fun(...): ... `random()`: as `math.random`
----@field uuid fun(...): ... `uuid()`: a random UUID
----@field used fun(...): ... `used { tokens = 120 }`: reports usage, see Limits; counted once, even if the function runs again
----@field limits any `limits`: the run's limits; `{ spent, total }` of a usage counter
----@field budget fun(...): ... `budget(name)`: the run's limits; `{ spent, total }` of a usage counter
----@field tool fun(...): ... `tool(name, arguments)`: calls a tool of the skill without a model; an MCP server of the skill
----@field mcp fun(...): ... `mcp(name)`: calls a tool of the skill without a model; an MCP server of the skill
----@field approve fun(...): ... `approve { what, arguments }`: asks a person for permission, see Approvals
----@field checkpoint fun(...): ... `checkpoint(name)`: names this place in the run, see History
----@field log fun(...): ... `log(text)`: a line or a heading in the run's log; written once, even if the function runs again
----@field phase fun(...): ... `phase(title)`: a line or a heading in the run's log; written once, even if the function runs again
----@field glob fun(...): ... `glob(pattern, dir)`: matching files, sorted; `**/` matches any folders; below `input.dir`, else below the current folder
----@field read fun(...): ... `read(path)`: a file's text; a relative path must stay below `input.dir` or the current folder
+---@field now fun(...): ... `now()`: UTC milliseconds; as `math.random`; a random UUID
+---@field random fun(...): ... `random()`: UTC milliseconds; as `math.random`; a random UUID
+---@field uuid fun(...): ... `uuid()`: UTC milliseconds; as `math.random`; a random UUID
+---@field read fun(...): ... `read(path)`: a file's text; matching files, sorted (`**/`: any folders). Below `input.dir`, else the current folder
+---@field glob fun(...): ... `glob(pattern, dir)`: a file's text; matching files, sorted (`**/`: any folders). Below `input.dir`, else the current folder
 ---@field write fun(...): ... `write(path, text)`: writes a file below the work directory, atomically
----@field context table `context.get(key)`: the shared context, see Durability and context
----@field ask fun(...): ... `ask { question, header, options, multiple, text, edit, default, timeout }`: the id of an option; with `multiple = true` a list of ids (`skillrt answer DIR 1,3`); without `options` a text. `edit` is a suggested text, opened in the editor by `skillrt answer DIR --edit` (`--file FILE` reads the answer from a file). After `timeout` seconds: `default`, or `nil, message, "timeout"`
----@field wait fun(...): ... `wait { event, timeout }`: the value of an event, or `true` if it has none. One waiting step receives each event, once: the one that has waited longest; an event that arrives early is stored
----@field sleep fun(...): ... `sleep(seconds)`: an instant is in milliseconds since the epoch, as from `ctx.now()`, or UTC text; a resume waits only for the remaining time
----@field sleep_until fun(...): ... `sleep_until(instant)`: an instant is in milliseconds since the epoch, as from `ctx.now()`, or UTC text; a resume waits only for the remaining time
----@field await fun(...): ... `await(request)`: sends a call, or has an agent work: the reply, or `nil, message, class, reply`
----@field agent fun(...): ... `agent(prompt, options)`: an agent's answer as text, or as a value if there is a `schema`, see Workflows
----@field once fun(...): ... `once(name, fn)`: runs `fn()` once and records what it returns
----@field spawn table `spawn(fn, ...)`: starts a branch; `handle:await()` returns its result, `handle:cancel()` ends it
----@field map fun(...): ... `map(list, fn, options)`: `fn(item, index)` for all items; the results in their order
----@field all fun(...): ... `all(fns, options)`: runs each function
----@field await_all fun(...): ... `await_all(requests, options)`: awaits each request
----@field pipeline table `pipeline(list, stage, ...)`: each item passes through all stages at its own pace: `stage(previous, item, index)`
----@field first fun(...): ... `first(fns)`: the result of the first function that succeeds, and its index
----@field within fun(...): ... `within(seconds, fn)`: what `fn()` returns, or `nil, message, "timeout"`
----@field gather fun(...): ... `gather(fn, options)`: `fn(begin)`: `begin(key, perform, ...)` starts a named branch, at once or later from another branch; waits for all
----@field run fun(...): ... `run(skill, input)`: runs another skill: `{ status, reason, state, changes, suggestions, outputs, steps }`, or `nil, message, class`
----@field loop fun(...): ... `loop(value, fn)`: `fn(value, round)` returns the next value and whether it was the last. Each round is recorded; at its end, branches that it started and did not await are ended
+---@field context table `context.get(key)`: values that steps share, recorded with the result, in `context/<key>.json`
 
 ---@param definition skillrt.SkillDefinition
 ---@return skillrt.Skill

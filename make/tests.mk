@@ -135,7 +135,7 @@ requirements: ## write tests/requirements.md from the tests' own names
 	@$(LUA) tests/requirements.lua > tests/requirements.md.new || { rm tests/requirements.md.new; exit 1; }
 	mv tests/requirements.md.new tests/requirements.md
 .PHONY: limits
-limits: all ## write the limits into docs/write/skills.md and examples/systemd from their files
+limits: all ## write the limits into docs/reference/ends.md and examples/systemd from their files
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
 .PHONY: types
 types: all ## write docs/skillrt.d.lua, the types of skills for editors, from the code and the pages

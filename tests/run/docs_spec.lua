@@ -164,13 +164,6 @@ describe("docs/write/skills.md", function()
     end
   end)
 
-  it("has every exit code in the words of --help", function()
-    for _, row in ipairs(require("skillrt.cli.exit_codes").TABLE) do
-      local wanted = ("| %d | %s |"):format(row.code, row.text)
-      assert(page:find(wanted, 1, true), "docs/write/skills.md: has no row " .. wanted)
-    end
-  end)
-
   it("names every field that the runtime alone writes (F34, F35)", function()
     for name in pairs(require("skillrt.skill.state").RESERVED) do
       assert(page:find("`" .. name .. "`", 1, true), "docs/write/skills.md: says nothing of the reserved field " .. name)

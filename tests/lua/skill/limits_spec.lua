@@ -20,7 +20,7 @@ local function all()
 end
 
 describe("the table of limits", function()
-  it("is what docs/write/skills.md says: else run make limits", function()
+  it("is what docs/reference/ends.md says: else run make limits", function()
     for path, text in pairs(require("docs.limits").pages(pages.read)) do
       assert(text == pages.read(path), path .. ": its limits are not those of the table: run make limits")
     end
