@@ -172,7 +172,7 @@ static void open_run(struct slot *slot) {
   if (!resume) options.input_json = input;
   if (resume && strcmp(slot->reason, "waiting_for_person") == 0) options.answer = "yes";
   struct skillrt *run = skillrt_open(&options, error, sizeof error);
-  if (!run && resume && strstr(error, "holds no ")) { /* it died before it was anything */
+  if (!run && resume && strstr(error, "contains no ")) { /* it died before it was anything */
     options.resume = false;
     options.decide = options.answer = NULL;
     options.input_json = input;

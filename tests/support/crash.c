@@ -140,7 +140,7 @@ static bool complete(struct crash *c) {
     if (!crash_episode(c, resume, answer)) {
       if (strstr(c->error, "the run is completed") || strstr(c->error, "the run is aborted"))
         return true;
-      if (!resume || c->audit.told > 0 || !strstr(c->error, "holds no ")) return false;
+      if (!resume || c->audit.told > 0 || !strstr(c->error, "contains no ")) return false;
       resume = false; /* it died before it was anything */
       c->seed = 0;
       faulty_clock(c->faulty, wall, 1);
