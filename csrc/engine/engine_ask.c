@@ -26,7 +26,7 @@ static bool ask_choose(struct engine *e, struct decision *decision) {
   decision->wait_ms = -1;
   decision->events = decision->load = false;
   decision->due = 0;
-  decision->status[0] = decision->reason[0] = 0;
+  decision->status[0] = decision->reason[0] = decision->about[0] = 0;
   return policy->choose(policy->self, &e->out, decision, engine_trouble(e));
 }
 
@@ -40,8 +40,8 @@ void engine_last_words(struct engine *e, const char *why) {
 
 static void set_end(struct engine *e, enum run_state state, const char *status,
                     const char *reason) {
+  e->header = (struct header){.due = 0};
   snprintf(e->header.status, sizeof e->header.status, "%s", status);
-  e->header.due = 0;
   snprintf(e->reason, sizeof e->reason, "%s", reason);
   e->state = state;
 }
@@ -232,6 +232,7 @@ static bool choose(struct engine *e) {
     if (!decision.status[0]) return policy_bug(e, "choose says stop, but with which status?");
     set_end(e, RUN_ENDING, decision.status, decision.reason);
     e->header.due = decision.due;
+    snprintf(e->header.about, sizeof e->header.about, "%s", decision.about);
     return true;
   }
   if (told) return policy_bug(e, "choose was told to stop and does not");

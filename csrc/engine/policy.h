@@ -50,6 +50,7 @@ struct decision {
   bool load;              /* load is asked again, once all that was recorded is durable */
   char status[16];        /* completed failed aborted paused */
   int64_t due;            /* UTC ms: the run is to be resumed then; 0: not by itself */
+  char about[512];        /* what lists show of it, an object of JSON; or "" */
   char reason[64];        /* task_completed, error_limit, user_exit ... */
 };
 

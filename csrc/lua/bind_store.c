@@ -215,6 +215,7 @@ static int list_row(lua_State *L) {
   set_text(L, "problem", run->problem);
   set_text(L, "run_id", run->run_id[0] ? run->run_id : NULL);
   set_text(L, "status", run->problem ? NULL : run->header.status);
+  set_text(L, "about", run->header.about[0] ? run->header.about : NULL);
   if (run->header.due) {
     lua_pushinteger(L, run->header.due);
     lua_setfield(L, -2, "due");
@@ -235,8 +236,8 @@ static bool list_one(void *data, const struct listing *run) {
   return !reader->raised;
 }
 
-/* list(url, status?, due?) -> { { url, run_id, status, due?, is_held } or { url, problem } ... } in
- * no order | nil, message, code: the runs there, with this status, due by then */
+/* list(url, status?, due?) -> { { url, run_id, status, due?, about?, is_held } or { url, problem }
+ * ... } in no order | nil, message, code: the runs there, with this status, due by then */
 static int core_list(lua_State *L) {
   const char *url = bind_url(L, 1);
   struct wanted wanted = {luaL_optstring(L, 2, NULL), luaL_optinteger(L, 3, 0)};

@@ -130,7 +130,7 @@ static void read_lists(lua_State *L, int at, int self, struct question *question
   }
 }
 
-/* "go", performs, starts, cancels, wait_ms, events, load; or "stop", status, reason, due */
+/* "go", performs, starts, cancels, wait_ms, events, load; or "stop", status, reason, due, about */
 static int choose_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
@@ -144,6 +144,9 @@ static int choose_body(lua_State *L) {
     snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, answer + 1));
     snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, answer + 2, ""));
     decision->due = (int64_t)luaL_optinteger(L, answer + 3, 0);
+    size_t length;
+    const char *about = luaL_optlstring(L, answer + 4, "", &length);
+    if (length < sizeof decision->about) memcpy(decision->about, about, length + 1);
   } else {
     read_lists(L, answer + 1, self, question);
     decision->wait_ms = (int64_t)luaL_optinteger(L, answer + 4, -1);

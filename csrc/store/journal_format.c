@@ -152,12 +152,14 @@ size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, u
   return (size_t)length;
 }
 
-/* The text between `before` and the next quote or comma, where the payload goes on so. */
+/* The text behind `before` up to the next `end`, where the payload goes on so; '\0': up to its last
+ * character. */
 static bool field_read(struct span *rest, const char *before, char end, char *to, size_t room) {
   size_t length = strlen(before);
   if (rest->length < length || memcmp(rest->data, before, length) != 0) return false;
   const char *from = rest->data + length;
-  const char *stop = memchr(from, end, rest->length - length);
+  size_t left = rest->length - length;
+  const char *stop = end ? memchr(from, end, left) : left > 0 ? from + left - 1 : NULL;
   if (!stop || (size_t)(stop - from) >= room) return false;
   memcpy(to, from, (size_t)(stop - from));
   to[stop - from] = '\0';
@@ -173,8 +175,9 @@ size_t journal_closed_payload(char *to, const struct header *header) {
   const char *more = status_valid(header->status) ? ",\"status\":\"" : "}";
   int length = snprintf(to, JOURNAL_OWN_MAX, "%s%s", own_closed, more);
   if (more[0] == ',')
-    length += snprintf(to + length, JOURNAL_OWN_MAX - (size_t)length, "%s\",\"due\":%" PRId64 "}",
-                       header->status, header->due);
+    length += snprintf(to + length, JOURNAL_OWN_MAX - (size_t)length,
+                       "%s\",\"due\":%" PRId64 ",\"about\":%s}", header->status, header->due,
+                       header->about[0] ? header->about : "{}");
   return (size_t)length;
 }
 
@@ -185,7 +188,8 @@ bool journal_closed(struct span payload, struct header *to) {
   if (!field_read(&rest, own_closed, rest.length > sizeof own_closed ? ',' : '}', &none, 1))
     return false;
   if (field_read(&rest, ",\"status\":\"", '"', header.status, sizeof header.status) &&
-      field_read(&rest, "\",\"due\":", '}', due, sizeof due))
+      field_read(&rest, "\",\"due\":", ',', due, sizeof due) &&
+      field_read(&rest, ",\"about\":", '\0', header.about, sizeof header.about))
     header.due = strtoll(due, NULL, 10);
   /* What is expected is known to the byte, as that of a segment is. */
   size_t length = journal_closed_payload(own, &header);

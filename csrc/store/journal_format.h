@@ -12,7 +12,7 @@
  *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
  *     stays a J1 line in every later format, so that an older program can say "newer"
  *   {"t":"journal","closed":true}                                   the run was closed
- *   {"t":"journal","closed":true,"status":"S","due":MS}             the same, with its header
+ *   {"t":"journal","closed":true,"status":"S","due":MS,"about":{}}  the same, with its header
  * A run whose last line is a `closed` one was stopped cleanly. Pure: knows no file. */
 #ifndef SKILLRT_STORE_JOURNAL_FORMAT_H
 #define SKILLRT_STORE_JOURNAL_FORMAT_H
@@ -26,11 +26,11 @@
 
 enum {
   JOURNAL_FORMAT = 1,
-  JOURNAL_HEAD = 58,              /* bytes before the payload */
-  JOURNAL_FRAME = 59,             /* head and newline */
-  JOURNAL_RUN_ID = 64,            /* longest run id */
-  JOURNAL_OWN_MAX = 192,          /* longest payload of the store's own */
-  JOURNAL_PAYLOAD_MAX = 64 << 20, /* larger values are blobs */
+  JOURNAL_HEAD = 58,                   /* bytes before the payload */
+  JOURNAL_FRAME = 59,                  /* head and newline */
+  JOURNAL_RUN_ID = 64,                 /* longest run id */
+  JOURNAL_OWN_MAX = 192 + STORE_ABOUT, /* longest payload of the store's own */
+  JOURNAL_PAYLOAD_MAX = 64 << 20,      /* larger values are blobs */
 };
 
 enum journal_mark {

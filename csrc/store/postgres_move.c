@@ -82,9 +82,10 @@ static bool take_end(struct receiver *receiver, struct error *e) {
   struct rows *r = (struct rows *)receiver;
   bool stands = r->header.status[0] != '\0';
   struct value values[] = {TEXT(r->url.run), TEXT(stands ? r->header.status : "executing"),
-                           NUMBER(stands ? r->header.due : 0)};
-  return link_do(&r->link, "update skillrt.run set status = $2, due = $3 where run = $1", 3, values,
-                 e) == 1 &&
+                           NUMBER(r->header.due), TEXT(r->header.about)};
+  return link_do(&r->link,
+                 "update skillrt.run set status = $2, due = $3, about = $4 where run = $1", 4,
+                 values, e) == 1 &&
          link_do(&r->link, "commit", 0, NULL, e) >= 0;
 }
 

@@ -55,10 +55,11 @@ static bool take(struct link *l, const char *run, const char *owner, struct erro
   else
     error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
   PQclear(holder);
-  return good && link_do(l,
-                         "update skillrt.run set owner = $2, status = 'executing', due = 0"
-                         " where run = $1",
-                         2, values, e) == 1;
+  return good &&
+         link_do(l,
+                 "update skillrt.run set owner = $2, status = 'executing', due = 0, about = ''"
+                 " where run = $1",
+                 2, values, e) == 1;
 }
 
 bool run_take(struct link *l, const char *run, const char *owner, struct error *e) {
@@ -70,13 +71,14 @@ bool run_take(struct link *l, const char *run, const char *owner, struct error *
 
 void run_give_back(struct link *l, const char *run, const char *owner,
                    const struct header *header) {
-  struct value values[] = {TEXT(run), TEXT(owner),
-                           TEXT(header && header->status[0] ? header->status : "executing"),
-                           NUMBER(header && header->status[0] ? header->due : 0)};
+  static const struct header executing = {.status = "executing"};
+  if (!header || !header->status[0]) header = &executing;
+  struct value values[] = {TEXT(run), TEXT(owner), TEXT(header->status), NUMBER(header->due),
+                           TEXT(header->about)};
   link_do(l,
-          "update skillrt.run set owner = null, status = $3, due = $4"
+          "update skillrt.run set owner = null, status = $3, due = $4, about = $5"
           " where run = $1 and owner = $2",
-          4, values, NULL);
+          5, values, NULL);
 }
 
 /* ---- looking ---- */
@@ -121,7 +123,7 @@ bool postgres_exists(const struct sys *sys, const char *at) {
 }
 
 static const char asked_list[] =
-    "select r.run, r.id, r.status, r.due, w.process, w.deadline < clock_timestamp()"
+    "select r.run, r.id, r.status, r.due, w.process, w.deadline < clock_timestamp(), r.about"
     " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
     " where r.status <> 'moved' and ($1::text is null or r.status = $1)"
     " and ($2::bigint = 0 or r.due between 1 and $2)";
@@ -143,6 +145,7 @@ bool postgres_list(const struct sys *sys, const char *at, const struct wanted *w
     cell_text(result, i, 1, run.run_id, sizeof run.run_id);
     cell_text(result, i, 2, run.header.status, sizeof run.header.status);
     run.header.due = cell_number(result, i, 3);
+    cell_text(result, i, 6, run.header.about, sizeof run.header.about);
     run.is_held = is_live(sys, result, i, 4, 5);
     if (!each(data, &run)) break;
   }

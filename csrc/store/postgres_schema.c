@@ -14,9 +14,9 @@ static const char *const tables[][2] = {
     {"fleet", "create table skillrt.fleet (version int not null, lease_ms bigint not null)"},
     {"worker", "create table skillrt.worker (worker text primary key, line text not null,"
                " process text not null, deadline timestamptz not null)"},
-    {"run",
-     "create table skillrt.run (run text collate \"C\" primary key, id text not null,"
-     " owner text, status text not null default 'executing', due bigint not null default 0)"},
+    {"run", "create table skillrt.run (run text collate \"C\" primary key, id text not null,"
+            " owner text, status text not null default 'executing', due bigint not null default 0,"
+            " about text not null default '')"},
     {"journal", "create table skillrt.journal (run text collate \"C\" not null, batch int not null,"
                 " segment int not null, seq bigint not null, records bigint not null,"
                 " lines bytea not null, primary key (run, batch)) partition by range (run)"},

@@ -30,12 +30,13 @@ enum append {
   APPEND_LAST_WORDS /* one batch after a failure, in the space reserved for it */
 };
 
-enum { STORE_STATUS = 16 };
+enum { STORE_STATUS = 16, STORE_ABOUT = 512 };
 
 /* What store_list says of a run whose last batch has it. */
 struct header {
   char status[STORE_STATUS]; /* "paused", "completed" ...: a-z; "": not ended */
   int64_t due;               /* UTC ms: it is to be resumed then; 0: not by itself */
+  char about[STORE_ABOUT];   /* what lists show: a JSON object that no store looks into; or "" */
 };
 
 /* What one append adds to a run, all of it or nothing: records, in order, the values apart that

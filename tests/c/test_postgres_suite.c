@@ -73,6 +73,7 @@ static void append_both(struct pair *p) {
     }
     snprintf(batch.header.status, sizeof batch.header.status, "%s", status);
     batch.header.due = due;
+    snprintf(batch.header.about, sizeof batch.header.about, "{\"n\":%d}", p->count);
     error_clear(&k->error);
     good[i] =
         k->store && k->store->ops->append(k->store, &batch, APPEND_WHOLE, &k->error) && kit_sync(k);
@@ -121,6 +122,7 @@ static void list_both(struct pair *p) {
   if (found[0].run.is_held) return; /* its header is listed from the close on, or earlier */
   CHECK_STR(found[1].run.header.status, found[0].run.header.status);
   CHECK(found[0].run.header.due == found[1].run.header.due);
+  CHECK_STR(found[1].run.header.about, found[0].run.header.about);
 }
 
 static void operate(struct pair *p) {

@@ -46,6 +46,20 @@ describe("skillrt list", function()
     assert.equal(2, wrong.code)
     assert.matches("write how long ago", wrong.err)
   end)
+
+  it("reads no run that was stopped in order, and shows what its status says", function()
+    local folder <close> = folder_of("ask", "none")
+    local place = folder.path .. "/runs/none/journal/00000001.sj"
+    local file <close> = assert(io.open(place, "r+"))
+    local whole = file:read "a"
+    file:seek("set", whole:find '"t":"done"')
+    file:write "X"
+    file:flush()
+    assert.equal(2, kit.run(folder, { "context", "runs/none" }).code)
+    local shown = kit.run(folder, { "list" }).out
+    assert.matches("runs/none +completed %(task_completed%), 1 step, ", shown)
+    assert.matches("runs/ask +paused %(waiting_for_person%), 0 steps, 1 open question, ", shown)
+  end)
 end)
 
 describe("a command that names no run", function()

@@ -74,6 +74,7 @@ static void append_one(struct kit *k, struct history *h) {
   }
   snprintf(batch.header.status, sizeof batch.header.status, "%s", statuses[draw(3)]);
   batch.header.due = draw(2) ? 1000 + (int64_t)draw(100) : 0;
+  snprintf(batch.header.about, sizeof batch.header.about, "{\"n\":{\"a\":%u}}", draw(9));
   error_clear(&k->error);
   bool good = k->store->ops->append(k->store, &batch, APPEND_WHOLE, &k->error);
   CHECK(good == !bad && (good || k->error.code == ERROR_INVALID));
@@ -160,6 +161,7 @@ static void check_list(const struct place *folder, const struct history *h, bool
   if (open) return;
   CHECK_STR(all.run.header.status, going ? "executing" : h->header.status);
   CHECK(all.run.header.due == (going ? 0 : h->header.due));
+  CHECK_STR(all.run.header.about, going ? "" : h->header.about);
   CHECK(list(folder, all.run.header.status, 0).count == 1 && list(folder, "failed", 0).count == 0);
   bool due = !going && h->header.due > 0;
   CHECK(list(folder, NULL, due ? h->header.due : 5000).count == due);

@@ -2,6 +2,7 @@
 --
 -- Takes no lock. Knows the books of runs, no terminal. Called by cli/selection.lua.
 
+local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local status = require("skillrt.report.status")
 local store = require("skillrt.run.store")
@@ -16,41 +17,33 @@ local M = {}
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 
-local function matches(filter, stands, at)
+local function matches(filter, stands)
+  local at = stands.at
   return not (filter.skill and stands.skill ~= filter.skill or filter.waiting and not look.waits(stands)
     or filter.since and at < filter.since or filter.before and at >= filter.before)
 end
 
--- What is shown of a run; `kept` has those that were read before, as far as a list shows them.
-local function read(one, kept)
-  local dir = one.url
-  local stamp = kept and store.at(dir):stamp()
-  local known = stamp and kept[dir]
-  stamp = stamp and stamp .. tostring(one.is_held)
-  if known and known.stamp == stamp then
-    return known
+-- What is shown of a run: read only where it was not stopped in order.
+local function read(one)
+  local stands = one.about and not one.is_held and json.decode(one.about)
+  if not (stands and stands.at) then
+    local books, problem = look.books(one.url)
+    if not books then
+      return { dir = one.url, at = 0, problem = problem }
+    end
+    stands = look.summary(books)
   end
-  local books, report = look.books(dir)
-  if not books then
-    return { dir = dir, at = 0, problem = report }
-  end
-  local found = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
-  if stamp then
-    local all = found.status
-    kept[dir] = { dir = dir, at = books.at, stamp = stamp, status = { skill = all.skill, status = all.status,
-      reason = all.reason, questions = all.questions, steps = all.steps, updated_at = all.updated_at } }
-  end
-  return found
+  stands.status, stands.held_by = look.standing(stands.status, one.is_held), one.is_held and store.at(one.url):holder()
+  return { dir = one.url, at = stands.at, status = stands }
 end
 
 ---The runs of a folder.
 ---@param folder string
 ---@param filter skillrt.RunFilter|nil
----@param kept table<string, table>|nil  of who lists again and again: filled here
----@return table[]|nil list  { dir, status = of report.status } or { dir, problem }, the newest first
+---@return table[]|nil list  { dir, at, status = of look.summary } or { dir, at, problem }, the newest first
 ---@return string? message
 ---@return string? code
-function M.of(folder, filter, kept)
+function M.of(folder, filter)
   local runs, message, code = store.list(folder)
   if not runs then
     return nil, message, code
@@ -59,8 +52,8 @@ function M.of(folder, filter, kept)
   local statuses = filter and filter.statuses
   for _, one in ipairs(runs) do
     if not statuses or one.status and statuses[look.standing(one.status, one.is_held)] then
-      local found = read(one, kept)
-      if not filter or found.status and matches(filter, found.status, found.at) then
+      local found = read(one)
+      if not filter or found.status and matches(filter, found.status) then
         list[#list + 1] = found
       end
     end
@@ -78,7 +71,7 @@ local function words(one)
     return text_of.escape(tostring(one.problem))
   end
   local steps = ("%d %s"):format(stands.steps, stands.steps == 1 and "step" or "steps")
-  local open = stands.questions and #stands.questions or 0
+  local open = stands.questions
   local asked = open > 0 and (", %d open %s"):format(open, open == 1 and "question" or "questions") or ""
   return ("%s, %s%s, %s"):format(status.stands(stands), steps, asked, status.ago(one.at))
 end

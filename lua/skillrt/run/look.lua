@@ -4,6 +4,7 @@
 -- journal payloads by way of snapshot.lua. Called by the commands that show a run, by runner.lua and run/travel.
 
 local books_of = require("skillrt.run.books")
+local questions = require("skillrt.run.books.questions")
 local record_of = require("skillrt.run.record")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
@@ -45,6 +46,15 @@ function M.standing(status, is_held)
     return status
   end
   return is_held and "running" or "interrupted"
+end
+
+---What lists show of a run. It is kept with the end of its journal, so that a list need not read it.
+---@param books skillrt.Books
+---@return { at: integer, skill: string, status: string, reason: string?, limit: string?, steps: integer,
+---          questions: integer }
+function M.summary(books)
+  return { at = books.at, skill = books.skill, status = books.status, reason = books.reason, limit = books.limit,
+    steps = books.finished, questions = #questions.list(books) }
 end
 
 local WAITS <const> = { waiting_for_person = true, waiting_for_event = true, waiting_for_time = true,

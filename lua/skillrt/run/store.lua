@@ -62,6 +62,7 @@ end
 ---@field run_id string?
 ---@field status string?   nil: see `problem`
 ---@field due integer?     UTC ms: it is to be resumed then
+---@field about string?    JSON of look.summary, where it was stopped in order
 ---@field is_held boolean  a process advances it
 ---@field problem string?
 
@@ -224,17 +225,6 @@ function Store:sizes()
   local sizes = { journal = size(self:path("journal")), blobs = size(self:path("blobs")) }
   sizes.others = size(self.folder) - sizes.journal - sizes.blobs
   return sizes
-end
-
----What is another one when a record has come, without reading any; nil: that is not known here.
----@return string|nil
-function Store:stamp()
-  local folder, newest = self.place .. "/journal/", ""
-  for _, entry in ipairs(core.files.list(folder) or {}) do
-    newest = entry.name > newest and entry.name or newest
-  end
-  local info = newest ~= "" and files.stat(folder .. newest)
-  return info and ("%s %d %d"):format(newest, info.size, info.mtime_ns) or nil
 end
 
 -- ---- the inbox ----

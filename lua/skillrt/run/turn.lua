@@ -7,6 +7,8 @@ local arrivals = require("skillrt.run.turn.arrivals")
 local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
 local journal_of = require("skillrt.run.journal")
+local json = require("skillrt.base.json")
+local look = require("skillrt.run.look")
 local message_of = require("skillrt.run.message")
 local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
@@ -155,7 +157,7 @@ end
 -- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
 local NOTHING_LEFT <const> = { task_completed = true, all_phases_completed = true }
 
--- The last record, which the store may refuse; `due`: UTC ms when the run resumes by itself.
+-- The last record, which the store may refuse, and what lists show; `due`: UTC ms when the run resumes by itself.
 local function write_end(self, status, reason, message, due)
   local run = self.run
   if NOTHING_LEFT[reason] and self.books.finished == 0 then
@@ -175,12 +177,13 @@ local function write_end(self, status, reason, message, due)
   end
   assert(self:emit({ t = "stop", status = status, reason = reason, message = message and record.printable(message),
     limit = limit, due = due, kept = kept, idle = run.limits.idle_ms }))
+  self.verdict[4] = json.encode(look.summary(self.books), { sorted = true })
 end
 
 local function stop(self, ...)
   self.run:become("stopped")
   write_end(self, ...)
-  return "stop", table.unpack(self.verdict, 1, 3)
+  return "stop", table.unpack(self.verdict, 1, 4)
 end
 
 -- Its process stopped.
@@ -371,7 +374,7 @@ function Turn:choose()
       self.calls.queue:cancel_all()
     end
   elseif phase == "stopped" then
-    return "stop", table.unpack(self.verdict, 1, 3)
+    return "stop", table.unpack(self.verdict, 1, 4)
   elseif phase == "stopping" then
     return stop(self, interrupted(self))
   end

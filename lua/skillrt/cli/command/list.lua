@@ -18,9 +18,12 @@ return {
     end
     local lines = {}
     if args.json then
-      local json = require("skillrt.base.json")
+      local json, look = require("skillrt.base.json"), require("skillrt.run.look")
+      local status = require("skillrt.report.status")
       for i, one in ipairs(list) do
-        lines[i] = assert(json.encode(one.status or { work_dir = one.dir, problem = one.problem }))
+        local books, report = look.books(one.dir)
+        lines[i] = assert(json.encode(books and status.of(one.dir, books, report)
+          or { work_dir = one.dir, problem = report }))
       end
     else
       lines = runs.lines(list)

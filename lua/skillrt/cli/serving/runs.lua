@@ -5,6 +5,7 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
@@ -23,7 +24,6 @@ local MOST_OUTPUT <const> = 64 << 10
 ---@field words string[]      what the operator gives every run: --limit, --agent
 ---@field agent string[]      --agent and its words, for those that go on
 ---@field raise boolean       a caller may add to limits
----@field kept table          of report/runs.lua
 ---@field programs table[]    all that were started and not reaped
 local Runs = {}
 Runs.__index = Runs
@@ -31,7 +31,7 @@ Runs.__index = Runs
 ---@return skillrt.cli.serving.Runs
 function M.new(options)
   return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
-    words = options.words, agent = options.agent, raise = options.raise, programs = {}, kept = {} }, Runs)
+    words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
 end
 
 ---The runs that lie here, the newest first, each in a few words.
@@ -39,14 +39,14 @@ end
 ---@param most integer
 ---@return { runs: table[], more: integer? }
 function Runs:list(filter, most)
-  local list = require("skillrt.report.runs").of(self.folder, filter, self.kept) or {}
+  local list = require("skillrt.report.runs").of(self.folder, filter) or {}
   local told = json.array({})
   for i = 1, math.min(#list, most) do
     local one = list[i]
     local status = one.status or {}
     told[i] = { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem, status = status.status,
-      reason = status.reason, questions = status.questions and #status.questions or nil, steps = status.steps,
-      updated_at = status.updated_at }
+      reason = status.reason, questions = status.questions ~= 0 and status.questions or nil, steps = status.steps,
+      updated_at = status.at and instant.iso(status.at) }
   end
   return { runs = told, more = #list > most and #list - most or nil }
 end
