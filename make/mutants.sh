@@ -1,6 +1,7 @@
 #!/bin/bash
 # mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many the quick set and the simulator
-# catch: the nearest tests first, up to the first that fails; says after each what rate it has.
+# catch, and how many more the nearest tests of the full set: the nearest first, up to the first that fails; says after
+# each what rate it has.
 #
 # Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60), PARTS (1): how many are tried at the same time, each in a
 # tree of its own. Begun again with the same PARTS it goes on where it stopped; the folder build/mutants is of one state
@@ -13,11 +14,15 @@ lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
 lua_cpath="$PWD/build/release/lib/?.so;;"
 
 quick() { LC_ALL=C sort | grep -vxFf <(sed -n 's/^\(full\|nightly\) //p' tests/sets.txt); }
-programs() { find tests/c -name 'test_*.c' -printf '%f\n' | sed 's|\.c$||' | quick | sed "s|^|build/release/tests/|"; }
-specs() { find tests -name '*_spec.lua' | quick; }
+full() { LC_ALL=C sort | grep -xFf <(sed -n 's/^full //p' tests/sets.txt); }
+# the programs and specs of a set
+tests_of() {
+  find tests/c -name 'test_*.c' -printf '%f\n' | sed 's|\.c$||' | "$1" | sed "s|^|build/release/tests/|"
+  find tests -name '*_spec.lua' | "$1"
+}
 run() {
   # shellcheck disable=SC2046 # paths without spaces
-  LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs) $(specs)
+  LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(tests_of quick) -- $(tests_of full)
 }
 each_part() {
   for part in $(seq 0 $((parts - 1))); do run "$1" "$part" & done

@@ -1,13 +1,25 @@
 -- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that are
--- nearest to its file by name and text, then with the simulator, then with the rest of the quick set, until one fails.
+-- nearest to its file by name and text, then with the simulator, then with the rest of the quick set, until one fails;
+-- what lives is tried with the nearest tests of the full set, which are counted apart.
 --
--- Run by make/mutants.sh: lua5.4 run.lua choose|baseline|try|report FOLDER PART PARTS TEST... In FOLDER are chosen (a
--- fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built is none; a test that
--- fails in the unbroken tree (baseline), within the same bounds, is left out.
+-- Run by make/mutants.sh: lua5.4 run.lua choose|baseline|try|report FOLDER PART PARTS TEST... -- TEST_OF_FULL... In
+-- FOLDER are chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built
+-- is none; a test that fails in the unbroken tree (baseline), within the same bounds, is left out, and one of the full
+-- set has to pass there before it counts.
 local operators = require "tests.mutants.operators"
 
 local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
-local tests = table.move(arg, 5, #arg, 1, {})
+local tests, full = {}, {}
+do
+  local list = tests
+  for i = 5, #arg do
+    if arg[i] == "--" then
+      list = full
+    else
+      list[#list + 1] = arg[i]
+    end
+  end
+end
 local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 200
 local SEED <const> = tonumber(os.getenv "SEED" or "") or 1
 local NEAREST <const> = 10 -- tests that are tried before the simulator
@@ -19,7 +31,8 @@ local IN_TREE <const> = "cd %s && env -u LUA_PATH -u LUA_CPATH "
 local RUN <const> = "ulimit -t 90; ulimit -v 6000000; " .. IN_TREE .. "%s JOBS=1 TEST_SECONDS=240 SIM_SEED=1 "
   .. "SIM_SECONDS=15 SKILLRT_MODE=release SKILLRT_BUILD=build/release lua5.4 tests/all.lua %s > %s 2>&1"
 local BUILD <const> = IN_TREE
-  .. "make -s all build/release/tests/agent_server build/release/examples/embed/host %s > build/log 2>&1"
+  .. "make -s all build/release/tests/agent_server build/release/examples/embed/host "
+  .. "build/release/examples/embed/game %s > build/log 2>&1"
 
 local function output_of(command)
   local pipe <close> = assert(io.popen(command))
@@ -85,13 +98,13 @@ local function words_of(path)
   return words
 end
 
--- The tests, those first that name the module and share words with its path.
-local function by_nearness(fault)
+-- Some tests, those first that name the module and share words with its path.
+local function by_nearness(fault, some)
   local path, scores, list = fault.path, {}, {}
   local name = path:match "^lua/(.*)%.lua$"
   name = name and name:gsub("/init$", ""):gsub("/", ".") or path:gsub("^csrc/", ""):gsub("%.[ch]$", ".h")
   local words = words_of(path)
-  for i, test in ipairs(tests) do
+  for i, test in ipairs(some) do
     local source = test:gsub("^build/release/tests/(.*)$", "tests/c/%1.c")
     scores[test], list[i] = text_of(source):find(name, 1, true) and 3 or 0, test
     for word in pairs(words_of(source)) do
@@ -113,14 +126,28 @@ local function build(tree, list)
   return os.execute(BUILD:format(tree, table.concat(programs, " ")))
 end
 
+local function first(list, count)
+  return table.move(list, 1, math.min(count, #list), 1, {})
+end
+
+-- The first of these tests that fails in a tree; false: the tree cannot be built.
+local function failed_of(tree, group)
+  if not build(tree, group) then
+    return false
+  elseif not os.execute(RUN:format(tree, "FIRST=1 SIM_FIRST=1", table.concat(group, " "), "build/log")) then
+    return text_of(tree .. "/build/log"):match "FAILED %S+%s+(%S+)" or "?"
+  end
+end
+
 -- "caught by TEST", "survived" or "not built"
 local function try(tree, list)
   local rest = table.move(list, NEAREST + 1, #list, 1, {})
-  for _, group in ipairs { table.move(list, 1, NEAREST, 1, {}), { SIMULATOR }, rest } do
-    if not build(tree, group) then
+  for _, group in ipairs { first(list, NEAREST), { SIMULATOR }, rest } do
+    local test = failed_of(tree, group)
+    if test == false then
       return "not built"
-    elseif not os.execute(RUN:format(tree, "FIRST=1 SIM_FIRST=1", table.concat(group, " "), "build/log")) then
-      return "caught by " .. (text_of(tree .. "/build/log"):match "FAILED %S+%s+(%S+)" or "?")
+    elseif test then
+      return "caught by " .. test
     end
   end
   return "survived"
@@ -165,13 +192,31 @@ end
 -- How many of those tried so far were caught.
 local function rate()
   local caught, all = 0, 0
+  local later = 0
   for number = 0, parts - 1 do
     for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
       caught = caught + (line:find "^caught" and 1 or 0)
+      later = later + (line:find "^full" and 1 or 0)
       all = all + (line:find "^not built" and 0 or 1)
     end
   end
-  return ("%d of %d caught (%.0f%%)"):format(caught, all, 100 * caught / math.max(1, all))
+  local most = math.max(1, all)
+  return ("%d of %d caught (%.0f%%), %d with the full set (%.0f%%)"):format(caught, all, 100 * caught / most,
+    caught + later, 100 * (caught + later) / most)
+end
+
+-- Tries a fault; the tree is unbroken behind it.
+local function verdict_of(tree, fault, left_out)
+  local path = tree .. "/" .. fault.path
+  local before = with_line(path, fault.number, fault.text)
+  local verdict = try(tree, without(by_nearness(fault, tests), left_out))
+  local group = first(by_nearness(fault, full), NEAREST)
+  local test = verdict == "survived" and failed_of(tree, group)
+  with_line(path, fault.number, before)
+  if test and failed_of(tree, group) ~= test then
+    return "full set: caught by " .. test
+  end
+  return verdict
 end
 
 local function try_all()
@@ -184,11 +229,7 @@ local function try_all()
     if number % parts == part then
       counted = counted + 1
       if counted > known and os.time() < deadline then
-        local path, began = tree .. "/" .. fault.path, os.time()
-        local list = without(by_nearness(fault), left_out)
-        local before = with_line(path, fault.number, fault.text)
-        local verdict = try(tree, list)
-        with_line(path, fault.number, before)
+        local began, verdict = os.time(), verdict_of(tree, fault, left_out)
         told:write(("%s\t%s:%d\t%s\t%s\n"):format(verdict, fault.path, fault.number, fault.operator, fault.text))
         told:flush()
         print(("%s; %s:%d %s in %d s: %s"):format(rate(), fault.path, fault.number, verdict, os.time() - began,
@@ -212,7 +253,7 @@ local function explained()
 end
 
 local function report()
-  local rows, names, survivors, caught, all = {}, {}, {}, 0, 0
+  local rows, names, survivors, all = {}, {}, {}, 0
   for number = 0, parts - 1 do
     for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
       local verdict, place, operator, text = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
@@ -223,7 +264,7 @@ local function report()
           names[#names + 1] = operator
         end
         local seen = verdict:find "^caught" and 1 or 0
-        row.caught, row.all, caught, all = row.caught + seen, row.all + 1, caught + seen, all + 1
+        row.caught, row.all, all = row.caught + seen, row.all + 1, all + 1
         if seen == 0 then
           survivors[#survivors + 1] = { verdict = verdict, place = place, text = text:gsub("^%s+", "") }
         end
@@ -231,8 +272,7 @@ local function report()
     end
   end
   table.sort(names)
-  print(("%d of %d caught (%.0f%%), seed %d\n\n| operator | faults | caught |\n|---|---|---|"):format(
-    caught, all, 100 * caught / math.max(1, all), SEED))
+  print(("%s, seed %d\n\n| operator | faults | caught |\n|---|---|---|"):format(rate(), SEED))
   for _, name in ipairs(names) do
     print(("| %s | %d | %d |"):format(name, rows[name].all, rows[name].caught))
   end
