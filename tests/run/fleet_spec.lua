@@ -141,16 +141,16 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     local url = place "moved"
     good("run", "hello.lua", "--work-dir", "here")
     local journal = folder.read "here/journal/00000001.sj"
-    good("push", "here", url)
+    good("move", "here", url)
     assert.matches("contains no run", skillrt("status", "here").err, 1, true)
     assert.matches("4 finished", good("status", url), 1, true)
-    assert.matches("holds a run already", skillrt("push", (good("fork", url, "--out", "other") and "other"), url).err, 1, true)
+    assert.matches("holds a run already", skillrt("move", (good("fork", url, "--out", "other") and "other"), url).err, 1, true)
     assert.matches("forked", good("status", "other"), 1, true)
-    good("pull", url, "there")
+    good("move", url, "there")
     assert.equal(journal, folder.read "there/journal/00000001.sj")
     assert.matches("contains no run", skillrt("status", url).err, 1, true)
-    assert.matches("contains no run", skillrt("pull", url, "elsewhere").err, 1, true)
-    good("push", "there", url)
+    assert.matches("contains no run", skillrt("move", url, "elsewhere").err, 1, true)
+    good("move", "there", url)
     assert.matches("4 finished", good("status", url), 1, true)
   end)
 
@@ -164,9 +164,9 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     good("run", "large.lua", "--work-dir", "big")
     local state = good("state", "big")
     assert.is_true(#state > 200000)
-    good("push", "big", url)
+    good("move", "big", url)
     assert.equal(state, good("state", url))
-    good("pull", url, "back")
+    good("move", url, "back")
     assert.equal(state, good("state", "back"))
   end)
 
