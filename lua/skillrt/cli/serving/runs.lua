@@ -180,19 +180,9 @@ function Runs:stop(dir)
   return require("skillrt.cli.stopping").ask(holder)
 end
 
--- What a caller may do now.
-local function next_of(status)
-  if status.held_by then
-    return "status waits for it, stop stops it"
-  elseif status.questions then
-    return "answer answers it"
-  elseif status.status == "completed" or status.status == "aborted" then
-    return nil
-  elseif status.status == "failed" then
-    return "log and explain say why"
-  end
-  return "resume resumes it"
-end
+-- What a caller may do now, by the command that people would type.
+local NEXT <const> = { answer = "answer answers it", resume = "resume resumes it", retry = "log and explain say why",
+  log = "log and explain say why" }
 
 ---How a run stands, for a caller.
 ---@param id string
@@ -211,7 +201,9 @@ function Runs:stands(id, dir)
   local told = { run = id, dir = dir, skill = status.skill, status = status.held_by and "running" or status.status,
     reason = not status.held_by and status.reason or nil, message = not status.held_by and status.message or nil,
     steps = status.steps, open = status.open, last_error = status.last_error, updated_at = status.updated_at,
-    limits = #status.limits > 0 and status.limits or nil, next = next_of(status) }
+    limits = #status.limits > 0 and status.limits or nil,
+    next = status.held_by and "status waits for it, stop stops it"
+      or NEXT[status.next and status.next:match("^skillrt (%a+)")] }
   told.reason = told.status == "interrupted" and "its process is gone" or told.reason
   for i, one in ipairs(status.questions or {}) do
     told.questions = told.questions or json.array({})
