@@ -3,6 +3,7 @@
 local clock = require "tests.support.fake_clock"
 local R = require "tests.support.runs"
 local approval = require "skillrt.run.approval"
+local questions = require "skillrt.run.questions"
 local store = require "skillrt.run.store"
 local skillrt = require "skillrt"
 
@@ -161,5 +162,18 @@ describe("an approval", function()
     assert.equal("failed", result.status)
     assert.equal("denied", R.records(dir, "fail")[1].class)
     assert.equal(1, #R.records(dir, "call"))
+  end)
+
+  it("is given by no word that does not say which one is meant, whatever the word", function()
+    local question = assert(approval.question { what = "pay", arguments = { sum = 5 } })
+    local books = { questions = { { q = 1, question = question } } }
+    for _, word in ipairs { "approve", "1" } do
+      local meant, why = questions.meant(books, { value = word })
+      assert.is_nil(meant)
+      assert.matches("is an approval: say by its number, nonce or digest which one", why, 1, true)
+    end
+    assert.equal("approve", questions.meant(books, { question = 1, value = "1" }).value)
+    assert.equal("approve", questions.meant(books, { approval = question.approval, value = "approve" }).value)
+    assert.equal("deny", questions.meant(books, { value = "2" }).value)
   end)
 end)

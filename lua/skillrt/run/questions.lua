@@ -210,6 +210,26 @@ function M.named(books, answer)
   return one
 end
 
+---What a person's words answer: a question, and its value.
+---@param books skillrt.Books
+---@param answer table  { question, approval, value = the words }
+---@return table|nil answer  { question, value, nonce, approval }
+---@return string? message
+function M.meant(books, answer)
+  local by = { question = answer.question, approval = answer.approval }
+  local one, why = M.named(books, by)
+  if not one then
+    return nil, why
+  end
+  local problem
+  by.value, problem = question_of.value(one.question, answer.value)
+  if by.value == nil then
+    return nil, ("question %d: %s"):format(one.q, problem)
+  end
+  one, why = M.named(books, by) -- an approval says for which value it has to be named
+  return one and { question = one.q, value = by.value, nonce = one.nonce, approval = by.approval }, why
+end
+
 ---The same, where the value is one that the question takes.
 ---@param books skillrt.Books
 ---@param answer table  { question, nonce, value }

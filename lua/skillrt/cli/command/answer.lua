@@ -51,27 +51,18 @@ local function read(args, books)
     return nil, missing
   elseif #words > 2 then
     return nil, "too many words; an answer of several words is one argument: 'like this'"
-  elseif args.all then
-    return #words == 1 and { all = words[1] } or nil, "--all takes one answer, and no number"
+  elseif args.every then
+    return #words == 1 and { every = words[1] } or nil, "--every takes one answer, and no number"
   end
   local number = #words == 2 and math.tointeger(tonumber(words[1])) or nil
   if #words == 2 and not number then
     return nil, ("%s is not the number of a question"):format(names.show(words[1]))
   end
-  local answer = { question = number, value = words[#words] }
-  local one, why = questions.named(books, { question = number }) -- the only one: it is named by what is read here
-  if not one then
-    return nil, why
-  end
-  local value, problem = question_of.value(one.question, answer.value)
-  if value == nil then
-    return nil, #open > 1 and ("question %d: %s"):format(one.q, problem) or problem
-  end
-  return { question = one.q, value = value, nonce = one.nonce }
+  return questions.meant(books, { question = number or not open[2] and open[1].q or nil, value = words[#words] })
 end
 
 -- One answer for every open question that takes it.
-local function for_all(books, value)
+local function for_every(books, value)
   local list, refusal = {}, question_of.refusal
   for _, one in ipairs(open_questions.list(books)) do
     list[#list + 1] = not refusal(one.question, value) and { question = one.q, value = value, nonce = one.nonce } or nil
@@ -170,7 +161,7 @@ return {
   options = ending.options({
     { name = "file", value = "FILE", help = "reads the answer from a file; -: standard input" },
     { name = "edit", help = "opens your editor (VISUAL, EDITOR) with the answer that the question suggests" },
-    { name = "all", help = "gives this answer to every open question that offers it" },
+    { name = "every", help = "gives this answer to every open question that offers it" },
   }),
   ---@param args table
   ---@return integer code
@@ -186,8 +177,8 @@ return {
     local waiting, store = {}, require("skillrt.run.store").at(args.dir)
     if store:holder() then
       local list, none = { answer }, nil
-      if answer.all then
-        list, none = for_all(books, answer.all)
+      if answer.every then
+        list, none = for_every(books, answer.every)
       end
       if not list then
         return ending.refused(("%s: %s"):format(args.dir, none), "invalid")
@@ -201,7 +192,7 @@ return {
     end
     return go_on_with(args.dir, store, waiting, {
       answers = answer.question and { answer } or nil,
-      answer_all = answer.all,
+      answer_all = answer.every,
     }, args)
   end,
 }

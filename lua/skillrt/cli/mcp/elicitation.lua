@@ -5,7 +5,6 @@ local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local questions = require("skillrt.run.questions")
 local store = require("skillrt.run.store")
-local value_of = require("skillrt.skill.question").value
 
 local M = {}
 
@@ -52,21 +51,15 @@ end
 ---@return string? message
 function M.answer(dir, number, value, approval)
   local books, why = look.books(dir)
-  if not books then
+  local meant
+  if books then
+    meant, why = questions.meant(books, { question = number, approval = approval, value = tostring(value) })
+  end
+  if not meant then
     return nil, why --[[@as string]]
   end
-  local one, problem = questions.named(books, { question = number, approval = approval, value = value })
-  if not one then
-    return nil, problem
-  end
-  if type(value) ~= "string" then
-    value = tostring(value)
-  end
-  local meant, refusal = value_of(one.question, value)
-  if meant == nil then
-    return nil, refusal
-  end
-  local name, message = store.at(dir):put({ answer = meant, question = one.q, nonce = one.nonce, approval = approval })
+  local name, message = store.at(dir):put({ answer = meant.value, question = meant.question, nonce = meant.nonce,
+    approval = approval })
   return name ~= nil, message
 end
 
