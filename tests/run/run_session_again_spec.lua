@@ -185,6 +185,24 @@ describe("a session that is taken up again", function()
     assert.is_true(#told >= 3 and alone >= 1, #told)
   end)
 
+  it("is fed nothing that was said to another session", function()
+    local function two()
+      return { actions = { { id = "one", run = function(_, ctx)
+        return { counts = ctx.map({ "peer", "other" }, function(name)
+          local counts = {}
+          for i = 1, 3 do counts[i] = say(ctx, "echo", { again = "feed", session = name }).count end
+          return counts
+        end) }
+      end } } }
+    end
+    local tried = 0
+    for dir in killed(two) do
+      assert.same({ { 1, 2, 3 }, { 1, 2, 3 } }, resumed(dir, two()).state.counts)
+      tried = tried + 1
+    end
+    assert.is_true(tried > 3)
+  end)
+
   it("records what it says before the answer behind it, and its end, whoever takes them", function()
     local dir = R.folder() .. "/run"
     local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
