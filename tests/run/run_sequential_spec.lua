@@ -109,6 +109,20 @@ describe("a sequential run", function()
     assert.same({ "fix" }, ran)
   end)
 
+  it("has failed where every phase was skipped, and says why the first was", function()
+    local function skill(ran)
+      return { state = { mode = "slow" }, phases = {
+        { id = "one", when = "mode === 'fast'", run = function() return { one = true } end },
+        { id = "two", when = ran, run = function() return { two = true } end },
+      } }
+    end
+    local result = assert(R.run(skill "mode === 'none'"))
+    assert.same({ "failed", "nothing_ran", "no phase ran; one: condition not met: mode === 'fast'" },
+      { result.status, result.reason, result.message })
+    result = assert(R.run(skill "mode === 'slow'"))
+    assert.same({ "completed", "all_phases_completed" }, { result.status, result.reason })
+  end)
+
   it("refuses a phase whose declared input was to come from a skipped one, and stops (F21, R33)", function()
     local dir = R.folder() .. "/run"
     local result = assert(R.run({

@@ -163,6 +163,10 @@ function Sequential:choose()
   if failed_any(self, SPOILS) then
     return stop_failed(self)
   end
+  local first = self.phases[1]
+  if self.phases == self.skill.phases and self.books.finished == 0 then
+    return "stop", "failed", "nothing_ran", ("no phase ran; %s: %s"):format(first.id, self.books.skipped[first.id])
+  end
   return "stop", "completed", "all_phases_completed"
 end
 

@@ -154,13 +154,10 @@ end
 
 -- ---- the end ----
 
--- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
-local NOTHING_LEFT <const> = { task_completed = true, all_phases_completed = true }
-
 -- The last record, which the store may refuse, and what lists show; `due`: UTC ms when the run resumes by itself.
 local function write_end(self, status, reason, message, due)
   local run = self.run
-  if NOTHING_LEFT[reason] and self.books.finished == 0 then
+  if reason == "task_completed" and self.books.finished == 0 then -- that says nothing of its work
     reason, message = "nothing_ran", "no step ran: no condition of any held"
   end
   self.verdict = { status, reason, due }
