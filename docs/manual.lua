@@ -62,7 +62,9 @@ local function pages(path)
   return coroutine.wrap(function()
     for row in (rows .. "\n"):gmatch "(.-)\n" do
       local cells = row:gsub(",? see %[[^]]*%]%b()", ""):gsub("%[([^]]*)%]%b()", "%1"):gsub("`", "")
-      coroutine.yield(cells:match "^| (.-) | ?(.-) ?| (.*) |$")
+      local name, default, text = cells:match "^| (.-) | ?(.-) ?| (.*) |$"
+      assert(text and text:find "%w", path .. ": a row without words of its own: " .. row)
+      coroutine.yield(name, default, text)
     end
   end)
 end
