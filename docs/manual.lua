@@ -39,20 +39,57 @@ local function option_head(option)
   return option.value and ('.BI "%s " "%s"'):format(roff("--" .. option.name), roff(option.value)) or head
 end
 
-local function command(one)
+-- The arguments and options of a command: what is put for each, its head and its words.
+local function items(one)
+  local list = {}
+  for _, argument in ipairs(one.arguments) do
+    list[#list + 1] = { ".I " .. roff(argument.name), roff(argument.help) }
+  end
+  for _, option in ipairs(one.options) do
+    list[#list + 1] = { option_head(option), roff(help.words(option)) }
+  end
+  return list
+end
+
+-- Those that several commands have, each head with the words that most of them say; and these words by head.
+local function shared(commands)
+  local heads, counts = {}, {}
+  for _, one in ipairs(commands) do
+    for _, item in ipairs(items(one)) do
+      local words = counts[item[1]] or {}
+      heads[#heads + 1] = not counts[item[1]] and item[1] or nil
+      counts[item[1]], words[item[2]] = words, (words[item[2]] or 0) + 1
+    end
+  end
+  local list, said = {}, {}
+  for _, head in ipairs(heads) do
+    local most, count = nil, 1
+    for words, times in pairs(counts[head]) do
+      if times > count or times == count and most and words < most then
+        most, count = words, times
+      end
+    end
+    list[#list + 1] = most and { head, most }
+    said[head] = most
+  end
+  return list, said
+end
+
+local function put_items(list, but)
+  for _, item in ipairs(list) do
+    if but[item[1]] ~= item[2] then
+      put ".TP"
+      put(item[1])
+      put(item[2])
+    end
+  end
+end
+
+local function command(one, but)
   put(".SS " .. one.name)
   put(".B " .. roff(help.usage(one)))
   paragraph(one.summary .. "." .. (one.description and " " .. one.description or ""))
-  for _, argument in ipairs(one.arguments) do
-    put ".TP"
-    put(".I " .. roff(argument.name))
-    say(argument.help)
-  end
-  for _, option in ipairs(one.options) do
-    put ".TP"
-    put(option_head(option))
-    say(help.words(option))
-  end
+  put_items(items(one), but)
 end
 
 -- The rows of a page's first table: what is said in one place is shown in both.
@@ -81,15 +118,20 @@ put ".B skillrt"
 put ".I COMMAND"
 say "[OPTION ...]"
 section "DESCRIPTION"
-say [[A skill, written in Lua, declares what may happen: actions with preconditions and effects, phases, agents, limits.
-skillrt chooses the next step, records each step before it reports it, and stops at the limits. A run that was killed
-at any moment resumes where it stopped.]]
+say [[A skill is a folder with a SKILL.md, a workflow script that calls agents, or a Lua script with actions, phases and
+conditions. skillrt chooses the next step, records every call before it is sent and when it is answered, and stops at the
+limits. A run that was killed at any moment resumes where it stopped.]]
 paragraph [[A first word that is not a command is the path of a script; ./status runs a script named status. Every
 command prints its options with --help.]]
+local common, elsewhere = shared(help.commands())
 section "COMMANDS"
+say "What several commands take is described once, in the section OPTIONS OF SEVERAL COMMANDS."
 for _, one in ipairs(help.commands()) do
-  command(one)
+  command(one, elsewhere)
 end
+section "OPTIONS OF SEVERAL COMMANDS"
+say "The first line of a command says which of these it takes; where one means something else, the command says so."
+put_items(common, {})
 section "OUTPUT"
 say [[On a terminal a run shows its lines and, below them, the steps in progress; elsewhere it prints plain lines. Lines and
 the closing line go to standard output; errors, warnings and the suggested next command go to standard error. A record

@@ -42,6 +42,13 @@ describe("the man page", function()
     assert.is_true(pipe:read "a" == page, "docs/skillrt.1 is out of date: run make manual and commit it")
   end)
 
+  it("describes once what several commands take", function()
+    for _, head in ipairs { "\\-\\-trust", "\\-\\-agent\\-env ", "\\-\\-older\\-than " } do
+      local _, count = page:gsub("\n%.BI? \"?" .. head:gsub("[-\\]", "%%%0"), "")
+      assert.equal(1, count, head)
+    end
+  end)
+
   it("has only examples that run as shown", function()
     local folder <close> = kit.folder()
     local count = 0
