@@ -90,10 +90,10 @@ Prompts.__index = Prompts
 local function prompts(agent, ctx, task)
   local wanted = task.schema or agent.output
   task = wanted == task.schema and task or setmetatable({ schema = wanted }, { __index = task })
-  local words = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
+  local words = agent.reads_prompt and prompt.text(task) or "" -- the whole state, for those who look at it
   if wanted and task.bare then
     words = ("%s\n\n[RETURN FORMAT]\n%s"):format(words, prompt.return_format(task))
-  elseif task.bare and agent:reads_prompt() then
+  elseif task.bare and agent.reads_prompt then
     words = prompt.RETURNED .. words
   end
   if agent.reads_only then
@@ -120,10 +120,10 @@ function Prompts:exchange()
     return nil, { message = message, class = "permanent" }
   end
   request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
-  request.judge = agent:reads_prompt() and judge_of(agent, request.judge) or request.judge
+  request.judge = agent.reads_prompt and judge_of(agent, request.judge) or request.judge
   request.idempotent = tables.first(task.idempotent, request.idempotent or agent.idempotent)
   request.retry = task.retry or request.retry
-  request.prompt = agent:reads_prompt() and self.text or nil
+  request.prompt = agent.reads_prompt and self.text or nil
   local reply, why, class, bad = ctx.await(request)
   if not reply then
     message, class = agent:explain(bad, why, class)
@@ -145,8 +145,8 @@ function Prompts:exchange()
     ctx.used(used)
   end
   if failure then
-    failure.form = failure.form and agent:reads_prompt() and (self.session or self.said:find("%S")) and true
-    failure.question = agent:reads_prompt() and failure.question or nil
+    failure.form = failure.form and agent.reads_prompt and (self.session or self.said:find("%S")) and true
+    failure.question = agent.reads_prompt and failure.question or nil
   end
   return outcome, failure, left_out
 end
@@ -219,12 +219,13 @@ end
 ---@field SPANS any[][]             how reports know its calls: a part of the address or the program's name, provider,
 ---  operation, of a model its wire
 ---@field words (fun(kind: skillrt.Agent, reply: table, row: any[]): string?)|nil  what a reply says, for people
+---@field reads_prompt boolean      it is asked in words, and can be asked to write its answer again
 ---@field max_repairs integer       how often it is asked to write its answer again
 ---@field request (fun(agent: table, task: skillrt.Task, text: string, talk: skillrt.Prompts): table|nil, string?)|nil
 ---@field outcome (fun(agent: table, reply: table, task: skillrt.Task, talk: skillrt.Prompts): skillrt.Outcome|nil,
 ---  skillrt.Failure|nil, string[]|nil)|nil  what a reply means
 ---@field here (fun(kind: skillrt.Agent): table)|nil  what `skillrt agents` says of it
-local Agent = { is_script = false, max_repairs = 1, SPANS = {} }
+local Agent = { is_script = false, reads_prompt = true, max_repairs = 1, SPANS = {} }
 Agent.__index = Agent
 
 ---A kind of agent.
@@ -324,12 +325,6 @@ end
 ---@return boolean
 function Agent:needs_http() -- luacheck: no self
   return false
-end
-
----Whether it is asked in words, and can be asked to write its answer again.
----@return boolean
-function Agent:reads_prompt() -- luacheck: no self
-  return true
 end
 
 ---How it is talked to, and the loop that does so; a kind may have its own.

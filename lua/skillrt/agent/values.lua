@@ -48,7 +48,6 @@ function M.new(agent, task, text)
     id = step.id,
     name = step.name,
     work_dir = task.store:path(),
-    key = task.key,
     task = whole("real"),
     prompt = function()
       return text

@@ -314,8 +314,8 @@ describe("what others have to know of an agent", function()
 
   it("is asked of the agent, not of its kind", function()
     assert.same({ true, false, false }, { http:needs_http(), command:needs_http(), lua:needs_http() })
-    assert.same({ true, true }, { http:reads_prompt(), command:reads_prompt() })
-    assert.is_false(agent.command({ "x" }):reads_prompt())
+    assert.same({ true, true }, { http.reads_prompt, command.reads_prompt })
+    assert.is_false(agent.command({ "x" }).reads_prompt)
     assert.same({ true, true, false }, { http.acts, command.acts, lua.acts })
     assert.equal("agent http", http:label())
     http.name = "expert"

@@ -62,6 +62,18 @@ local function check_places(agent, where)
   return nil
 end
 
+-- Whether the words of a task reach the program, so that it could be asked to write again.
+local function reads_prompt(agent)
+  for _, texts in ipairs({ agent.argv, { agent.stdin }, agent.env }) do
+    for _, text in pairs(texts) do
+      if type(text) == "string" and (place.holds(text, "prompt") or place.holds(text, "task")) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 ---@param definition table
 ---@param where string
 ---@return table? agent
@@ -82,20 +94,8 @@ function M:check(definition, where)
   if message then
     return nil, message
   end
+  agent.reads_prompt = reads_prompt(agent)
   return agent
-end
-
--- Whether the words of a task reach the program, so that it could be asked to write again.
----@return boolean
-function M:reads_prompt()
-  for _, texts in ipairs({ self.argv, { self.stdin }, self.env }) do
-    for _, text in pairs(texts) do
-      if type(text) == "string" and (place.holds(text, "prompt") or place.holds(text, "task")) then
-        return true
-      end
-    end
-  end
-  return false
 end
 
 -- Texts with their places filled in and, for the digest, as they were declared; true and false are of the environment.
@@ -157,7 +157,7 @@ local PARSERS = {}
 
 -- What a program that is asked in words says has to be said, and no error; another one's text is its own.
 function PARSERS.text(text, task, agent)
-  if agent:reads_prompt() and (task.kind == "phase" or text:find("%S")) then
+  if agent.reads_prompt and (task.kind == "phase" or text:find("%S")) then
     local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
     if not good then
       return nil, problem
