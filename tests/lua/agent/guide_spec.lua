@@ -74,7 +74,7 @@ describe("the pages about agents", function()
     local function outcome_of(status)
       return (fake.perform(agent.http { url = "http://x/" }, { ('{"status":"%s","stateUpdates":{}}'):format(status) }))
     end
-    local list = page:match "\n(`completed`, `complete`.-) complete, `partial`"
+    local list = page:match "The status decides: (.-) complete,"
     for word in list:gmatch "`([%l_]+)`" do
       assert.equal("completed", outcome_of(word).status)
     end
