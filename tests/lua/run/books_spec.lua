@@ -30,6 +30,19 @@ describe("the books", function()
     assert.equal("1970-01-01T00:00:01.000Z", root.started_at)
   end)
 
+  it("keep a failed sub-run that may be resumed, and each in one that is kept, and forget the others", function()
+    local subs = { loose = { sub = "loose", newest = {} } }
+    for i = 1, 20 do subs[tostring(i)] = { sub = tostring(i), newest = {} } end
+    for i = 1, 19 do subs[tostring(i)].held = { { known = { ["1"] = { scope = subs[tostring(i + 1)] } } } } end
+    local whole = { steps = {}, held = { { known = { ["1"] = { scope = subs["1"] } } } }, subs = subs }
+    require("skillrt.run.books.subs").sweep(whole)
+    assert.is_nil(subs.loose)
+    for i = 1, 20 do assert.truthy(subs[tostring(i)], i) end
+    whole.held = nil
+    require("skillrt.run.books.subs").sweep(whole)
+    assert.is_nil(whole.subs)
+  end)
+
   it("keep what a changed script waits for when it asks for something else in another branch", function()
     local function open_ones(loose)
       local books = begun()
