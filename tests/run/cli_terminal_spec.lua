@@ -74,6 +74,35 @@ end } } }]])
       screen.shows "completed (task_completed)"
     end)
 
+  see("a run shows a line for each agent under way and for each that failed, folded at the terminal's height", 100, 30,
+    function(screen, folder)
+      folder.file("agent.sh", [[
+        p=$(cat); n=${p##* }
+        case $n in
+          3) echo "no such file" >&2; exit 3;;
+          5) echo '{"status":"completed","output":"x","used":{"tokens":1500,"dollars":0.05}}'; exit;;
+        esac
+        echo "reading $n"; while [ ! -e go ]; do sleep 0.05; done]])
+      folder.file("many.js", "export const meta = { name: 'many', description: 'twelve agents' }\n"
+        .. "await parallel(Array.from({ length: 12 }, (_, i) => () => agent('work on ' + i, { label: 'n' + i })))")
+      screen.type(kit.program .. [[ run many.js --trust --work-dir w --agent '["sh","agent.sh"]']])
+      screen.shows "agents: 10 working, 1 done, 1 failed"
+      screen.shows "reading 11"
+      local text = screen.shows "reading 0"
+      for i = 0, 11 do
+        assert.equal(i ~= 3 and i ~= 5, text:find(("\n  * n%d  sh  [%%d.]+ m?s  reading %d\n"):format(i, i):gsub("%*", "%%*")) ~= nil, text)
+      end
+      assert.truthy(text:find('\n  x agent n3 failed: agent "sh": sh exited with 3: no such file\n', 1, true), text)
+      local status = kit.run(folder, { "status", "w" })
+      assert.equal(10, select(2, status.out:gsub("\n +%* n%d+  sh  [%d.]+ %l+  call 1%./1/%d+/1%.1", "")), status.out)
+      screen.resize(100, 9)
+      text = screen.shows "and 6 more"
+      assert.matches("agents: 10 working, 1 done, 1 failed\n> workflow [^\n]*\n  %* n0 [^\n]*\n", text)
+      folder.file("go", "")
+      screen.resize(100, 30)
+      assert.is_nil(screen.shows "failed (agents_failed): 1 step in ":find("* n0", 1, true))
+    end)
+
   see("a run shows what is under way, what it says, and how long; it survives a resize", 80, 24, function(screen, folder)
     screen.type(kit.program .. " slow.lua --work-dir w")
     local text = screen.shows "| line 4 "

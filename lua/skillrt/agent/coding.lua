@@ -242,6 +242,8 @@ function M:request(task, text, talk)
       { declared = true, session = want.session and "{session}", schema = want.schema }) },
     judge = judge(talk.read),
     gate = gate_of(self),
+    model = self:model_of(task) or self.kind,
+    converses = true,
     idempotent = self:only_reads(task) or nil,
     show = shower(self),
     max_output = self.max_output,

@@ -70,6 +70,8 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@class skillrt.Conversation  with an agent of some kind
 ---@field exchange fun(self): skillrt.Outcome|nil, skillrt.Failure|nil, string[]|nil  what it says now; what is left out
 ---@field repair fun(self, failure: skillrt.Failure)  the next exchange asks for a better form
+---@field told string?  what a person tells it now
+---@field tell (fun(self, text: string))?  the next exchange says it
 ---@field answered fun(self, question: string, answer: string)  the next one tells it what a person answered
 
 -- ---- by prompts ----
@@ -79,6 +81,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field words string     the work, and what was asked and answered
 ---@field text string      what it is asked next
 ---@field said string?     its last words
+---@field told string?     what a person tells it behind its reply
 ---@field session string?  where it remembers what it was told; nil: it is told all again
 local Prompts = {}
 Prompts.__index = Prompts
@@ -129,7 +132,7 @@ function Prompts:exchange()
     message, class = agent:explain(bad, why, class)
     return nil, { message = message, class = class }
   end
-  self.said = reply.body or ""
+  self.said, self.told = reply.body or "", reply.told
   local outcome, failure, left_out
   if task.answer == "text" and not agent.program then
     outcome, failure = answer_of.text(self.said, task, task.schema)
@@ -160,6 +163,11 @@ function Prompts:answered(question, answer)
   self.text = self.session and asking.told(answer) or self.words
 end
 
+function Prompts:tell(text)
+  self.words = ("%s\n\n%s"):format(self.words, text)
+  self.text = self.session and text or self.words
+end
+
 -- ---- the loop ----
 
 ---Performs a task.
@@ -185,11 +193,14 @@ local function perform(agent, ctx, task)
     if left_out then
       ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
     end
-    if outcome then
+    local told = talk.told
+    if outcome and not told then
       return outcome
     end
-    local question = questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
-    if question then
+    local question = not told and questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
+    if told then
+      talk:tell(told)
+    elseif question then
       local answer, message, class = asking.ask(ctx, question.header or (task.action or task.phase).id, question)
       if not answer then
         return failed(message, class)

@@ -419,6 +419,8 @@ local function request_of(agent, task, talk, want, read)
       end
     end,
     usage = most,
+    model = want.model,
+    converses = true,
     gate = gate.of(endpoint.url:match("^%a+://[^/]+"), endpoint.key, agent.pace, most.tokens),
     idempotent = true,
     acts = false,
@@ -459,6 +461,7 @@ local function exchange(agent, ctx, task, talk, want)
     return nil, explained(agent, bad, message), class
   end
   local answer = read(reply)
+  answer.told = reply.told
   talk:name_calls(answer.calls)
   return answer
 end
@@ -514,7 +517,7 @@ local function perform_calls(self, reply)
       tools[#tools + 1], places[#places + 1] = call, i
     end
   end
-  if value then
+  if value and not reply.told then
     return results, nil, value -- what it called beside its answer is not performed: it is over
   end
   local done, message = {}, nil
@@ -613,9 +616,12 @@ function Turns:exchange()
     if more then
       self.talk:add({ role = "user", text = more })
     end
+    if reply.told then
+      self.talk:add({ role = "user", text = reply.told })
+    end
     if problem then
       return nil, { message = problem, class = "invalid_output", form = true, is_told = true }
-    elseif not more and #reply.calls == 0 and reply.stop ~= "pause" then
+    elseif not (more or reply.told) and #reply.calls == 0 and reply.stop ~= "pause" then
       return answer_of.text(reply.text, self.task, self.want.schema)
     end
   end

@@ -44,6 +44,8 @@ local COMMON = {
   declared = { type = "table" },
   usage = { type = "table" },
   gate = { type = "table" }, -- of the agent that it asks (agent/gate.lua)
+  model = { type = "text" }, -- of the agent that it asks
+  converses = { type = "boolean" }, -- whom it asks can be told more behind its reply
   prompt = { type = "string" }, -- its words, which the run keeps for people
   show = { type = "function" }, -- what people who watch see of what arrives
   take = { type = "function" }, -- takes what is nobody's business out of a reply, before anything sees it

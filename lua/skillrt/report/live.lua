@@ -6,6 +6,7 @@
 -- write a frame, nothing is cleared first, so nothing flickers; after a resize all is drawn
 -- anew. A watcher as in turn.lua. Made by report/watch.lua.
 
+local agents_of = require("skillrt.report.agents")
 local core = require("skillrt.core")
 local lines = require("skillrt.report.lines")
 local opening_line = require("skillrt.report.opening_line")
@@ -86,8 +87,9 @@ function Live:block(rows)
   local wall, open = core.wall_ms(), formatter:open()
   list[1] = {
     "strong",
-    ("%s  %s  %d done, %d failed, %d %s"):format(self.name, text_of.duration(now_ms() - self.started),
-      formatter.done, formatter.failed, formatter.retries, formatter.retries == 1 and "retry" or "retries"),
+    ("%s  %s  %s"):format(self.name, text_of.duration(now_ms() - self.started), self.agents:count()
+      or ("%d done, %d failed, %d %s"):format(formatter.done, formatter.failed, formatter.retries,
+        formatter.retries == 1 and "retry" or "retries")),
   }
   for i = 1, math.min(#open, OPEN_STEPS) do
     local step = open[i]
@@ -96,12 +98,17 @@ function Live:block(rows)
     for _, words in ipairs(said and last_words(said) or {}) do
       list[#list + 1] = { "detail", "  | " .. words }
     end
+    tables.append(list, self.agents:rows(step.number, wall))
   end
   if #open > OPEN_STEPS then
     list[#list + 1] = { "detail", ("  and %d more"):format(#open - OPEN_STEPS) }
   end
+  local more = #list - rows
   for i = #list, rows + 1, -1 do
     list[i] = nil
+  end
+  if more > 0 and rows > 1 then
+    list[rows] = { "detail", ("  and %d more"):format(more + 1) }
   end
   return list
 end
@@ -199,6 +206,7 @@ end
 
 function Live:observe(record, books)
   self.name = books.skill or self.name
+  self.agents:take(record)
   local step = self.formatter.steps[record.step]
   for _, line in ipairs(self.formatter:of(record, books)) do
     self.made[#self.made + 1] = line
@@ -220,9 +228,12 @@ function Live:forget()
   self.made = {}
 end
 
-function Live:progress(id, bytes)
-  local said = self.said[id] or { rest = "" }
-  self.said[id] = said
+function Live:progress(id, bytes, step, place)
+  local said = self.agents:said(step, place)
+  if not said then
+    said = self.said[id] or { rest = "" }
+    self.said[id] = said
+  end
   M.hear(said, bytes)
   self:draw()
 end
@@ -251,6 +262,7 @@ end
 function M.new(options)
   local self = setmetatable({
     formatter = lines.new(options),
+    agents = agents_of.new(),
     made = {}, -- lines of records that are not durable yet
     queue = {}, -- lines to write with the next frame
     said = {}, -- by step id: what its task says

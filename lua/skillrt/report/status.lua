@@ -3,6 +3,7 @@
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cli/command/status.lua.
 
+local agents = require("skillrt.report.agents")
 local arrivals = require("skillrt.run.books.arrivals")
 local asked = require("skillrt.run.books.questions")
 local closing = require("skillrt.report.closing")
@@ -22,14 +23,31 @@ local M = {}
 
 local escape = text_of.escape
 
--- Where the calls of a step went that are not over; the first few.
+-- What more is to be said of a call that is not over.
+local function more_of(call)
+  return call.due and ", until " .. instant.iso(call.due)
+    or call.doubt and not call.decision and ", outcome unknown" or ""
+end
+
+-- The agents of a step that are under way, oldest first.
+local function agents_under_way(step)
+  local list = core.json.array({})
+  for place, call in pairs(step.calls) do
+    list[#list + 1] = call.label and { label = call.label, model = call.model or call.to, at = call.at,
+      words = ("call %s%s"):format(place, more_of(call)) } or nil
+  end
+  table.sort(list, function(a, b)
+    return a.at < b.at or a.at == b.at and a.words < b.words
+  end)
+  return list
+end
+
+-- Where the other calls of a step went that are not over; the first few.
 local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
     local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
-    local more = call.due and ", until " .. instant.iso(call.due)
-      or call.doubt and not call.decision and ", outcome unknown" or ""
-    targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
+    targets[#targets + 1] = not call.label and ("%s (call %s%s)"):format(what, place, more_of(call)) or nil
   end
   table.sort(targets)
   return #targets > 0 and names.listed(targets, 5) or nil
@@ -50,6 +68,7 @@ local function open_steps(books)
       stage = failures.stage_of(step, core.wall_ms()),
       started_at = instant.iso(step.started_at),
       waits_for = waits_for(step),
+      agents = agents_under_way(step),
       retry_at = step.retry_at and instant.iso(step.retry_at) or nil,
     }
   end
@@ -233,6 +252,9 @@ function M.lines(status, books)
   add(out, "limits", table.concat(usage.words(status.limits), ", "))
   for _, step in ipairs(status.open) do
     add(out, "open", step_line(step))
+    for _, one in ipairs(step.agents) do
+      add(out, "", escape(agents.line(one, core.wall_ms())))
+    end
   end
   add_error(out, status)
   if status.questions then

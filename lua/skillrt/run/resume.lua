@@ -191,7 +191,7 @@ local function check_status(turn, retry)
         failed.kind, failed.id, ways_on(turn))
     end
   elseif books.status == "aborted" or books.status == "completed" and not turn.session.add
-    and not has_changed(turn) then
+    and not turn.session.steer and not has_changed(turn) then
     refuse("invalid", "%s: the run is %s (%s); there is nothing to resume", turn.run.store.place, books.status,
       books.reason)
   elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(turn) then
@@ -464,6 +464,12 @@ function M.begin(turn, torn)
   end
   if books.talking then
     require("skillrt.run.call.kind.session").lost(turn)
+  end
+  if turn.session.steer then
+    local ok, why = require("skillrt.run.steering").resume(turn, (to_resume(turn) or {}).id, turn.session.steer)
+    if not ok then
+      refuse("invalid", "%s: %s", turn.run.store.place, why)
+    end
   end
   if raised then
     forget_end(turn, true)

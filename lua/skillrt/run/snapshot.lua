@@ -23,7 +23,7 @@ local KEPT_MOST <const> = 8192
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations", "ms", "state", "cut", "sub", "edge", "tools", "talks", "stage", "undoes", "late", "people_ms", "file",
-  "tool_set", "whole", "phases", "since", "blamed", "acted_in",
+  "tool_set", "whole", "phases", "since", "blamed", "acted_in", "told",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.

@@ -249,7 +249,8 @@ end
 function Turn:listens()
   local calls = self.calls
   return (not self.run.keeps_nothing or self.session.wait or next(calls.sessions) ~= nil) and not self.arrivals.deaf
-    and (self.books.questions ~= nil or next(calls.waiters) ~= nil)
+    and (self.books.questions ~= nil or next(calls.waiters) ~= nil
+      or calls.has_agents and next(calls.queue.under_way) ~= nil)
 end
 
 ---What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.

@@ -73,23 +73,6 @@ local function for_every(books, value)
   return list
 end
 
--- Puts answers into the inbox of a run: the names of the files, with the numbers of their questions.
-local function put(store, answers)
-  local placed = {}
-  for i, answer in ipairs(answers) do
-    local name, problem = store:put({
-      answer = answer.value,
-      question = answer.question,
-      nonce = answer.nonce,
-    })
-    if not name then
-      return nil, problem
-    end
-    placed[i] = name
-  end
-  return placed
-end
-
 -- "question 2 is answered", "questions 1, 2 and 3 more are answered"
 local function told(numbers)
   if not numbers[2] then
@@ -107,28 +90,27 @@ local function refusal(dir, refused)
 end
 
 -- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil: the
--- process has gone before, and what it did not take is taken by going on: the numbers by the files that lie there.
+-- process has gone before, and what it did not take is taken by going on.
 local function hand_over(dir, store, answers)
-  local placed, problem = put(store, answers)
-  if not placed then
-    return ending.refused(problem, "system")
+  local entries, taken, refused, waiting = {}, {}, {}, {}
+  for i, answer in ipairs(answers) do
+    entries[i] = { answer = answer.value, question = answer.question, nonce = answer.nonce }
   end
-  local taken, refused, waiting, at = {}, {}, {}, 1
-  while placed[at] do
-    local held, fate = store:holder(), store:fate(placed[at])
-    if fate ~= "waits" then
-      local list = fate == "taken" and taken or refused
-      list[#list + 1], at = answers[at].question, at + 1
-    elseif not held then
-      for i = at, #placed do
-        waiting[placed[i]] = answers[i].question
-      end
-      return refusal(dir, refused), waiting
-    elseif not require("skillrt.core").terminal.pause(20) then
-      return require("skillrt.cli.exit_codes").interrupted
+  local handed, problem = require("skillrt.cli.handing").over(store, entries)
+  if not handed then
+    return problem and ending.refused(problem, "system") or require("skillrt.cli.exit_codes").interrupted
+  end
+  for i, one in ipairs(handed) do
+    local number = answers[i].question
+    if one.fate == "waits" then
+      waiting[one.name] = number
+    else
+      table.insert(one.fate == "taken" and taken or refused, number)
     end
   end
-  if taken[1] then
+  if next(waiting) then
+    return refusal(dir, refused), waiting
+  elseif taken[1] then
     require("skillrt.report.output").say("info", ("%s: %s"):format(dir, told(taken)))
   end
   return refusal(dir, refused) or 0

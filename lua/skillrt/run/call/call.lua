@@ -26,6 +26,8 @@ local secrets = require("skillrt.base.secrets")
 --   sent                          it is tried again when its time has come       paced
 --   sent                          it may have been executed, and nobody knows    unknown
 --   sent                          nobody waits for it, and it may be given up    canceling
+--   sent                          a person skips it, or has it sent again        canceling
+--   canceling                     ... and it has ended                           unknown
 --   any but finished              its branch has its result, or it is dropped    finished
 ---@alias skillrt.CallState "declared"|"waiting"|"held"|"paced"|"due"|"sent"|"canceling"|"asked"|"unknown"|"finished"
 
@@ -37,7 +39,7 @@ local NEXT <const> = {
   paced = { due = true, held = true, paced = true, finished = true },
   due = { sent = true, paced = true, finished = true },
   sent = { paced = true, unknown = true, canceling = true, finished = true },
-  canceling = { finished = true },
+  canceling = { unknown = true, finished = true },
   asked = { finished = true },
   unknown = { due = true, held = true, paced = true, finished = true },
   finished = {},
@@ -63,6 +65,7 @@ local NEXT <const> = {
 ---@field has_turn boolean    it has taken its turn within the rates of its agent's gate
 ---@field world skillrt.World|false  who answers it in place of a transport
 ---@field doubt string|false  unknown: why
+---@field decision "retry"|"skip"|nil  canceling: what a person decided that follows
 ---@field interrupted boolean unknown: with others, by the same interruption
 ---@field renewed boolean     it is repeated by decision: by another program of its session, too
 ---@field epoch integer|nil   of a session: the number of the program that it is for
@@ -115,7 +118,7 @@ function Call:show(watcher, text)
       shown = show(text)
     end
     if shown then
-      watcher.progress(self.step.id, shown)
+      watcher.progress(self.step.id, shown, self.step.number, self.place)
     end
   end
 end

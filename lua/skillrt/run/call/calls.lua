@@ -56,6 +56,7 @@ local request_of = require("skillrt.agent.request")
 ---@field begun table<string, integer>  ... the number of the last that was begun in this process
 ---@field fed table<string, table>      ... answered messages that a new program of it is told
 ---@field forgetful table<string, boolean>  ... its server forgot the last one before it took a message
+---@field has_agents boolean  one was asked: a person may steer it
 ---@field watcher table|nil
 ---@field watching table|nil  the soft deadline that is watched (soft_deadline.lua)
 local Calls = {}
@@ -83,6 +84,7 @@ function Calls.new(run, journal, session, watcher)
     begun = {},
     fed = {},
     forgetful = {},
+    has_agents = false,
     watcher = watcher,
   }, Calls)
   self.queue = queue_of.new(self)

@@ -125,6 +125,7 @@ function M.copy(call, reply, value)
     out[key] = item
   end
   out.stdout, out.stderr, out.value, out.call = reply.body, reply.extra, value, call.place
+  out.told = call.step.told[call.place]
   return out
 end
 
@@ -227,8 +228,27 @@ function M.decide(calls, call, choice)
   end
   local class = choice == "skip" and "skipped" or "permanent"
   local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
-  calls:settle(call, { unknown = true, decided = choice,
+  calls:settle(call, { unknown = true, decided = choice, digest = not call:open() and call.digest or nil,
     failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+end
+
+---A person decided about a call of an agent, whatever became of it: what is under way ends first.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param choice "retry"|"skip"
+function M.steer(calls, call, choice)
+  if call.state == "canceling" then
+    call.decision = choice
+  elseif call.state == "sent" then
+    call.decision = choice
+    calls.queue:cancel(call)
+  else
+    if call.state == "due" then
+      calls.queue:withdraw(call)
+    end
+    calls.due:drop(call)
+    M.decide(calls, call, choice)
+  end
 end
 
 -- A reply that is no success.
@@ -273,6 +293,13 @@ function M.take(calls, call, reply)
   M.clean(reply, request.secrets)
   if call.ways.came then
     call.ways.came(calls, call, reply)
+  end
+  local decision = call.decision
+  if decision then
+    call.decision = nil
+    call:become("unknown")
+    calls.queue:over(call)
+    return M.decide(calls, call, decision)
   end
   if reply.status ~= "canceled" then
     local ok, value = M.meaning(request, reply)

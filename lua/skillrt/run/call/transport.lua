@@ -111,8 +111,11 @@ function M.send(calls, call)
     idem = call.idem or nil,
     pure = request.pure,
     label = request.label and record.printable(request.label),
+    model = request.label and request.model and record.printable(request.model),
+    converses = request.label and request.converses,
     phase = request.phase and record.printable(request.phase),
   }
+  calls.has_agents = calls.has_agents or entry.label ~= nil
   call.ways.fill(calls, call, task, entry)
   calls:emit(call, entry)
   if not calls.watching then

@@ -25,6 +25,8 @@ return {
     event string? ... and the event's name
     pure boolean? its result follows from others, and is made anew where those change
     label string?
+    model string? of an agent
+    converses boolean? of an agent: it can be told more behind its reply
     phase string?
     sub string? of a sub-run: its scope
     session string? its name

@@ -24,6 +24,8 @@ local function known_of(call, record, seq)
     to = call and call.to,
     pure = call and call.pure,
     said = call and call.said,
+    label = call and call.label,
+    converses = call and call.converses,
   }
 end
 

@@ -58,6 +58,7 @@ local NEXT <const> = {
 ---@field tools table<string, table>    by place: the use of a tool that is not over: { digest, name, after }
 ---@field talks table<string, integer>  by session: the number of the program that it talked with last
 ---@field blamed table<string, true>    places at which whoever asked had no result
+---@field told table<string, string>    by place: what a person tells an agent behind its reply there
 ---@field acted_in string|nil   the place of a loop in whose rounds that are over something may have acted
 ---@field cut table|nil         the end of the journal was cut off: by prefix of a branch, its first call since
 ---@field stage string|nil      of the execution protocol: preparing, executing, validating
@@ -91,7 +92,7 @@ M.EMPTY = EMPTY
 local FIELD <const> = { action = "current_action", phase = "current_phase" }
 
 local Step = { attempt = 1, since = 0, state = "first", live = EMPTY }
-for field in ("failures calls known order values notes rounds tools generations talks blamed"):gmatch("%a+") do
+for field in ("failures calls known order values notes rounds tools generations talks blamed told"):gmatch("%a+") do
   Step[field] = EMPTY
 end
 Step.__index = Step
@@ -177,7 +178,7 @@ local function resume(books, step, from, whole, is_again, is_allowed)
   step:become("further")
   step:drop(from, nil, whole.subs, is_allowed)
   if is_again then
-    step:drop_unanswered()
+    step:drop_unanswered(held.is_steered)
   end
 end
 
@@ -441,9 +442,10 @@ end
 ---Forgets the calls for which whoever asked had no result: they are asked for anew, and all that is made of their
 ---answers.
 ---@param step skillrt.Step
-function Step.drop_unanswered(step)
+---@param is_steered boolean|nil  a person changed what some of them give
+function Step.drop_unanswered(step, is_steered)
   local from = repeats.without_result(step)
-  if from[1] then
+  if from[1] or is_steered then
     step:drop(from, true)
   end
 end

@@ -39,14 +39,14 @@ local function read(text, name)
   end
   local id = entry.id == nil and name and name:match("^(.*)%.json$") or entry.id
   local what = { arrival = id, event = entry.event, value = entry.value, question = entry.question,
-    nonce = entry.nonce, approval = entry.approval }
+    nonce = entry.nonce, approval = entry.approval, steer = entry.steer, agent = entry.agent, text = entry.text }
   if id ~= nil and (type(id) ~= "string" or id == "" or #id > 200) then
     what.problem = "its id must be a text of at most 200 bytes"
   elseif type(entry.event) == "string" then
     what.value = entry.value == nil or entry.value
   elseif entry.answer ~= nil and entry.answer ~= json.null then
     what.event, what.value = nil, entry.answer
-  else
+  elseif not what.steer then
     what.problem = 'has neither "answer" nor "event"'
   end
   return what
@@ -85,6 +85,8 @@ local function take(turn, what, recorded)
     local ok, why
     if what.event then
       ok, why = keep(turn, what)
+    elseif what.steer then
+      ok, why = require("skillrt.run.steering").take(turn, what)
     else
       ok, why = questions.take(turn, what)
     end

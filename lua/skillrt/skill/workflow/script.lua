@@ -250,6 +250,7 @@ end
 
 local function perform_agent(self, ask)
   local options, value, message, class, kept, spent = self.options_of(ask), nil, ask.wrong, "definition", nil, {}
+  options.label = name_of(ask)
   if options.isolation == "worktree" then
     options.isolation = self.base
   end

@@ -1,0 +1,75 @@
+-- cli/steering.lua: what `skillrt skip`, `again` and `tell` share: what is meant is put into the inbox of a run that a
+-- process advances, or the run is resumed with it.
+--
+-- Which agent is meant, and whether that can be done, the run decides (run/steering.lua).
+
+local ending = require("skillrt.cli.ending")
+local exit_codes = require("skillrt.cli.exit_codes")
+local handing = require("skillrt.cli.handing")
+local look = require("skillrt.run.look")
+
+local M = {}
+
+local ENDED <const> = { completed = true, failed = true }
+
+-- Why the process refused it: in the note behind record `last`, once that is durable.
+local function reason(dir, store, name, last)
+  local held, begin, why = nil, ("inbox/%s: "):format(name), nil
+  repeat
+    held = store:holder()
+    look.records(dir, function(entry)
+      local text = tostring(entry.text)
+      why = text:sub(1, #begin) == begin and text:sub(#begin + 1) or nil
+      return not why
+    end, last + 1)
+  until why or not held or not require("skillrt.core").terminal.pause(20)
+  return why or ("refused; see skillrt log %s"):format(dir)
+end
+
+local function steer(args, word)
+  local dir = args.dir
+  local books, report, code = look.books(dir)
+  if not books then
+    return ending.refused(report, code, nil, dir)
+  end
+  local store, what = require("skillrt.run.store").at(dir), { steer = word, agent = args.label, text = args.text }
+  if ENDED[books.status] and not store:holder() then
+    return ending.go_on(dir, { steer = what }, args)
+  end
+  local handed, problem = require("skillrt.cli.handing").over(store, { what })
+  if not handed then
+    return problem and ending.refused(problem, "system") or exit_codes.interrupted
+  end
+  local name, fate = handed[1].name, handed[1].fate
+  if fate == "waits" then -- no process advances the run, or it has gone
+    code = ending.go_on(dir, {}, args)
+    return store:fate(name) == "refused" and exit_codes.usage or code
+  elseif fate == "refused" then
+    return ending.refused(("%s: %s"):format(dir, reason(dir, store, name, report.last)), "invalid")
+  end
+  return 0
+end
+
+---The command of that name.
+---@param word "skip"|"again"|"tell"
+---@param summary string
+---@param more skillrt.Argument|nil
+---@return skillrt.Command
+function M.command(word, summary, more)
+  return {
+    name = word,
+    drives = true,
+    summary = summary,
+    arguments = {
+      { name = "DIR", help = "the directory of the run" },
+      { name = "LABEL", help = "the agent's label, or the place of its call; skillrt status shows both" },
+      more,
+    },
+    options = ending.options({}),
+    run = function(args)
+      return steer(args, word)
+    end,
+  }
+end
+
+return M

@@ -1,0 +1,96 @@
+-- run/steering.lua: one agent of a run is steered by a person: it is skipped, asked again, or told something more.
+--
+-- An agent is named by its label, or by the place of its call. One that is under way is found among the run's calls; one
+-- of a run that has ended among what a resume performs again. Called by turn/arrivals.lua and resume.lua.
+
+local names = require("skillrt.base.names")
+local places = require("skillrt.run.places")
+local record = require("skillrt.base.record")
+local reply_of = require("skillrt.run.call.reply")
+
+local M = {}
+
+local NO_TALK <const> = "%s cannot be told more: %s is asked once, and holds no conversation"
+
+-- The agent that is meant; nil and why there is none.
+local function find(agents, name)
+  local found, labels, at = {}, {}, {}
+  for _, one in ipairs(agents) do
+    labels[one.label] = true
+    if one.label == name or one.place == name then
+      found[#found + 1], at[#at + 1] = one, one.place
+    end
+  end
+  table.sort(at)
+  if found[2] then
+    return nil, ("%d agents are called %s; name one by its call: %s"):format(#found, names.show(name),
+      names.listed(at, 10))
+  end
+  local there = next(labels) and "there are: " .. names.listed(names.sorted(labels), 10) or "there are none"
+  return found[1], not found[1] and ("no agent %s can be steered now; %s"):format(names.show(name), there) or nil
+end
+
+local function emit(turn, step, agent, what)
+  return turn:emit({ t = "steer", step = step, c = agent.place, steer = what.steer, label = agent.label,
+    text = what.text and record.printable(what.text), arrival = what.arrival })
+end
+
+---Steers an agent that is under way, or waits.
+---@param turn skillrt.Turn
+---@param what table  { steer = "skip"|"again"|"tell", agent, text, arrival }
+---@return boolean|nil ok
+---@return string? message
+function M.take(turn, what)
+  local agents = {}
+  for _, step in pairs(turn.books.steps) do
+    for place, call in pairs(step.live.execution and step.live.execution.calls or {}) do
+      local label = call.branch.state ~= "ended" and call.request.label
+      agents[#agents + 1] = label and { label = label, place = place, call = call } or nil
+    end
+  end
+  local agent, why = find(agents, what.agent)
+  local call = agent and agent.call
+  if not call then
+    return nil, why
+  elseif what.steer == "tell" and not call.request.converses then
+    return nil, NO_TALK:format(agent.label, call.to)
+  elseif what.steer == "again" and not call:open() then
+    return nil, ("%s has not been asked yet"):format(agent.label)
+  end
+  local ok, problem = emit(turn, call.step.number, agent, what)
+  if ok and what.steer ~= "tell" then
+    reply_of.steer(turn.calls, call, what.steer == "skip" and "skip" or "retry")
+    call.execution:go_on()
+  end
+  return ok, problem
+end
+
+---Steers an agent of a run that has ended, and whose action is performed again.
+---@param turn skillrt.Turn
+---@param id string|nil  of that action
+---@param what table
+---@return boolean|nil ok
+---@return string? message
+function M.resume(turn, id, what)
+  local held, last, agents = id and turn.books.held and turn.books.held[id] or {}, {}, {}
+  for _, place in ipairs(held.order or {}) do
+    local known = held.known[place]
+    if known and known.label then
+      last[places.prefix_of(place)] = { label = known.label, place = place, known = known }
+    end
+  end
+  for _, agent in pairs(last) do
+    agents[#agents + 1] = agent
+  end
+  local agent, why = find(agents, what.agent)
+  if not agent then
+    return nil, why
+  elseif what.steer == "tell" and not agent.known.converses then
+    return nil, NO_TALK:format(agent.label, agent.known.to)
+  elseif what.steer == "skip" and not (held.blamed or {})[agent.place] then
+    return nil, ("%s has answered; only an agent that failed or is under way can be skipped"):format(agent.label)
+  end
+  return emit(turn, held.number, agent, what)
+end
+
+return M
