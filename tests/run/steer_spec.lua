@@ -22,7 +22,8 @@ return await parallel(['say a', 'hang', 'fail'].map(p => () => agent(p, { label:
 -- As Claude Code: the first prompt is answered once `go` is there; in its session it repeats what it is told.
 local CLAUDE <const> = [[#!/bin/sh
 p=$(cat); echo "$@" >> args
-case "$*" in *"--resume s1"*) said="heard $(echo "$p" | tr '\n' ' ')";; *) touch begun; while [ ! -e go ]; do sleep 0.02; done; said=first;; esac
+case "$*" in *"--resume s1"*) said="heard $(echo "$p" | tr '\n' ' ')";;
+ *) touch begun; while [ ! -e go ]; do sleep 0.02; done; said=first;; esac
 printf '{"type":"system","session_id":"s1"}\n{"type":"result","subtype":"success","session_id":"s1","result":"%s"}\n' "$said"]]
 
 local function asked(folder, name)

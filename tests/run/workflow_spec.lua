@@ -21,7 +21,8 @@ describe("a workflow script", function()
     assert.same({ first = "one", second = "onetwo", list = json.array { 1, "x", json.null } }, result.state.result)
     local said = {}
     for _, record in ipairs(R.records(dir)) do
-      said[#said + 1] = record.t == "note" and (record.title or record.text) or record.label and (record.phase or "-") .. ": " .. record.label
+      said[#said + 1] = record.t == "note" and (record.title or record.text) or record.label
+        and (record.phase or "-") .. ": " .. record.label
     end
     assert.same({ "Begin: the first", "Second part", 'first was one {"n":1}', "-: say onetwo" }, said)
   end)

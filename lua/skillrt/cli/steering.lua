@@ -14,9 +14,9 @@ local ENDED <const> = { completed = true, failed = true }
 
 -- Why the process refused it: in the note behind record `last`, once that is durable.
 local function reason(dir, store, name, last)
-  local held, begin, why = nil, ("inbox/%s: "):format(name), nil
+  local begin, why = ("inbox/%s: "):format(name), nil
   repeat
-    held = store:holder()
+    local held = store:holder()
     look.records(dir, function(entry)
       local text = tostring(entry.text)
       why = text:sub(1, #begin) == begin and text:sub(#begin + 1) or nil
@@ -36,7 +36,7 @@ local function steer(args, word)
   if ENDED[books.status] and not store:holder() then
     return ending.go_on(dir, { steer = what }, args)
   end
-  local handed, problem = require("skillrt.cli.handing").over(store, { what })
+  local handed, problem = handing.over(store, { what })
   if not handed then
     return problem and ending.refused(problem, "system") or exit_codes.interrupted
   end

@@ -14,7 +14,8 @@
 local M = {}
 
 ---What a step that failed has got, and is resumed with.
-M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed", "acted_in", "told" }
+M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed", "acted_in",
+  "told" }
 
 ---Kinds of calls that leave the run: they may act, and limits count them.
 M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }

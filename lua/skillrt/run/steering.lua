@@ -1,7 +1,7 @@
 -- run/steering.lua: one agent of a run is steered by a person: it is skipped, asked again, or told something more.
 --
--- An agent is named by its label, or by the place of its call. One that is under way is found among the run's calls; one
--- of a run that has ended among what a resume performs again. Called by turn/arrivals.lua and resume.lua.
+-- An agent is named by its label, or by the place of its call. One that is under way is found among the run's calls;
+-- one of a run that has ended among what a resume performs again. Called by turn/arrivals.lua and resume.lua.
 
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")
