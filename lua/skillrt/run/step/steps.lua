@@ -446,8 +446,7 @@ local function follow(run, definition, entry, step, is_slip)
   if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
     return entry -- its class says where that leads
   end
-  local goes_on = word and word ~= "fail" or definition.is_undo
-    or step.kind == "phase" and run.skill.on_error == "continue"
+  local goes_on = word and word ~= "fail" or step.kind == "phase" and run.skill.on_error == "continue"
   if is_slip and not goes_on then
     entry.over, entry.move = "script", nil
     return entry

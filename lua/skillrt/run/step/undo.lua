@@ -72,7 +72,7 @@ function M.definition(steps, id)
     return nil
   end
   local by = not cleans and type(one.undo) == "string" and declared(skill, one.undo) or nil
-  local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
+  local own = { id = id, name = id, kind = "action", undo = false, protocol = true, terminal = false,
     prepare = not cleans and ask_first(steps, one) or nil,
     max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
     alternative = false }
