@@ -73,8 +73,7 @@ struct skillrt_function {
    * be answered, and nobody hears it. NULL: nothing is to be done then. */
   void (*cancel)(void *data, struct skillrt_call *call);
   void *data;
-  bool
-      idempotent; /* it may be called again, with the same key, where nobody knows whether it was */
+  bool idempotent; /* it may be called again, with the same key, where its outcome is unknown */
 };
 
 /* Before the runs that use it are opened. False with a message in `error`. */
@@ -232,7 +231,7 @@ enum skillrt_reason_code {
   SKILLRT_WAITING_FOR_PERSON, /* a question is open */
   SKILLRT_WAITING_FOR_EVENT,
   SKILLRT_WAITING_FOR_TIME,
-  SKILLRT_NEEDS_DECISION, /* a call may have been executed, and nobody knows */
+  SKILLRT_NEEDS_DECISION, /* the outcome of a call is unknown */
   SKILLRT_BLOCKED,
   SKILLRT_NO_ACTION_SELECTED,
   SKILLRT_NO_PROGRESS,

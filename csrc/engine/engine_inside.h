@@ -1,4 +1,4 @@
-/* engine_inside.h: what the files engine*.c share, and nobody else includes.
+/* engine_inside.h: what the files engine*.c share, and no other file includes.
  *
  * engine.c turns; engine_ask.c asks the policy and ends the run; engine_commit.c makes batches
  * durable; engine_send.c lets tasks leave and takes replies in; engine_rest.c does what is due in

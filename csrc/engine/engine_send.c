@@ -56,7 +56,7 @@ static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual
   return true;
 }
 
-/* One that cannot be kept is as good as none: the call was made, and nobody knows what came of it.
+/* One that cannot be kept is as good as none: the call was made, and its outcome is unknown.
  */
 static void keep_reply(struct slot *slot, const struct reply *reply) {
   const struct task *task = &slot->task;

@@ -91,7 +91,7 @@ struct policy {
   /* Write the views people read, through `view`; called seldom, never on the path of a step. */
   bool (*save)(void *self, uint64_t seq, struct store *store, struct error *);
 
-  /* Something arrived that nobody asked for just now; asked between accept and choose. Of what is
+  /* Something arrived that answers no request; asked between accept and choose. Of what is
    * under way: "message:<number>", a message of a session, or an event of a stream that is handed
    * on; "head:<number>", "<code>\n" and the header lines of such a stream; "missed", "<number>":
    * it said more at once than is kept. */

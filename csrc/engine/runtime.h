@@ -37,7 +37,7 @@ void runtime_stop(struct runtime *, const char *why);
 /* Whose it is, for the functions of a host that it calls; `stopped` is told once it has, from
  * inside of a step: it closes nothing. Before the first step. */
 void runtime_belongs(struct runtime *, void *user, void (*stopped)(void *user));
-/* Something arrived that nobody asked for just now: copied, for the policy's event; see
+/* Something arrived that answers no request: copied, for the policy's event; see
  * engine_event. On the loop's thread. */
 bool runtime_event(struct runtime *, const char *source, struct span bytes, struct error *);
 const char *runtime_status(const struct runtime *);

@@ -1,4 +1,4 @@
-/* hosted.h: what the files of the C library share, and nobody else includes: host.c (a host),
+/* hosted.h: what the files of the C library share, and no other file includes: host.c (a host),
  * skillrt.c (one run), parked.c (runs that are back in their books), host_options.c, host_told.c.
  *
  * A run's way:
@@ -106,7 +106,7 @@ void parked_forget(struct skillrt *);
 void parked_stop(struct skillrt *);
 /* Runs that have come to a wait go back into their books, those whose time has come are opened. */
 void parked_turn(struct skillrt_host *);
-/* Milliseconds until parked_turn has work; -1: nobody knows. */
+/* Milliseconds until parked_turn has work; -1: unknown. */
 int parked_timeout_ms(const struct skillrt_host *);
 
 #endif

@@ -30,7 +30,7 @@ struct interrupt {
   int64_t stretch_ns;               /* how long Lua may run on without a wait; 0: as it likes */
   int64_t until_ns;                 /* monotonic: Lua does not run on behind it; 0: none */
   int64_t since_ns;                 /* of this stretch, as far as a tick has seen it; 0: none has */
-  void (*tell)(struct interrupt *); /* called when a limit has set it; NULL: nobody */
+  void (*tell)(struct interrupt *); /* called when a limit has set it; NULL: no function */
   char where[160];                  /* file and line where it was interrupted; "": it was waiting */
 };
 

@@ -1,4 +1,4 @@
-/* server_inside.h: what server.c and exchange.c share, and nobody else includes. */
+/* server_inside.h: what server.c and exchange.c share, and no other file includes. */
 #ifndef SKILLRT_SERVE_SERVER_INSIDE_H
 #define SKILLRT_SERVE_SERVER_INSIDE_H
 

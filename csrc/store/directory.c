@@ -172,7 +172,7 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
 }
 
 /* ERROR_EXISTS where the directory holds a run. A creation that died before its first payload
- * was whole left none: nobody was told of it. */
+ * was whole left none: it was never reported. */
 static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
   static const struct journal_look whole = {.rule = JOURNAL_TORN};
   struct journal_end end;

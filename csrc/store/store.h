@@ -281,10 +281,10 @@ struct store_setup {
 bool store_prepare(const struct sys *, const char *url, const struct store_setup *,
                    struct buffer *missing, struct error *);
 
-/* Moves a run that nobody advances, to the byte: first no process can advance it in its old place
- * any more; then its journal is copied, and these of its blobs; then it can be in its new place.
- * Where that fails it stays where it was; a machine that dies meanwhile leaves it in its old place,
- * to be moved again. The inbox must be empty. */
+/* Moves a run that no process advances, to the byte: first no process can advance it in its old
+ * place any more; then its journal is copied, and these of its blobs; then it can be in its new
+ * place. Where that fails it stays where it was; a machine that dies meanwhile leaves it in its old
+ * place, to be moved again. The inbox must be empty. */
 bool store_move(const struct sys *, const char *from, const char *to, const char *const *digests,
                 size_t count, struct error *);
 
@@ -298,7 +298,7 @@ bool store_needs_module(const char *url); /* and does not know yet where it is *
 void store_salvage(const struct sys *, const char *url,
                    bool (*each)(void *data, const struct record *, struct error *), void *data);
 
-/* Whether a name in a run's folder is the store's own: nobody else may write there. */
+/* Whether a name in a run's folder is the store's own: only the store writes there. */
 bool store_owns(const char *name);
 
 enum { STORE_HOLDER = 256 };

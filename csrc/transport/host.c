@@ -159,7 +159,7 @@ void host_door_close(struct host_door *door) {
   uv_mutex_lock(&door->lock);
   door->wake = NULL;
   uv_mutex_unlock(&door->lock);
-  host_door_deliver(door); /* nobody waits any more: what was answered is freed */
+  host_door_deliver(door); /* the calls were given up: what was answered is freed */
   door_leave(door);
 }
 
@@ -198,7 +198,7 @@ void host_call_answer(struct skillrt_call *call, int code, bool sent, struct spa
                       const char *message) {
   const struct sys *sys = call->door->sys;
   struct letter *letter = letter_new(sys, call, body);
-  if (!letter) { /* it was executed, and nobody will know what came of it */
+  if (!letter) { /* it was executed, and its outcome stays unknown */
     letter = call->spare;
     call->spare = NULL;
     code = -1;
@@ -236,7 +236,7 @@ static void alarm_closed(uv_handle_t *handle) {
   sys_free(alarm->sys, alarm, sizeof *alarm);
 }
 
-/* Nobody waits for it any more; `done` may do anything. */
+/* The policy gave it up; `done` may do anything. */
 static void call_end(struct skillrt_call *call, struct reply *reply) {
   const struct sys *sys = call->door->sys;
   struct exchange *exchange = call->exchange;

@@ -18,7 +18,7 @@ struct host_function {
   /* The answer is not waited for any more, but the call is still to be answered; may be NULL. */
   void (*cancel)(void *data, struct skillrt_call *);
   void *data;
-  bool idempotent; /* may be called again where nobody knows whether it was */
+  bool idempotent; /* may be called again where its outcome is unknown */
 };
 
 /* `wake` is called from any thread where an answer came; then host_door_deliver is due. */

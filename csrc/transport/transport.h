@@ -73,7 +73,7 @@ struct task {
   size_t max_extra;   /* reply headers / stderr, bytes (default 256 KiB) */
   bool streams;       /* process: output is handed on and not kept, of errors the end; http: so
                          are the events of a stream */
-  bool unwatched;     /* http, process: nobody is told of what comes before it is all there */
+  bool unwatched;     /* http, process: what comes before it is all there is not shown */
   union {
     struct process_task process;
     struct http_task http;

@@ -1,4 +1,4 @@
--- base/fake_clock.lua: the clocks of runs, set by who tests: time goes by when it is told to, and at once.
+-- base/fake_clock.lua: the clocks of runs, set by tests: time passes when a test says so, and at once.
 --
 -- Takes the places of the core's clocks, so it has to be required before anything that has a look at them: by
 -- `skillrt test` and `skillrt replay` first of all, by specs in their first line. Knows no runs.
@@ -7,7 +7,7 @@ local core = require("skillrt.core")
 
 local M = {
   now = 1800000000000, -- UTC ms
-  mono = 1000000, -- ms of the clock that nobody puts back
+  mono = 1000000, -- ms of the clock that never goes back
   real_ns = core.mono_ns, -- the clock that goes by itself
 }
 

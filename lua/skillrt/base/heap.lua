@@ -1,5 +1,5 @@
 -- base/heap.lua: what has a number, as a time or a cost: the smallest first; of equals the one with the smaller order,
--- which is the one that was put in first where nobody says. A binary heap. Knows nothing of who uses it.
+-- which by default is the one that was put in first. A binary heap. Knows nothing of who uses it.
 
 ---@class skillrt.Heap
 ---@field count integer

@@ -1,6 +1,6 @@
 -- base/privileges.lua: what a ctx does for skillrt's own agents and tools, and for no script.
 --
--- Behind a key that nobody else has: a script finds in its ctx what docs/write/skills.md says, and a ctx that stands
+-- Behind a key that no script has: a script finds in its ctx what docs/write/skills.md says, and a ctx that stands
 -- before another one passes the key on. Knows nothing of what it does (run/ctx.lua).
 
 local M = {}

@@ -3,7 +3,7 @@
 -- A cell (a table and a key) that is written while somebody holds a snapshot keeps its old value,
 -- with the epoch until which it was there; so to hold costs the same however large the tree is, and
 -- to write the same however many hold it. A change also marks the cells on the way down to it, so
--- that what did not change is told from what did. Lists only grow in place. Knows no states.
+-- that what did not change is known from what did. Lists only grow in place. Knows no states.
 
 
 local tables = require("skillrt.base.tables")
@@ -14,7 +14,7 @@ local M = {}
 local ABSENT, LENGTH = {}, {}
 local WEAK = { __mode = "k" }
 
--- Old values that nobody can see any more are looked for when so many have come together.
+-- How many old values come together before those that no snapshot shows are dropped.
 local SWEEP_LEAST <const> = 1024
 
 ---@class skillrt.Snapshot
@@ -28,7 +28,7 @@ local SWEEP_LEAST <const> = 1024
 ---@class skillrt.Versions
 ---@field epoch integer           of the newest snapshot
 ---@field holders integer         snapshots that are held
----@field held table<integer, skillrt.Snapshot>  by epoch; the latest, too, where nobody holds it
+---@field held table<integer, skillrt.Snapshot>  by epoch; the latest, too, where no step holds it
 ---@field latest skillrt.Snapshot|nil            the one that sees what is there now
 ---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
 ---@field kept integer            old values in `cells`
@@ -193,7 +193,7 @@ function Versions:hold()
   return latest
 end
 
----Nobody reads the snapshot any more for this holder; one that nobody holds shows what is there now, and is
+---This holder is done with the snapshot; one without a holder shows what is there now, and is
 ---held again where nothing changed before the eyes of others: one step after the other needs one snapshot.
 ---@param snapshot skillrt.Snapshot
 function Versions:release(snapshot)

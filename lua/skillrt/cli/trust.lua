@@ -1,6 +1,6 @@
 -- cli/trust.lua: the person at the command line, for the gate: they said --trust, or are asked on a terminal.
 --
--- What the code is says document/trust. Called by cli/init.lua; commands ask nobody themselves.
+-- What the code is says document/trust. Called by cli/init.lua; commands do not ask by themselves.
 
 local core = require("skillrt.core")
 
@@ -57,7 +57,7 @@ end
 function M.decide(code, path, args)
   args = args or { quiet = true, rest = {} }
   if code.script and args.dry_run then
-    return true -- it asks nobody, and reaches nothing: whoever wants to see what it does may try it
+    return true -- it asks no agent, and reaches nothing: whoever wants to see what it does may try it
   end
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local lines = not args.trust and lines_of(code, path, args) or nil

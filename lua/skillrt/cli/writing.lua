@@ -36,7 +36,7 @@ local function write_lines(lines)
   end
 end
 
--- Errors are the message already; warnings are told here.
+-- Errors are the message already; warnings are shown here.
 local function tell_findings(findings, where)
   local count = 0
   for _, finding in ipairs(findings or {}) do
@@ -96,7 +96,7 @@ local function skill_in(dir)
   return type(name) == "string" and name or nil
 end
 
--- All of a skill would go where nobody changed a file by hand: a wrong --out must not cost that.
+-- All of a skill would be removed where no file was changed by hand: a wrong --out must not cost that.
 local function refused_other(plan, there, name)
   local message = ('%s: holds the skill "%s", and this is the config of "%s"; nothing was written'):format(
     plan.dir,

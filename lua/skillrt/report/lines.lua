@@ -135,7 +135,7 @@ function Lines:indent(sub)
 end
 
 ---A line.
----@param step table|false|nil  whose it is; false: nobody's, so that it has no prefix
+---@param step table|false|nil  whose it is; false: no step's, so that it has no prefix
 ---@param kind string
 ---@param format string
 ---@param ... string|number

@@ -6,7 +6,7 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
--- Nobody can know what else may have shortened a file.
+-- What else may have shortened a file cannot be known.
 local TORN <const> = "the journal's last record was cut short: %d bytes were cut off and kept in %s; that is what a "
   .. "kill leaves, and no finished step is lost then; after other damage the steps reported last may be"
 local DOUBTFUL <const> = "the journal's end is damaged: %d bytes were cut off and kept in %s; that is what a power cut "

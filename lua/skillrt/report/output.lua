@@ -9,7 +9,7 @@ local M = {}
 
 local terminal = core.terminal
 
--- SGR by kind of line: only where a terminal shows it and nobody asked for none.
+-- SGR by kind of line: only where a terminal shows it and no option or variable forbids it.
 local COLOURS = { good = "32", warning = "33", error = "31", detail = "2", strong = "1" }
 
 local looks = {} -- by descriptor: whether it shows colours

@@ -1,6 +1,6 @@
 -- report/plain.lua: a run as plain lines on standard output; quietly, only what went wrong.
 --
--- Lines are made when a record is made and written when it is durable: nothing is told that a
+-- Lines are made when a record is made and written when it is durable: nothing is shown that a
 -- crash could take back, but that a step began. A watcher as in turn.lua.
 -- Made by report/watch.lua.
 
@@ -9,7 +9,7 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
--- Quietly only failures are told, and these records hold none.
+-- Quietly only failures are shown, and these records hold none.
 local DULL <const> = { run = true, start = true, done = true }
 
 -- What has just failed, in the run or in one of its sub-runs.

@@ -1,7 +1,7 @@
 -- run/approval.lua: leave asked of a person for exact arguments, and what the answer is worth.
 --
 -- An approval is a question (ctx.ask) that shows the arguments whole and carries their digest; the answer must
--- name it. What cannot be shown, what nobody answers in time, and every answer but "approve" is a denial.
+-- name it. What cannot be shown, what is not answered in time, and every answer but "approve" is a denial.
 -- Knows questions, no journal; which calls need leave says who asks. Used by ctx.lua and questions.lua.
 
 local core = require("skillrt.core")
@@ -12,8 +12,8 @@ local schema = require("skillrt.skill.schema")
 
 local M = {}
 
----The longest arguments that a person is shown, in bytes of JSON; beyond that nobody can read them, and they
----are denied.
+---The longest arguments that a person is shown, in bytes of JSON; longer ones cannot be read, and are
+---denied.
 M.LONGEST = 64 * 1024
 
 ---The answers.
@@ -38,7 +38,7 @@ function M.digest(arguments)
   return core.sha256(text)
 end
 
--- A copy that nobody changes while the person thinks; nothing is {}.
+-- A copy that the script cannot change while the person thinks; nothing is {}.
 local function own(arguments)
   if arguments == nil then
     return {}

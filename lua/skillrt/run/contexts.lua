@@ -110,7 +110,7 @@ local function load_file(one, file, folders, seen, seconds)
   return row, value
 end
 
--- What is taken instead of an optional one, and how that is told: degraded (R182), or left out.
+-- What is taken instead of an optional one, and what is recorded of it: degraded (R182), or left out.
 local function otherwise(one, folders, seen, seconds, message)
   if one.alternative then
     local row, value = load_file(one, one.alternative, folders, seen, seconds)

@@ -70,7 +70,7 @@ function Journal.new(run)
     count = 0,
     unplaced = {},
     ahead = setmetatable({}, { __mode = "k" }),
-    ahead_ms = wall_ms() - mono_ms(), -- of the clock that nobody sets
+    ahead_ms = wall_ms() - mono_ms(), -- of the clock that no user sets
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books),
     since = 0,
@@ -92,7 +92,7 @@ local function set_due(self, size, is_books, blobs)
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
--- record is `ours` the books are told so: a copy of it would be as large.
+-- record is `ours` the books are given a mark: a copy of it would be as large.
 local function put(self, entry, ours)
   local payload, blobs, code = encode(entry)
   local suspects = secrets.suspects
@@ -112,7 +112,7 @@ local function put(self, entry, ours)
   end
   self.out[#self.out + 1] = payload
   self.source.news = true
-  entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then nobody holds it longer than he must
+  entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then its users release it early
   self.since = self.since + #payload
   if entry.t == "books" or not self.due then
     set_due(self, #payload, entry.t == "books", blobs)
@@ -174,7 +174,7 @@ end
 
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
----@param ours "ours"|nil   nobody else has the tables in it
+---@param ours "ours"|nil   the journal alone has the tables in it
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, ours)
@@ -197,7 +197,7 @@ function Journal:emit(entry, ours)
   end
   self.begun = nil
   apply(self.books, entry)
-  entry.is_large = nil -- it was said to the books; what is told is what was written
+  entry.is_large = nil -- it was for the books; watchers see what was written
   if HELD[entry.t] then
     self:note_place(entry)
   end
@@ -261,7 +261,7 @@ function Journal:durable(seq)
   end
 end
 
----What came since the last `durable` is lost with the batch that failed: nobody is told of it, and what has begun
+---What came since the last `durable` is lost with the batch that failed: no watcher sees it, and what has begun
 ---behind it has not begun.
 function Journal:forget()
   self.begun = nil

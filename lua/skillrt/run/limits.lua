@@ -48,7 +48,7 @@ local steady = require("skillrt.run.steady")
 ---@field allowance number|false      seconds that Lua may run on without a wait
 ---@field allowed number|false        of the root: seconds that hold for the function that went on last
 ---@field ends_first skillrt.Bound|false  of the root: what ends first for it
----@field rests_from integer|nil      nobody but people is waited for since then
+---@field rests_from integer|nil      the run waits for people alone since then
 ---@field idle_ms integer|nil         how long that was so
 local Limits = {}
 Limits.__index = Limits
@@ -356,7 +356,7 @@ function Limits:closed(id)
   end
 end
 
----Nobody but people is waited for from now on, or any more: that time does not count for the run (R179).
+---The run waits for people alone from now on, or no longer: that time does not count for the run (R179).
 ---@param rests boolean
 function Limits:rest(rests)
   local first, now = self.times[1], core.mono_ms()

@@ -1,6 +1,6 @@
 -- run/moves.lua: where a machine goes when an action of it is over: the `move` of the step's `done` or `fail` record.
 --
--- The runtime moves, nobody else: a state that an agent names only chooses among the edges that the table has. Knows
+-- Only the runtime moves: a state that an agent names only chooses among the edges that the table has. Knows
 -- the skill and the books; records nothing. Used by outcome.lua and attempts.lua, in machine mode only.
 
 local edges_of = require("skillrt.skill.limit.edges")

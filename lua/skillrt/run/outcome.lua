@@ -265,7 +265,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
     end
   end
   if #definition.effects > 0 then
-    if has_tables then -- they are looked at as they will be kept: what cannot be is told first
+    if has_tables then -- they are looked at as they will be kept: what cannot be is reported first
       local unfit = select(2, plain.copy(kept, "updates"))
       if unfit then
         return { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }

@@ -1,5 +1,5 @@
 -- run/phased.lua: what the runtime keeps of a skill's phases: the tool set that each step begins with, the fields of
--- the state that it writes itself (phase, verified, retry_count), and what an agent is told of both (R108, F51, F52).
+-- the state that it writes itself (phase, verified, retry_count), and what a prompt says of both (R108, F51, F52).
 --
 -- Used only where a skill has tool sets or a step says `keeps`. Knows the skill and the books, records nothing. Called
 -- by steps.lua, outcome.lua and task.lua.
@@ -64,7 +64,7 @@ function M.done(skill, definition, updates)
   return out, refused
 end
 
--- ---- what an agent is told ----
+-- ---- what a prompt says ----
 
 ---@class skillrt.Phased
 ---@field skill skillrt.Skill
@@ -78,7 +78,7 @@ end
 ---@field prompt string|nil         what the set says besides
 ---@field text_of fun(set: skillrt.ToolSet): string?  the same of another one
 
--- What is told of the phases before: as many of the newest as there is room for (R115, F58).
+-- What a prompt says of the phases before: as many of the newest as there is room for (R115, F58).
 local function before_of(step, most)
   local list, room = {}, most - 2
   for i = #(step.phases or {}), 1, -1 do

@@ -17,7 +17,7 @@ local M = {}
 
 local CHOICES <const> = { retry = true, skip = true, fail = true, ask = true }
 
--- What a function of the skill is told about a call.
+-- What a function of the skill is given about a call.
 local function described(call)
   local step = call.step
   return {
@@ -75,7 +75,7 @@ local function ask_skill(turn)
   end
 end
 
--- A call as people are told of it: its place, its label, where it went.
+-- A call as people see it: its place, its label, where it went.
 local function named_call(call)
   local label = call.request.label
   return ("call %s%s to %s"):format(call.place, label and (" (%s)"):format(label) or "", call.to)

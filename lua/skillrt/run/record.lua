@@ -112,7 +112,7 @@ function M.problem_of(record)
   end
 end
 
----The start of a step that a record carries, as a record of its own: who follows a run is told of both.
+---The start of a step that a record carries, as a record of its own: a watcher sees both.
 ---@param record table
 ---@return table|nil start
 function M.start_in(record)

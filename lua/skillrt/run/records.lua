@@ -223,10 +223,10 @@ function M.write(store, lang)
   return put(store, books.outputs, { [M.RECORD] = M.record(story, lang), [M.REPORT] = report })
 end
 
----A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result. One that was
+---A run that is over leaves its records behind, whoever drives it; its result says why it cannot. One that was
 ---resumed has none: those of its end before are wrong by now.
 ---@param run skillrt.Run
----@param has_left boolean|nil  whether it has; nil: nobody has looked yet
+---@param has_left boolean|nil  whether it has; nil: not known yet
 ---@return boolean|nil has_left
 ---@return string? trouble
 function M.leave(run, has_left)

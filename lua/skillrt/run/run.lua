@@ -42,7 +42,7 @@ local NEXT <const> = {
 ---@field world skillrt.World|nil
 ---@field recorded skillrt.Store|nil  of a replay: where it was recorded
 ---@field functions table<string, boolean>  the host's
----@field unwatched true|nil  nobody is shown what arrives
+---@field unwatched true|nil  what arrives is not shown
 ---@field judged table        of the skill's invariants: what they were judged by
 ---@field mcp table|nil       what this process knows of its servers, and who we are
 local Run = {}

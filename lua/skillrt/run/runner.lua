@@ -122,7 +122,7 @@ local function result_of(run, self)
     status = status,
     reason = reason,
     message = message or books.message,
-    state = books.state and books.state.root or {}, -- nobody else looks at it: the run is over
+    state = books.state and books.state.root or {}, -- no copy: the run is over
     question = open[1] and open[1].question,
     questions = open[1] and open,
     run_id = books.run_id,

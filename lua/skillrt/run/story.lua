@@ -11,7 +11,7 @@ local store = require("skillrt.run.store")
 
 local M = {}
 
----So many steps of a run are told one by one: the newest.
+---How many steps of a run are listed one by one: the newest.
 M.MOST = 10000
 
 ---@class skillrt.story.Call
@@ -223,7 +223,7 @@ end
 ---The story of a run, read without its lock.
 ---@param dir string
 ---@param each fun(record: table, books: skillrt.Books)|nil  sees every record after it was applied to the books
----@param most integer?  so many steps are told one by one
+---@param most integer?  how many steps are listed one by one
 ---@return skillrt.Story|nil story
 ---@return skillrt.Books|string books_or_message
 ---@return string? code

@@ -41,7 +41,7 @@ local M = {}
 ---@field written integer     ... how much was written then
 ---@field begun table<integer, integer>  the same of those that were interrupted, by number
 ---@field edit_base table|nil  the state that an edited state.json showed
----@field has_left boolean|nil  its records for people are written (records.lua); nil: nobody has looked
+---@field has_left boolean|nil  its records for people are written (records.lua); nil: not known yet
 ---@field trouble string|nil  ... or why they are not
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Turn = {}
@@ -424,7 +424,7 @@ function Turn:accept(number, reply)
   return "over"
 end
 
----Something came that nobody asked for just now: a file in the inbox, what a host handed over, a message.
+---Something came that answers no request: a file in the inbox, what a host handed over, a message.
 ---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"; or a word and a number
 ---@param bytes string
 function Turn:event(source, bytes)
@@ -467,7 +467,7 @@ function Turn:save(seq)
   return #self.out == 0 and views.list(self, seq) or {} -- no view shows what no batch took
 end
 
----Everything up to a record is durable: whoever watches is told.
+---Everything up to a record is durable: the watchers show it.
 ---@param seq integer
 function Turn:durable(seq)
   self.news = false

@@ -81,7 +81,7 @@ function M.list(turn, seq)
     known.values = known.values or {}
     for _, key in ipairs(names.sorted(known.values)) do
       if books.state.root.context[key] == nil and known.values[key] ~= "null\n" then
-        known.values[key] = "null\n" -- taken away: reads as if nobody had set it (R43)
+        known.values[key] = "null\n" -- taken away: reads as a key that was never set (R43)
         list[#list + 1] = { ("context/%s.json"):format(key), "null\n" }
       end
     end

@@ -9,7 +9,7 @@ local M = {}
 
 local HEARD <const> = { "observe", "flush", "forget", "progress", "tick", "opened", "closed" }
 
--- Records that nobody wants to see.
+-- The types of records that no watcher shows.
 local function dull_to_all(list)
   local dull = list[1].dull
   for i = 2, #list do

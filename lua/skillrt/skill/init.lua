@@ -461,7 +461,7 @@ end
 ---@field config string?             the file it was made from; pinned
 ---@field documents string[]?        other files below dir that decide; pinned
 ---@field guide skillrt.Guide?       what its SKILL.md gives to every prompt
----@field missing string[]?          names of agents nobody performs: no run starts
+---@field missing string[]?          names of agents that are not there: no run starts
 ---@field project string[]?          the state keys that prompts carry; nil: all
 ---@field loaded skillrt.Loaded?       the script's environment, where it has one of its own
 ---@field x any                      untouched

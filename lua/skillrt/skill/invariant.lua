@@ -23,7 +23,7 @@ end
 -- Whether one holds as it did when it was asked last: nothing that it reads has changed since.
 local function is_settled(condition, known, state, changes)
   if not known or type(condition) ~= "table" or condition.reads_all then
-    return false -- what a function reads nobody knows
+    return false -- what a function reads cannot be known
   end
   for _, key in ipairs(condition.reads) do
     if changes[key] ~= nil or (state.revisions[key] or 0) > known.at then

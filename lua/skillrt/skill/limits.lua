@@ -187,7 +187,7 @@ end
 
 ---What bounds a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens"; only
 ---limits of which something is used up.
----What is as nobody said it stands in no journal.
+---A default is not written to the journal.
 ---@param skill skillrt.Skill
 ---@return table<string, table<string, number>>|nil
 function M.bounds(skill)
@@ -214,7 +214,7 @@ function M.bounds(skill)
   return next(found) and found or nil
 end
 
----What a limit is where nobody said it.
+---What a limit is by default.
 ---@param name string
 ---@return any
 function M.default(name)

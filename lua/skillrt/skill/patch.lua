@@ -78,7 +78,7 @@ local function has_null(object)
 end
 
 ---What a value becomes where there was nothing, by RFC 7396; where it is whole already, the value itself, which
----nobody else may write to then.
+---the caller must not write to then.
 ---@param value any  plain, without metatables but those of lists
 ---@return any
 function M.taken(value)

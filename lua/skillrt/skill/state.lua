@@ -77,7 +77,7 @@ function M.new(initial)
 end
 
 -- RFC 7396 for one cell of a tree, written in place; those who hold older trees still see the old
--- value. `whose`: "ours", where nobody else has the tables of the patch. Whether it differs
+-- value. `whose`: "ours", where the caller keeps no table of the patch. Whether it differs
 -- now.
 local function merged(past, tree, key, patch, whose)
   local old, new = tree[key], nil
@@ -110,7 +110,7 @@ local PLAIN <const> = { string = true, boolean = true, number = true }
 ---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
----@param whose any  "ours": nobody else has its tables, and the state takes them over; else they are copied
+---@param whose any  "ours": the caller keeps none of its tables, and the state takes them over; else they are copied
 function State:patch(patch, whose)
   local root, past, revisions, changed, taken_at = self.root, self.past, self.revisions, self.changed, self.taken_at
   local before, n = self.revision, changed.n
@@ -177,7 +177,7 @@ function State:replace(key, entry, value, whose)
   touch(self, key)
 end
 
----From now on nobody asks whether these runtime fields changed: `take_dirty` leaves them out.
+---From now on no condition asks whether these runtime fields changed: `take_dirty` leaves them out.
 ---@param keys string[]
 function State:ignore(keys)
   for i = 1, #keys do
@@ -215,7 +215,7 @@ function State:append(key, item)
 end
 
 ---Holds the present tree for a step that may read it again later, whatever changes meanwhile.
----@return table held  a view; where nobody holds it any more, it shows what is there then
+---@return table held  a view; once no step holds it, it shows what is there then
 function State:hold()
   local snapshot = self.past:hold()
   local held = snapshot.held
@@ -252,7 +252,7 @@ function State:begin(count, field, id)
   return self:hold()
 end
 
----A step is over, and nobody looks at what it held.
+---A step is over, and what it held is not read any more.
 ---@param held table
 ---@param field "current_action"|"current_phase"
 ---@param id string

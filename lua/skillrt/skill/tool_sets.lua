@@ -29,7 +29,7 @@ local M = {}
 ---@field lead integer                   how many more of them must speak for another set
 ---@field advises boolean?               the map only advises: what the calls speak for is recorded (F54)
 ---@field fallback string?               the set that a call to an absent tool leads to
----@field summary integer                bytes of what is told of the phases before; 0: nothing
+---@field summary integer                bytes of what a prompt says of the phases before; 0: nothing
 
 local SET <const> = {
   name = { type = "id", required = true },
@@ -152,7 +152,7 @@ function M.union(skill)
   return out
 end
 
----What a set names and nobody has, though it may not be missing.
+---What a set names and is not there, though it may not be missing.
 ---@param skill skillrt.Skill
 ---@param has fun(name: string): any  whether there is a tool of that name
 ---@return string? problem
@@ -267,7 +267,7 @@ local function check_names(skill, switching)
   end
 end
 
--- A field that nobody would look at is not taken in silence.
+-- A field that skillrt does not read is not accepted in silence.
 local function idle(given, by)
   local reports = by == "report" or by == "rules"
   for _, key in ipairs({ "next", "rules" }) do

@@ -1,7 +1,7 @@
 -- tool/command.lua: a tool that is a program: a list of words in which {name} stands for an argument. There is no
 -- shell, and no argument becomes an option of the program.
 --
--- What it prints is what the model is told, whatever its exit code. Knows argument tables, no processes.
+-- What it prints is what the model gets, whatever its exit code. Knows argument tables, no processes.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -82,7 +82,7 @@ function M.filled(command, arguments)
   return argv
 end
 
----What a program came to, as a model is told it.
+---What a program came to, as a model gets it.
 ---@param reply table  { code, stdout, stderr }
 ---@param ok_codes integer[]?
 ---@return string|nil text

@@ -20,7 +20,7 @@ local M = {}
 ---@field idempotent boolean    performing it twice is performing it once
 ---@field alone boolean         nothing else of the same reply is performed beside it
 ---@field approval string|function|nil  "always", "ask", "never" or a condition; nil: as the skill's interaction says
----@field max_result integer?   bytes of what it gives that the model is told at once
+---@field max_result integer?   bytes of what it gives that the model gets at once
 ---@field outside boolean?      what it gives was written by others: it is marked as data
 ---@field source string         "skill", "built in", or who else gave it: "mcp:NAME"
 ---@field wrote (fun(tool: skillrt.Tool, task: table, arguments: table): string?)?  the file that a use has written

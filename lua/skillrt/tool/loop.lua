@@ -30,7 +30,7 @@ local M = {}
 ---@field max_parallel_tools integer  calls out at once
 ---@field max_tool_calls integer      of one talk
 ---@field max_repeats integer         the same call with the same result, before the talk ends
----@field max_tool_result integer     bytes that the model is told at once
+---@field max_tool_result integer     bytes that the model gets at once
 
 ---@class skillrt.ToolLoop
 ---@field renew (fun(): boolean)|nil  looks whether there are other tools than before
@@ -55,7 +55,7 @@ function Loop:tools()
   return not message and self.presence:tools() or nil, message or nil
 end
 
----What the model says besides its calls: what it is told of it, if it goes to another phase.
+---What the model says besides its calls: what it gets, if it goes to another phase.
 ---@param text string
 ---@return string|nil told
 function Loop:said(text)

@@ -104,7 +104,7 @@ function Presence:has(name)
   return self.is_present[name] == true
 end
 
----A model calls a tool: the tool, where it is present; else what it is told, and what was done about it.
+---A model calls a tool: the tool, where it is present; else what the model gets, and what was done about it.
 ---@param name string
 ---@param was_sent boolean  it was present when the request left: what an absent one leads to is for the next
 ---@return skillrt.Tool|nil tool

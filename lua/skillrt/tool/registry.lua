@@ -73,7 +73,7 @@ function Registry:names()
   return tables.append({}, self.order)
 end
 
----The tools of these names, in their order; nil: all. Names that nobody knows come beside.
+---The tools of these names, in their order; nil: all. Unknown names are the second value.
 ---@param names string[]?
 ---@return skillrt.Tool[] tools
 ---@return string[] unknown

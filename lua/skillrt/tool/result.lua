@@ -1,4 +1,4 @@
--- tool/result.lua: what a tool gave becomes what a model is told: a text, of bounded length; the rest lies in a file
+-- tool/result.lua: what a tool gave becomes what a model gets: a text, of bounded length; the rest lies in a file
 -- of the run that it can read on. What others wrote is marked as data by marks that it cannot hold (F44).
 --
 -- Knows files and tools, no journal. Part of loop.lua.
@@ -14,7 +14,7 @@ local M = {}
 ---The folder below the run's where long results lie.
 M.FOLDER = "tool-results"
 
----What a tool gives; where it raises, that is told, too.
+---What a tool gives; where it raises, what it raised.
 ---@param tool skillrt.Tool
 ---@param ctx table
 ---@param arguments table
@@ -55,7 +55,7 @@ local function cut(loop, text, most, place)
     task.store:path(name), stop)
 end
 
----What a model is told.
+---What a model gets.
 ---@param loop skillrt.ToolLoop
 ---@param tool skillrt.Tool
 ---@param place string

@@ -87,7 +87,7 @@ local function enter(self, set, by, more)
   self.presence:change(self:present(active(self)))
 end
 
--- What the model is told where it wants to go there.
+-- What the model gets where it wants to go there.
 local function told(self, name)
   local set, problem = switches.target(self.phased, self.current, name)
   return set and switches.entered(self.phased.skill, set, self.phased.text_of(set))
@@ -105,7 +105,7 @@ local function report(self, name, by, summary)
   end
 end
 
----What a model says besides its calls: what it is told where that is a marker.
+---What a model says besides its calls: what it gets where that is a marker.
 ---@param text string
 ---@return string|nil told
 function Switching:said(text)
@@ -168,7 +168,7 @@ function Switching:called(name)
   end
 end
 
----A call to an absent tool leads to the set that is declared for that (R114): what the model is told.
+---A call to an absent tool leads to the set that is declared for that (R114): what the model gets.
 ---@param name string
 ---@return string|nil told
 function Switching:fall_back(name)

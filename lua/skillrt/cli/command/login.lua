@@ -6,7 +6,7 @@
 
 local core = require("skillrt.core")
 
--- How long somebody is waited for, the longest address, and the port of one that nobody listens at.
+-- How long somebody is waited for, the longest address, and the port of one at which nothing listens.
 local WAIT_S <const>, LONGEST <const>, PORT <const> = 600, 16384, 33418
 
 -- The server that is meant: a URL, with what a run has found out, or a name of a .mcp.json.

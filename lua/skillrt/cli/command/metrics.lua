@@ -1,6 +1,6 @@
 -- cli/command/metrics.lua: `skillrt metrics DIR|RUNS`: a run, or all runs of a folder, as metrics for Prometheus.
 --
--- Takes no lock. A run that cannot be read is told on standard error and left out.
+-- Takes no lock. A run that cannot be read is reported on standard error and left out.
 
 local core = require("skillrt.core")
 

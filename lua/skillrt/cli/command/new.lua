@@ -167,7 +167,7 @@ local function ask(question, default)
   end
 end
 
--- The flags that are needed where nobody can be asked.
+-- The flags that are needed where no person can be asked.
 local function missing(args)
   local flags = {}
   for _, question in ipairs(QUESTIONS) do
@@ -210,7 +210,7 @@ local function name_problem(name)
   return nil
 end
 
--- A first test, and what it says of itself: nobody has to trust what was made for them.
+-- A first test, and what it says of itself: its author need not approve it.
 local function write_spec(out, name)
   local files = require("skillrt.base.files")
   local path = ("%s/tests/%s_spec.lua"):format(out, name)

@@ -1,5 +1,5 @@
 -- cli/command/plan.lua: `skillrt plan PATH`: the plan that leads to a skill's goal, or the one that a run follows.
--- Asks nobody, changes nothing.
+-- Asks no agent, changes nothing.
 
 local M = {
   name = "plan",

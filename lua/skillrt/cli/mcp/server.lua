@@ -150,7 +150,7 @@ local MOST_TOLD <const> = 20 -- lines at once
 local REFUSED <const> = { [codes.usage] = true, [codes.busy] = true, [codes.damaged] = true, [codes.changed] = true,
   [codes.internal] = true }
 
----Nobody waits any more for what was begun: the run that the request drives stops, and can be resumed.
+---The client gave up what it began: the run that the request drives stops, and can be resumed.
 ---@param request table
 function Server:cancel(request)
   self:finish(request)
@@ -262,7 +262,7 @@ local function advance_program(self, request, late)
 end
 
 ---Goes on with all that is under way.
----@param ending boolean?  nobody asks any more: what waits for a run is told how that stands now
+---@param ending boolean?  the client is gone: what waits for a run gets its status now
 function Server:advance(ending)
   local now = core.mono_ns()
   local list = {}

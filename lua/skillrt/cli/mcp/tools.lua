@@ -238,7 +238,7 @@ for _, tool in ipairs(M.LIST) do
   M.of[tool.name] = tool
 end
 
----As clients are told of them.
+---As clients see them.
 ---@return table[]
 function M.shown()
   local list = json.array({})

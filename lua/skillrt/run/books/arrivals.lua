@@ -36,7 +36,7 @@ function M.is_seen(books, id)
   return (books.arrivals or NONE)[id] ~= nil
 end
 
----An event came. Of ends of a session's programs that nobody took, with nothing between them, the last stays.
+---An event came. Of ends of a session's programs that no step took, with nothing between them, the last stays.
 ---@param books skillrt.Books
 ---@param record table  { name, value, arrival, ended = number of a session's program }
 function M.came(books, record)
@@ -87,7 +87,7 @@ function M.took(books, name)
   end
 end
 
----The events that nobody has taken.
+---The events that no step has taken.
 ---@param books skillrt.Books
 ---@return table[]  { name, value, at }, by name and then as they came
 function M.list(books)

@@ -113,7 +113,7 @@ function M.wrote(self, step, path)
   end
 end
 
----A run goes from one set to another, or is told to in vain: `refused`, `advised`.
+---A run goes from one set to another, or was asked to in vain: `refused`, `advised`.
 ---@param self skillrt.Books  of the run or sub-run
 ---@param step skillrt.Step
 ---@param record table

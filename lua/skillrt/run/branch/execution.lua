@@ -415,7 +415,7 @@ function Execution:leave(call)
   self:settle()
 end
 
--- Nobody waits for a call any more, and its end comes later: no branch begins in its place before that, as none did
+-- A call was given up, and its end comes later: no branch begins in its place before that, as none did
 -- when it was recorded.
 local function keep_place(self, call)
   if self.rooms[call.place] == "free" then
@@ -667,7 +667,7 @@ local function reach_open(self)
   end
 end
 
--- The first place where a call had left that nobody asks for now: it may have acted, as a sleep never does.
+-- The first place where a call had left that is not asked for now: it may have acted, as a sleep never does.
 local function left_alone(self)
   local found
   for place, call in pairs(self.step.calls) do

@@ -43,7 +43,7 @@ function M.set(calls, call, open, seconds)
   end
 end
 
----Nobody waits for it any more: it is gone.
+---The step gave it up: it is gone.
 ---@return true
 function M.give_up()
   return true

@@ -24,8 +24,8 @@ local secrets = require("skillrt.base.secrets")
 --   due                           its intent is recorded                         sent
 --   due                           its agent's gate is closed meanwhile           paced
 --   sent                          it is tried again when its time has come       paced
---   sent                          it may have been executed, and nobody knows    unknown
---   sent                          nobody waits for it, and it may be given up    canceling
+--   sent                          it may have been executed: unknown outcome     unknown
+--   sent                          its step gave it up, and it may be given up    canceling
 --   sent                          a person skips it, or has it sent again        canceling
 --   canceling                     ... and it has ended                           unknown
 --   any but finished              its branch has its result, or it is dropped    finished
@@ -57,7 +57,7 @@ local NEXT <const> = {
 ---@field to string        where it goes, as it may be shown
 ---@field digest string    of what was declared
 ---@field key string|nil    its idempotency key, once it was sent
----@field idem boolean     may be repeated when nobody knows whether it was executed
+---@field idem boolean     may be repeated when its outcome is unknown
 ---@field order integer    of all declared in this process
 ---@field attempt integer
 ---@field number integer|false       the engine's, while it is due or sent

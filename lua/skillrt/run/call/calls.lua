@@ -23,7 +23,7 @@ local request_of = require("skillrt.agent.request")
 ---@field came nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)  before it is judged
 ---@field failed nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table, failure: table): boolean, integer|nil
 ---       it is no success: whether that is dealt with; or the wait before another attempt
----@field give_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table|nil): boolean  gone: nobody waits for it
+---@field give_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table|nil): boolean  whether it is gone at once
 ---@field over nil|fun(calls: skillrt.Calls, call: skillrt.Call)  its result is recorded
 ---@field value nil|fun(call: skillrt.Call, entry: table): any  what its branch is given of its result; else its reply
 ---@field acts_here boolean|nil  it is a function of this process
@@ -54,7 +54,7 @@ local request_of = require("skillrt.agent.request")
 ---@field unmatched table<string, true>          events for which somebody may have come
 ---@field sessions table<string, skillrt.LiveSession>  by name: those that have not ended
 ---@field begun table<string, integer>  ... the number of the last that was begun in this process
----@field fed table<string, table>      ... answered messages that a new program of it is told
+---@field fed table<string, table>      ... answered messages that a new program of it is fed
 ---@field forgetful table<string, boolean>  ... its server forgot the last one before it took a message
 ---@field has_agents boolean  one was asked: a person may steer it
 ---@field watcher table|nil
@@ -233,7 +233,7 @@ end
 ---@param number integer  the engine's
 function Calls:replied(call, reply, number)
   if call.world and not reply then
-    call.number = false -- nobody can cancel what is not under way
+    call.number = false -- what is not under way cannot be canceled
     self:answered(call, call.world:perform(call))
   else
     call.ways.replied(self, call, reply)

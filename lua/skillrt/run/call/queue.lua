@@ -239,7 +239,7 @@ function Queue:withdraw(call)
   self.withdrawn = true
 end
 
----Nobody waits for a call that was sent: the engine is to cancel it.
+---A call that was sent was given up: the engine is to cancel it.
 ---@param call skillrt.Call
 function Queue:cancel(call)
   call:become("canceling")

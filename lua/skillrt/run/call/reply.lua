@@ -191,7 +191,7 @@ local function tell_gate(calls, call, reply, failure, wait)
   end
 end
 
----It may have been executed, and nobody knows.
+---It may have been executed: its outcome is unknown.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param message string

@@ -3,7 +3,7 @@
 -- the first call leaves. A stream that breaks off is taken up behind its last event.
 --
 --   kind      sent                               over
---   call      a message with an id               its answer came; it broke off; nobody waits
+--   call      a message with an id               its answer came; it broke off; it was given up
 --   note      any other message                  it was taken, or refused
 --   standing  GET, once the opening is said      the session ends; the server offers none
 --   last      DELETE, before the run stops       answered, whatever it is; 2 s
@@ -12,7 +12,7 @@
 --   open      sent, or to be taken up again      left: nothing of it is waited for any more; closed: it is over
 --   left      given 250 ms to end by itself      closed
 --
--- A server that has forgotten the session (404) is told nothing more; who waits there still may be answered. What
+-- A server that has forgotten the session (404) gets no more messages; who waits there still may be answered. What
 -- messages are and which headers go along says the session's user. Called by session.lua.
 
 local core = require("skillrt.core")

@@ -147,7 +147,7 @@ end
 ---@type fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)
 M.replied = reply_of.take
 
----Nobody waits for it any more. What was sent and may act comes to its end by itself.
+---The step gave it up. What was sent and may act comes to its end by itself.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param open table|nil  of the books

@@ -21,7 +21,7 @@ local M = {}
 ---@return skillrt.Context
 function M.of(step)
   local context = {}
-  ---Gives a value of the shared context; nil where nobody set it (F14).
+  ---Gives a value of the shared context; nil where it was never set (F14).
   function context.get(key)
     local own = step.live.context
     local value = own and own[key]

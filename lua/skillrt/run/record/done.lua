@@ -102,7 +102,7 @@ return {
     if record.keep then
       repeats.hold(books, step, record)
     end
-    books.returned[id] = not record.is_large and set or steps.EMPTY -- what is large nobody holds longer than he must
+    books.returned[id] = not record.is_large and set or steps.EMPTY -- what is large is released early
     if step.tool_set then
       phased.over(books, step, record)
     end

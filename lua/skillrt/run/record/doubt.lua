@@ -1,4 +1,4 @@
--- run/record/doubt.lua: a call may have been executed, and nobody knows: a person or on_indoubt decides.
+-- run/record/doubt.lua: the outcome of a call is unknown: a person or on_indoubt decides.
 
 return {
   doc = "the outcome of a call is unknown: it may have been executed",

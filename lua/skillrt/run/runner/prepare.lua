@@ -166,8 +166,8 @@ function M.strategy_name(given)
   return given:find("[/.]") and files.join(files.current(), given) or given
 end
 
--- What to give where nobody performs a step.
-local function nobody(skill)
+-- The message for a skill with a step that no agent performs.
+local function agent_missing(skill)
   local message = "%s: no agent is chosen%s; next:\n"
     .. "skillrt agents                              lists the agents on this machine\n"
     .. "skillrt run FOLDER --agent claude -- TASK   runs it with one of them\n"
@@ -203,7 +203,7 @@ function M.skill(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: run needs a skill made by skillrt.skill", 3)
   elseif skill.missing then
-    return nil, nobody(skill), "invalid"
+    return nil, agent_missing(skill), "invalid"
   end
   local chosen = options.strategy or skill.strategy
   local from = options.strategy and files.current() or skill.dir

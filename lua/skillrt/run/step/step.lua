@@ -221,7 +221,7 @@ function M.begin(books, step, said, whole)
   end
 end
 
----A step is over, or as if it had not begun: nobody looks at its state any more.
+---A step is over, or as if it had not begun: its state is not read any more.
 ---@param books skillrt.Books  of its scope
 ---@param step skillrt.Step
 ---@param record table  that ends it

@@ -21,7 +21,7 @@ local function undone_by(steps, number)
   end
 end
 
--- Leave is asked first where people take part; nobody's leave: it stays as it is.
+-- Leave is asked first where people take part; without leave it stays as it is.
 local function ask_first(steps, one)
   if (one.interaction or steps.run.skill.interaction) ~= "interactive" then
     return nil

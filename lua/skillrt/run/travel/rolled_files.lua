@@ -50,7 +50,7 @@ local function writes_of(dir)
   return all, order
 end
 
--- What a file held before a write; false: it was not there; nil: nobody knows any more.
+-- What a file held before a write; false: it was not there; nil: no longer known.
 local function before_of(write, after)
   local text
   if not write.before then
@@ -64,7 +64,7 @@ local function before_of(write, after)
   return text and core.sha256(text) == write.before and text or nil
 end
 
--- What a file held in front of its write number `first`; nil and why nobody knows.
+-- What a file held in front of its write number `first`; nil and why that is not known.
 local function restored(list, first, text, digest)
   for i = #list, first, -1 do
     local is_after = digest == list[i].after

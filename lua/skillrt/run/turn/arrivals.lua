@@ -52,7 +52,7 @@ local function read(text, name)
   return what
 end
 
--- It is told why, and put aside.
+-- The reason is reported, and the file is put aside.
 local function refuse(turn, what, why)
   turn.journal:note(("%s: %s"):format(what.name and "inbox/" .. what.name or "what was handed to the run", why))
   if what.name then

@@ -25,7 +25,7 @@ local DEPTH <const> = 8
 --   from             when                                                          to
 --   going, paused    it is asked what is next, and cannot go on by itself          paused
 --   paused           it is asked again, as something ended in it                   going
---   going, paused    nobody waits for it: nothing begins in it                     canceling
+--   going, paused    its step gave it up: nothing begins in it                     canceling
 --   any but over     its call is over                                              over
 ---@class skillrt.Sub
 ---@field state "going"|"paused"|"canceling"|"over"
@@ -234,7 +234,7 @@ end
 
 -- ---- ending ----
 
----Nobody waits for it any more: nothing begins in it, what may be given up is.
+---Its step gave it up: nothing begins in it, and calls that may be given up are.
 function Sub:cancel()
   if not self:is_awaited() then
     return

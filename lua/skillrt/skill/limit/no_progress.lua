@@ -62,7 +62,7 @@ function M.before_step(bound, one)
   local state, same = books.state, books.same
   local seen, progress = bound.seen and bound.seen[id] or seen_of(bound, one), state.progress
   local key, at = seen.key, seen.at
-  local values = key and state.root[key] -- what tells them from others: a single plain value is told by itself
+  local values = key and state.root[key] -- what tells them from others: a single plain value is its own mark
   if not PLAIN[type(values)] or values ~= values then
     values = one.reads and state:fingerprint(one.reads) or 0
   end

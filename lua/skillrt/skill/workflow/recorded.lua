@@ -28,7 +28,7 @@ local function as_answer(value, schema)
 end
 
 ---What lies beside a script; nil: nothing does. Gives the next result for what is asked, false where none is left that
----fits, nil where nobody answered such a prompt. With a source: that one was taken before.
+---fits, nil where such a prompt was never answered. With a source: that one was taken before.
 ---@param path string
 ---@return (fun(ask: table, source: string?): { value: any, source: string }|false|nil)|nil
 function M.beside(path)

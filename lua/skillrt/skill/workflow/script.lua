@@ -344,7 +344,7 @@ end
 function SERVE.question(self, ask)
   self.begin("/" .. ask.at, function()
     local ok, value, message = pcall(self.ctx.ask, ask.question)
-    if not ok then -- the script's question is wrong, which it is told
+    if not ok then -- the script's question is wrong: it gets the reason
       fatal.pass_on(value)
       value, message = nil, tostring(value):gsub("^.-ctx%.await: its request: ", "ask: ")
     end

@@ -155,7 +155,7 @@ local function exchange(self, call)
   return answer, message and self:said("%s", message), class
 end
 
--- A call that broke off while the server asked: nobody knows whether it acted.
+-- A call that broke off while the server asked: its outcome is unknown.
 local function may_again(self, call, why)
   local answer = self.ctx.ask({
     header = "mcp " .. self.server.name,

@@ -29,7 +29,7 @@ local function has_own(server)
   return server.oauth == false
 end
 
--- What a session says itself, and nobody else.
+-- What only a session says.
 local OURS <const> = { accept = true, ["content-type"] = true, ["mcp-session-id"] = true,
   ["mcp-protocol-version"] = true, ["last-event-id"] = true }
 

@@ -25,7 +25,7 @@ local M = {}
 ---@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
 ---@field tools table<string, table>?  those that are used, by their own name: what is said of each; nil: all
 ---@field approval string?    of its tools that say nothing themselves
----@field roots string[]?      folders that it is told of, where it asks
+---@field roots string[]?      folders that it gets when it asks
 ---@field elicitation boolean it may ask a person
 ---@field sampling string?    the agent that answers where it asks for a model
 ---@field resources boolean   models may read its resources

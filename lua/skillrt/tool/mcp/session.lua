@@ -13,7 +13,7 @@ local M = {}
 -- How often a server may ask while it is asked.
 local MAX_QUESTIONS <const> = 100
 
--- What is answered without a word to anybody: a server that pings while nobody talks to it is not kept waiting.
+-- What is answered at once and not shown: a server that pings between two calls does not wait.
 local REPLIES <const> = { ping = "{}" }
 
 local function encode(value)

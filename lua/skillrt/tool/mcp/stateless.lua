@@ -152,8 +152,8 @@ local function kept(live, key)
   return one and one.changed == live.changed and os.time() < one.till and one.text or ""
 end
 
----How often a server's tools are known to have changed: nobody says so unasked, but a list that was kept as long as it
----may is to be asked for again.
+---How often a server's tools are known to have changed: no server says so unasked, but a list that is out of date is to
+---be asked for again.
 ---@param live skillrt.McpLive
 ---@return integer
 function M.changed(live)

@@ -208,7 +208,7 @@ local function resources(client, registry)
   return names_of
 end
 
----Puts the tools of a server into a registry; what is left out is told.
+---Puts the tools of a server into a registry; what is left out is reported.
 ---@param client skillrt.McpClient
 ---@param registry skillrt.Registry
 ---@return string[]|nil added  their names, in the server's order

@@ -42,7 +42,7 @@ function M.replied(calls, call, reply)
     return transport.replied(calls, call, reply --[[@as table]])
   elseif reply and call.state == "canceling" then
     return calls:settle(call, { unsent = true, failed = { class = "canceled", message = "canceled" } })
-  elseif reply then -- it has not begun: a resume performs it, and nobody is asked
+  elseif reply then -- it has not begun: a resume performs it without a question
     call.number = false
     return calls:emit(call, { t = "attempt", a = call.attempt, class = "canceled", message = "not begun", retry = 0 })
   end

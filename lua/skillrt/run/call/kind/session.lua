@@ -36,7 +36,7 @@ function M.take_up(calls, call, open)
   end
 end
 
--- How many messages are kept before it is looked which of them nobody will need.
+-- How many messages are kept before those that no step needs are dropped.
 local KEPT_LEAST <const> = 64
 
 -- Forgets messages of steps that are over, or began anew.
@@ -74,8 +74,8 @@ local function again(calls, call, name)
   return found
 end
 
--- What a new program of the session is told: messages of steps that are open, as they were sent and in that order.
--- What was answered is answered to nobody.
+-- What a new program of the session is fed: messages of steps that are open, as they were sent and in that order.
+-- Answers that the old program gave are not passed on again.
 local function fed_to(calls, call)
   local kept, list = calls.fed[call.request.session], {}
   if call.request.again ~= "feed" or not kept then
@@ -93,7 +93,7 @@ local function fed_to(calls, call)
   return list
 end
 
--- Of a program that is told all again, or whose end its user sees to, nothing is kept.
+-- Of a program that is fed everything again, or whose end its user sees to, nothing is kept.
 local function is_kept(request)
   return not (request.pure or request.heard)
 end
@@ -149,7 +149,7 @@ function M.replied(calls, call, reply)
   end
 end
 
----Programs that ran when the run stopped ended with its process: nobody knows how, and what they had said and was
+---Programs that ran when the run stopped ended with its process, we do not know how, and what they had said and was
 ---not recorded is lost with them.
 ---@param turn skillrt.Turn
 function M.lost(turn)

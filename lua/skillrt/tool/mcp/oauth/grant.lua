@@ -101,7 +101,7 @@ end
 ---@param ctx table
 ---@param server table
 ---@param found skillrt.OauthFound
----@param redirect string?  nil: nobody is registered
+---@param redirect string?  nil: no client is registered
 ---@return table|nil client  { id, secret, method }
 ---@return string? message
 function M.client(ctx, server, found, redirect)

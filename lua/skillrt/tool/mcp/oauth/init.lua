@@ -130,7 +130,7 @@ end
 -- Another token, for the one that refreshes.
 function PERFORM.refresh(client, call)
   local server = seen(client, call)
-  local token = client.live.token or {} -- a resume that was told how it went needs none
+  local token = client.live.token or {} -- a resume that has the outcome needs none
   local ok, message, why = grant_of.token(client.ctx, server, { what = "a new token", issuer = token.issuer,
     endpoint = token.endpoint or server.url, resource = token.resource or server.url, scope = token.scope,
     client = token.client or { id = "" }, refresh = token.refresh },
@@ -211,7 +211,7 @@ end
 ---Finds out who gives tokens for a server, says who we are, and makes the address that a person opens.
 ---@param ctx table
 ---@param server table    { name, url, oauth, ca_file, headers }
----@param options table   { redirect, secrets = { state, verifier }: texts that nobody can guess; version }
+---@param options table   { redirect, secrets = { state, verifier }: texts that cannot be guessed; version }
 ---@return skillrt.OauthPlan|nil plan
 ---@return string? message
 function M.begin(ctx, server, options)
