@@ -115,6 +115,8 @@ describe("a workflow that ended", function()
     ]]
     local result = assert(skill():run { work_dir = dir })
     assert.same({ "failed", "agents_failed", 4 }, { result.status, result.reason, asked(folder) })
+    assert.same({ "skillrt resume w", "asks the agents again that gave no result" },
+      { require("skillrt.report.closing").next(result, "w") })
     result = assert(skillrt.resume(dir, { skill = skill() }))
     assert.same({ "agents_failed", 5 }, { result.reason, asked(folder) })
     R.write(folder .. "/agent.mended", "")

@@ -47,6 +47,8 @@ function M.next(run, dir)
   elseif run.status == "failed" and run.failed_step then
     return ("skillrt retry %s"):format(where),
       ("retries %s"):format(text_of.escape(run.failed_step))
+  elseif run.reason == "agents_failed" then
+    return ("skillrt resume %s"):format(where), "asks the agents again that gave no result"
   elseif run.status == "failed" then
     return ("skillrt log %s"):format(where), "shows what led to it"
   elseif run.status == "paused" and (run.reason == "blocked" or run.reason == "no_action_selected") then
