@@ -31,6 +31,21 @@ describe("updates of parallel steps", function()
     assert.same({ "word" }, R.records(dir, "done")[2].replaced)
   end)
 
+  it("of the items of one action meet in the same way, in their order", function()
+    local function found(_, _, item)
+      return { found = { item }, sum = 1, word = item }
+    end
+    local schema = { found = { type = "string[]", merge = "append" }, sum = { type = "integer", merge = "sum" } }
+    local result = run({ state = { items = { "a", "b", "c" }, sum = 0 }, schema = schema,
+      actions = { { id = "each", each = "items", run = found } } })
+    assert.same({ { "a", "b", "c" }, 3, "c" }, { result.state.found, result.state.sum, result.state.word })
+    schema.word = { type = "string", merge = "fail" }
+    result = run({ state = { items = { "a", "b" }, sum = 0 }, schema = schema, limits = { max_errors = 1 },
+      actions = { { id = "each", each = "items", run = found } } })
+    assert.equal("failed", result.status)
+    assert.matches('each: update "word" of several items: another step changed it', result.state.errors[1].message)
+  end)
+
   it("come to the same whoever is first; keys of one object that lie apart replace nothing", function()
     local function sets(id, updates)
       return { id = id, run = function(_, ctx)

@@ -1,11 +1,12 @@
 -- run/step/each.lua: an action that is performed once for each item of a list, as ctx.map does (`each`).
 --
--- Its updates are merged in the order of the items; outputs of agents stand in a list. Knows states and
--- outcomes, no agents. Used by steps.lua.
+-- Its updates are merged in the order of the items, as the schema says where several change a field; outputs of agents
+-- form a list. Knows states and outcomes, no agents. Used by steps.lua.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local function_result = require("skillrt.agent.function_result")
+local merge = require("skillrt.skill.merge")
 local state = require("skillrt.skill.state")
 
 local M = {}
@@ -37,11 +38,27 @@ local function outcome_of(step, by_agent, first, second, third)
   return function_result.outcome(step.kind, step.id .. ": run", first, second, third)
 end
 
+-- The updates of one more item, those of fields that items before it have changed merged with these.
+local function met(step, ways, updates, more)
+  local out = {}
+  for key, value in pairs(more) do
+    if ways[key] and updates[key] ~= nil then
+      local problem
+      value, problem = merge.value(ways[key], updates[key], state.copy(step.root[key]), value)
+      if problem then
+        error({ message = ("%s: update %q of several items: %s"):format(step.id, key, problem), class = "permanent" }, 0)
+      end
+    end
+    out[key] = value
+  end
+  return state.merge(updates, out)
+end
+
 -- The outcomes of all items as one.
-local function joined(outcomes, each)
+local function joined(outcomes, step, each, ways)
   local updates, outputs, context, some = {}, json.array({}), {}, each.as ~= nil or #outcomes == 0
   for i, outcome in ipairs(outcomes) do
-    updates = state.merge(updates, outcome.updates or {})
+    updates = met(step, ways, updates, outcome.updates or {})
     outputs[i] = outcome.output == nil and json.null or outcome.output
     some = some or outcome.output ~= nil
     for key, value in pairs(outcome.context or {}) do
@@ -59,8 +76,9 @@ end
 ---@param step skillrt.Step
 ---@param definition skillrt.Action  with each = { items, as, max_parallel, on_error, key }
 ---@param perform fun(state: table, ctx: table, item: any, index: integer): any
+---@param ways table<string, string>?  how fields are merged that several change, of the skill's schema
 ---@return fun(view: table, ctx: table): table|nil, string?, string?
-function M.over(step, definition, perform)
+function M.over(step, definition, perform, ways)
   local each, by_agent = definition.each, definition.agent ~= nil
   return function(view, ctx)
     local results, message, class = ctx.map(items_of(step, each), function(item, index)
@@ -70,7 +88,7 @@ function M.over(step, definition, perform)
     if not results then
       return nil, message, class
     end
-    return joined(results, each)
+    return joined(results, step, each, ways or {})
   end
 end
 
