@@ -39,13 +39,14 @@ struct skillrt_host_options {
   bool never_block;        /* slow disks wait on a thread of the pool, however few runs there are */
   const struct sys *sys;   /* NULL: the real world */
   int park_ms; /* a run with `wait` that has only waited for so long, and has as long to wait, is
-                  put back into its books: see skillrt_parked. 0: 1000; -1: none is */
+                  unloaded: see skillrt_parked. 0: 1000; -1: never */
 };
 
 /* NULL with a message in `error`. Options may be NULL. */
 struct skillrt_host *skillrt_host_open(const struct skillrt_host_options *, char *error,
                                        size_t size);
-/* Does what all runs of the host can do now, without waiting; how many go on. */
+/* Does what all runs of the host can do now, without waiting; how many
+ * have not stopped. */
 size_t skillrt_host_step(struct skillrt_host *);
 /* Readable when skillrt_host_step has work. Valid until skillrt_host_close; never read from it. */
 int skillrt_host_fd(const struct skillrt_host *);
@@ -58,8 +59,8 @@ void skillrt_host_close(struct skillrt_host *);
  *
  * What a run asks its host for: `ctx.await { kind = "host", name = "move", input = { x = 1 } }` in
  * a script, or an action whose agent is `skillrt.agent.host "move"`. A call is as durable as any:
- * once answered it is never made again, and one without an answer is made again after a crash if
- * the function is idempotent, and else in doubt. */
+ * an answered one is never repeated. After a crash, one without an answer is repeated if the
+ * function is idempotent; otherwise its outcome is unknown. */
 
 struct skillrt_call;
 
@@ -69,11 +70,11 @@ struct skillrt_function {
   /* A run calls it, from inside of a step. Each call is answered once, at once or later, by one of
    * the three below: until then it is the host's, after that it is no more. */
   void (*call)(void *data, struct skillrt_call *call);
-  /* The run does not wait any more (it stops, it was closed, the time is up): the call still has to
-   * be answered, and nobody hears it. NULL: nothing is to be done then. */
+  /* The run does not wait any more (it stops, it was closed, the time is up): the call must still
+   * be answered; the answer is discarded. NULL: nothing is to be done then. */
   void (*cancel)(void *data, struct skillrt_call *call);
   void *data;
-  bool idempotent; /* it may be called again, with the same key, where its outcome is unknown */
+  bool idempotent; /* it may be called again, with the same key, if the outcome is unknown */
 };
 
 /* Before the runs that use it are opened. False with a message in `error`. */
@@ -86,7 +87,7 @@ const char *skillrt_call_name(const struct skillrt_call *call);
 const char *skillrt_call_input(const struct skillrt_call *call, size_t *size);
 /* The same for all attempts of this call, and for no other. */
 const char *skillrt_call_key(const struct skillrt_call *call);
-/* Whose call it is, until `cancel` is told; NULL: of a run inside a function of another. */
+/* Whose call it is, until `cancel` is called; NULL: of a run inside a function of another. */
 struct skillrt *skillrt_call_run(const struct skillrt_call *call);
 /* Bytes for on_progress of the run. */
 void skillrt_call_progress(struct skillrt_call *call, const char *bytes, size_t size);
@@ -124,28 +125,28 @@ struct skillrt_options {
   const char *sandbox;       /* of all programs: "strict", "work", "off"; NULL: as the skill says */
   const char *context;       /* "file" or "memory"; NULL: as the skill says */
   bool wait;                 /* stays while it only waits, for a person, an event or a time; else it
-                                pauses then, and a resume goes on with it */
-  bool resume;               /* go on with the run in work_dir; the next seven belong to it */
+                                pauses then, until a resume */
+  bool resume;               /* the run in work_dir; the next seven belong to it */
   bool retry;                /* try its last failed step again */
   bool accept_changes;       /* although pinned files changed */
   bool accept_edits;         /* take over a state.json that was edited by hand */
   bool yes;                  /* with accept_changes: recorded calls may be forgotten */
   const char *answer;        /* to the open question */
   const char *from;          /* run the phases from this one on again */
-  const char *decide;        /* calls in doubt: "retry", "skip" or "fail" */
+  const char *decide;        /* calls with an unknown outcome: "retry", "skip" or "fail" */
   const char *http_module;   /* path of skillrt/http.so; NULL: the host's */
   bool own_state;            /* in a host: a Lua state of its own */
   size_t memory_limit;       /* bytes of that state; where it is met the run pauses
                                 (out_of_memory). 0: none. Without a host, too */
   /* Called for every record once it is durable: one line of JSON, without a newline. A `start` of
    * a function may come when it was written: a power cut, and nothing else, can take it back.
-   * NULL: nobody listens. None of the three may step or close anything. */
+   * May be NULL. None of the three may step or close anything. */
   void (*on_record)(void *data, const char *json, size_t size);
   /* Bytes of a call under way, and the action or phase it belongs to: some may be missing where
-   * they come faster than they are taken. NULL: nobody listens. */
+   * they come faster than they are taken. May be NULL. */
   void (*on_progress)(void *data, const char *id, const char *bytes, size_t size);
   /* A question that has opened and is durable: { "question": number, "text", "options", "schema",
-   * "nonce", "due", "step" }. NULL: nobody listens. */
+   * "nonce", "due", "step" }. May be NULL. */
   void (*on_question)(void *data, const char *json, size_t size);
   void *data;
   const struct sys *sys;        /* of a run without a host; NULL: the real world */
@@ -156,13 +157,13 @@ struct skillrt_options {
                         said so before; "remember": it runs, and is known from now on */
   size_t lua_ms;     /* ms of processor time that Lua of this run may take until it pauses
                         (out_of_time);     as memory_limit with a state of its own. 0: no end */
-  bool dry_run;      /* ask nobody: agents answer at once with the least that fits */
+  bool dry_run;      /* stub agents answer at once with a minimal valid answer */
   bool strict;       /* refuse a skill of whose documents something is not read as it is written */
-  /* What follows is shown to nobody: what of it cannot be written or sent is left out. */
+  /* For other programs; what cannot be written or sent is left out. */
   const char *log;    /* a file that gets a line of JSON for what happens, as by --log */
   const char *traces; /* a collector of OpenTelemetry's traces: the base of its address (OTLP over
                          HTTP), or "environment": what OTEL_* of this process name; NULL: none. The
-                         last spans leave when the run stops, while its host goes on; whoever closes
+                         last spans are sent when the run stops; whoever closes
                          a host, or a run without one, waits for them: 10 s at most */
 };
 
@@ -173,10 +174,10 @@ struct skillrt *skillrt_open(const struct skillrt_options *options, char *error,
 
 /* Does what can be done now, without waiting; in a host for all its runs. */
 enum skillrt_state skillrt_step(struct skillrt *run);
-/* Whether it is back in its books: a run of a host with `wait` that only waits, and keeps a
- * journal, is closed and given back its lock, but for this handle. It goes on by skillrt_host_step
- * when its time has come, or when skillrt_event or skillrt_answer has given it something; what
- * others put into its inbox/ it finds then. Its records say `stop` and `resume`. */
+/* Whether it is parked: a run of a host with `wait` that only waits, and has a journal, is unloaded
+ * and releases its lock; this handle stays. skillrt_host_step loads it again when its time has
+ * come, or when skillrt_event or skillrt_answer has given it something; what others put into its
+ * inbox/ it finds then. Its records say `stop` and `resume`. */
 bool skillrt_parked(const struct skillrt *run);
 /* Whether it has stopped; of a run in a host after skillrt_host_step. */
 bool skillrt_stopped(const struct skillrt *run);
@@ -185,11 +186,11 @@ int skillrt_fd(const struct skillrt *run);
 /* Milliseconds after which skillrt_step has work anyhow; 0: now, -1: no limit. */
 int skillrt_timeout_ms(const struct skillrt *run);
 
-/* Asks the run to stop and stay resumable; others of its host go on. Callable from a signal handler
- * and from any thread until skillrt_close; takes effect in a later skillrt_step, inside a Lua
- * function within some 10,000 instructions. Programs under way have 2 s from SIGTERM to SIGKILL;
- * the run has stopped when they are gone. One that comes after the end is none; a run that is back
- * in its books has stopped then for what it waits for. */
+/* Asks the run to stop and stay resumable; others of its host continue. Callable from a signal
+ * handler and from any thread until skillrt_close; takes effect in a later skillrt_step, inside a
+ * Lua function within some 10,000 instructions. Programs under way have 2 s from SIGTERM to
+ * SIGKILL; the run has stopped when they are gone. One that comes after the end is none; a parked
+ * run has stopped for what it waits for. */
 void skillrt_stop(struct skillrt *run);
 
 /* The open questions: a JSON array of objects as on_question has them; else as skillrt_state_json.
@@ -231,7 +232,7 @@ enum skillrt_reason_code {
   SKILLRT_WAITING_FOR_PERSON, /* a question is open */
   SKILLRT_WAITING_FOR_EVENT,
   SKILLRT_WAITING_FOR_TIME,
-  SKILLRT_NEEDS_DECISION, /* the outcome of a call is unknown */
+  SKILLRT_NEEDS_DECISION, /* a call may have been executed */
   SKILLRT_BLOCKED,
   SKILLRT_NO_ACTION_SELECTED,
   SKILLRT_NO_PROGRESS,

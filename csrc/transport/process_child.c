@@ -101,8 +101,8 @@ static bool start_explain(const struct child *child, int failed, struct error *e
   bool searched = !strchr(task->process.args.items[0], '/');
   if (failed == ENOENT && searched && start_path(task))
     return error_set(e, ERROR_MISSING,
-                     "%s: command not found in PATH; install it or name it by its full path",
-                     child->name);
+                     "%s: command not found in PATH; install it, or write its path, as in ./%s",
+                     child->name, child->name);
   if (failed == ENOENT && searched)
     return error_set(e, ERROR_MISSING,
                      "%s: command not found, and its environment has no PATH; allow PATH or "

@@ -1,7 +1,7 @@
 /* host.c: a program of its own that runs a skill inside its own loop.
  *
  *   host SCRIPT DIRECTORY            begins a run in DIRECTORY
- *   host --resume DIRECTORY          goes on with it
+ *   host --resume DIRECTORY          resumes it
  *
  * The loop here is poll() with one descriptor more than the run's: standard input, where the
  * word "stop" stops the run and leaves it resumable. Prints each record once it is durable.

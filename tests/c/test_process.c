@@ -114,8 +114,8 @@ static void check_refused(const char *program, const char *cwd, bool path, const
 static void test_missing(void) {
   TEST("a missing command says what to install or to check") {
     check_refused("no-such-program", NULL, true,
-                  "no-such-program: command not found in PATH; install it or name it by its full "
-                  "path");
+                  "no-such-program: command not found in PATH; install it, or write its path, as "
+                  "in ./no-such-program");
   }
   TEST("a missing command without a PATH says so") {
     check_refused("no-such-program", NULL, false,

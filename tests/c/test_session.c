@@ -158,8 +158,8 @@ static void test_ends(void) {
     capture_wait(&got, &loop);
     CHECK(got.reply.status == REPLY_REFUSED && !got.reply.sent);
     CHECK_STR(got.reply.message,
-              "no-such-program: command not found in PATH; install it or name it "
-              "by its full path");
+              "no-such-program: command not found in PATH; install it, or write its "
+              "path, as in ./no-such-program");
     teardown();
   }
   TEST("what is no frame ends the program, as nothing can be told behind it") {

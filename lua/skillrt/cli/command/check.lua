@@ -45,8 +45,11 @@ local function show(result, output)
   end
   local counts = result.counts
   local searched = result.states > 0 and (", %d states searched"):format(result.states) or ""
-  output.write(("%s: %d errors, %d warnings, %d notes%s\n"):format(
-    clean(result.path), counts.error, counts.warning, counts.note, searched))
+  local parts = {}
+  for i, level in ipairs({ "error", "warning", "note" }) do
+    parts[i] = ("%d %s%s"):format(counts[level], level, counts[level] == 1 and "" or "s")
+  end
+  output.write(("%s: %s%s\n"):format(clean(result.path), table.concat(parts, ", "), searched))
 end
 
 -- Lists that are empty are lists.

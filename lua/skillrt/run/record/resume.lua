@@ -54,7 +54,8 @@ return {
     end
     lines:say(false, "info", "Resuming from: %s", #going > 0 and lines.joined(going, 10)
       or #completed > 0 and "the next step" or "start")
-    lines:say(false, "info", "Already completed: %s", #completed > 0 and lines.joined(completed, 20) or "nothing")
+    lines:say(false, "info", "%s", #completed > 0 and "Already completed: " .. lines.joined(completed, 20)
+      or "Nothing completed yet")
     lines:open_calls(books)
   end,
 

@@ -46,7 +46,8 @@ local function met(step, ways, updates, more)
       local problem
       value, problem = merge.value(ways[key], updates[key], state.copy(step.root[key]), value)
       if problem then
-        error({ message = ("%s: update %q of several items: %s"):format(step.id, key, problem), class = "permanent" }, 0)
+        local text = "%s: update %q of several items: %s"
+        error({ message = text:format(step.id, key, problem), class = "permanent" }, 0)
       end
     end
     out[key] = value

@@ -167,7 +167,8 @@ local function performer(self, step, definition)
   local perform = definition.run or self:by_agent(step, definition, definition.agent)
   local gives_outcome = definition.agent ~= nil
   if definition.each then
-    perform, gives_outcome = require("skillrt.run.step.each").over(step, definition, perform, self.run.skill.merge), true
+    local each = require("skillrt.run.step.each")
+    perform, gives_outcome = each.over(step, definition, perform, self.run.skill.merge), true
   end
   if definition.protocol then
     return require("skillrt.run.step.lifecycle").over(self, step, definition, perform, gives_outcome)
