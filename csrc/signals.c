@@ -1,4 +1,5 @@
-/* signals.c: SIGINT, SIGTERM and SIGHUP stop the run and leave it resumable.
+/* signals.c: SIGINT, SIGTERM and SIGHUP stop the run and leave it resumable; SIGUSR1 stops it
+ * behind what is under way.
  *
  * All signal handlers and what they need to know, and the descriptors and limits the process begins
  * with. A stop that is not over at once is said. A
@@ -159,6 +160,12 @@ static void on_stop(int signal) {
   errno = kept;
 }
 
+/* Of a worker that ends: the run stops behind what is under way. */
+static void on_drain(int signal) {
+  (void)signal;
+  limits_drain(the_limits);
+}
+
 /* Only while we compute: a process that waits is left alone. */
 static void start_ticks(void) {
   const struct timeval pause = {.tv_usec = TICK_MS * 1000};
@@ -257,6 +264,8 @@ void signals_install(struct limits *limits) {
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, NULL, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup */
+  action.sa_handler = on_drain;
+  sigaction(SIGUSR1, &action, NULL);
   action.sa_handler = on_alarm;
   sigaction(SIGALRM, &action, NULL);
   action.sa_handler = on_tick;

@@ -32,6 +32,7 @@ int bind_regex(lua_State *L);  /* bind_regex.c: pushes one function, a regular e
 int bind_files(lua_State *L);  /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
 int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */
+int bind_claims(lua_State *L);   /* bind_claims.c: runs that wait for a process */
 int bind_serve(lua_State *L);    /* bind_serve.c: what a command that serves others waits for */
 int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 

@@ -45,6 +45,12 @@ int bind_fail(lua_State *L, const struct error *error) {
   return 3;
 }
 
+/* drains() -> boolean: whether what is under way may end, and nothing new is begun */
+static int core_drains(lua_State *L) {
+  lua_pushboolean(L, limits_draining(limits_of(L)));
+  return 1;
+}
+
 static int core_sha256(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
@@ -318,6 +324,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"random", core_random},
                                        {"allow", core_allow},
                                        {"uuid", core_uuid},
+                                       {"drains", core_drains},
                                        {"asset", core_asset},
                                        {"assets", core_assets},
                                        {"end_leftovers", core_end_leftovers},
@@ -344,5 +351,6 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   bind_run(L);
   bind_store(L);
   bind_watch(L);
+  bind_claims(L);
   return 1;
 }

@@ -6,13 +6,15 @@
  * code, 128 + signal, or nil while it runs; program:output(most) -> the end of what it said;
  * program:stop(now). wait(ms, lines | nil, programs, listener | descriptor | nil) -> true | nil: a
  * signal came.
- * terminate(pid) -> true | nil, message, code. Called by bind_core.c. */
+ * terminate(pid) -> true | nil, message, code. drain(programs): asks those that are left to end,
+ * and waits for them. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
 #include <errno.h>
 #include <lauxlib.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +191,32 @@ static int program_stop(lua_State *L) {
   return 0;
 }
 
+/* As the __close of a list of programs it has its time also where a signal ends all Lua. What we
+ * say about a stop that takes its time is not said besides. */
+static int serve_drain(lua_State *L) {
+  lua_settop(L, 1);
+  lua_Integer count = luaL_len(L, 1);
+  if (count > 0) {
+    alarm(0);
+    fprintf(stderr,
+            "skillrt: draining: what is under way in %d runs may end; a second signal ends "
+            "it at once\n",
+            (int)count);
+  }
+  for (lua_Integer i = 1; i <= 2 * count; i++) {
+    lua_geti(L, 1, (i - 1) % count + 1);
+    struct program *program = luaL_checkudata(L, -1, PROGRAM_TYPE);
+    const struct sys *sys = program->sys;
+    int status;
+    if (i <= count && program->pid) sys->kill_group(sys, program->pid, SIGUSR1);
+    while (i > count && program->pid && sys->reap(sys, program->pid, &status) == -EAGAIN)
+      sys->pause(sys, 10);
+    if (i > count) program->pid = 0;
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
 static int program_output(lua_State *L) {
   struct program *program = luaL_checkudata(L, 1, PROGRAM_TYPE);
   lua_Integer most = luaL_checkinteger(L, 2);
@@ -261,9 +289,13 @@ int bind_serve(lua_State *L) {
   static const luaL_Reg lines[] = {{"next", lines_next}, {NULL, NULL}};
   static const luaL_Reg program[] = {
       {"code", program_code}, {"stop", program_stop}, {"output", program_output}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"lines", serve_lines},         {"start", serve_start},
-                                       {"terminate", serve_terminate}, {"wait", serve_wait},
-                                       {"listen", bind_listen},        {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"lines", serve_lines},
+                                       {"start", serve_start},
+                                       {"terminate", serve_terminate},
+                                       {"wait", serve_wait},
+                                       {"listen", bind_listen},
+                                       {"drain", serve_drain},
+                                       {NULL, NULL}};
   make_type(L, LINES_TYPE, lines_clear, lines);
   make_type(L, PROGRAM_TYPE, program_clear, program);
   bind_listen_type(L);

@@ -22,6 +22,7 @@ struct limits {
   } entered[DEPTH]; /* for the thread that runs Lua only */
   atomic_int depth;
   bool polled;
+  atomic_bool draining;
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
   struct interrupt all;
   void (*start_ticks)(void); /* NULL: nobody ticks, or the hook does */
@@ -69,6 +70,14 @@ static bool is_raising(const struct interrupt *i) {
 void interrupt_notice(struct interrupt *i) {
   for (; i; i = i->above)
     if (atomic_load(&i->why)) atomic_store(&i->noticed, true);
+}
+
+void limits_drain(struct limits *limits) {
+  atomic_store(&limits->draining, true);
+}
+
+bool limits_draining(const struct limits *limits) {
+  return atomic_load(&limits->draining);
 }
 
 /* ---- hooks ---- */

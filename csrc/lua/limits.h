@@ -81,6 +81,10 @@ void limits_interrupt(struct limits *, const char *why);
 /* Whether that has come, and whether Lua code or the loop has noticed. */
 bool limits_interrupted(const struct limits *);
 bool limits_noticed(const struct limits *);
+/* What is under way may end, and nothing new is begun: asks for it, in the same places, and says
+ * whether that was asked for. */
+void limits_drain(struct limits *);
+bool limits_draining(const struct limits *);
 /* What runs from here on hears no more of it; the interruption itself stays known. NULL: that of
  * the whole Lua state. */
 void limits_calm(struct limits *, struct interrupt *);

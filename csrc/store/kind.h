@@ -44,6 +44,10 @@ struct kind {
                 void *data, struct watch **, struct error *);
   bool (*prepare)(const struct sys *, const char *at, const struct store_setup *,
                   struct buffer *missing, struct error *);
+  bool (*label)(const struct sys *, const char *at, const struct label *, struct error *);
+  bool (*pause)(const struct sys *, const char *at, const char *queue, bool paused, struct error *);
+  bool (*claims)(const struct sys *, const char *at, const char *queue, struct claims **,
+                 struct error *);
   /* ERROR_MISSING: it is not there, or LEAVING_NOW does not hold. */
   bool (*leave)(const struct sys *, const char *at, enum leaving, struct error *);
   /* The batches of a run while LEAVING_NOW, first to last. */

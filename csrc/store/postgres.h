@@ -9,6 +9,8 @@
  *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock
  *   skillrt.inbox    a row for each arrival
  *   skillrt.blob     large values, by digest
+ *   skillrt.queue    a row for each queue that was ever paused
+ *   skillrt.slot     a row for each run that may have a key at the same time as others
  *
  * A step adds one row of the journal; it updates none, locks none and reads none. */
 #ifndef SKILLRT_STORE_POSTGRES_H
@@ -20,7 +22,7 @@
 #include "store/journal_lines.h"
 #include "store/kind.h"
 
-enum { FLEET_VERSION = 1, LEASE_MS = 15000 };
+enum { FLEET_VERSION = 2, LEASE_MS = 15000 };
 
 /* ---- URLs: postgres_url.c ---- */
 
@@ -134,6 +136,14 @@ bool rows_read(struct link *, const char *run, const struct rows_end *, uint64_t
 bool rows_record(struct link *, const char *run, const struct rows_end *, uint64_t seq,
                  struct buffer *to, struct error *);
 
+/* ---- claims: postgres_claim.c ---- */
+
+bool postgres_label(const struct sys *, const char *at, const struct label *, struct error *);
+bool postgres_pause(const struct sys *, const char *at, const char *queue, bool paused,
+                    struct error *);
+bool postgres_claims(const struct sys *, const char *at, const char *queue, struct claims **,
+                     struct error *);
+
 /* ---- the rest ---- */
 
 bool postgres_open(const struct sys *, const char *at, const struct store_options *,
@@ -144,6 +154,9 @@ bool postgres_watch(const struct sys *, const char *at, struct uv_loop_s *, void
 /* The same about the inbox, and at once as a rule. */
 bool postgres_listen(const struct sys *, const struct url *, struct uv_loop_s *,
                      void (*changed)(void *), void *data, struct watch **, struct error *);
+/* The same about all that may be claimed in a database. */
+bool postgres_watch_claims(const struct sys *, const struct url *, struct uv_loop_s *,
+                           void (*changed)(void *), void *data, struct watch **, struct error *);
 bool postgres_prepare(const struct sys *, const char *at, const struct store_setup *,
                       struct buffer *missing, struct error *);
 bool postgres_leave(const struct sys *, const char *at, enum leaving, struct error *);

@@ -46,6 +46,9 @@ __attribute__((visibility("default"))) const struct kind *skillrt_store_kind(voi
                                    .exists = postgres_exists,
                                    .watch = postgres_watch,
                                    .prepare = postgres_prepare,
+                                   .label = postgres_label,
+                                   .pause = postgres_pause,
+                                   .claims = postgres_claims,
                                    .leave = postgres_leave,
                                    .send = postgres_send,
                                    .receive = postgres_receive};

@@ -73,7 +73,8 @@ static bool check_version(struct link *l, struct error *e) {
                      "use a newer skillrt",
                      l->url->whole, version, FLEET_VERSION);
   return error_set(e, ERROR_MISSING,
-                   "%s: its tables are not whole; make them by: skillrt fleet init URL",
+                   "%s: its tables are not whole, or of an earlier version; make them by: skillrt "
+                   "fleet init URL",
                    l->url->whole);
 }
 

@@ -76,7 +76,8 @@ void run_give_back(struct link *l, const char *run, const char *owner,
   struct value values[] = {TEXT(run), TEXT(owner), TEXT(header->status), NUMBER(header->due),
                            TEXT(header->about)};
   link_do(l,
-          "update skillrt.run set owner = null, status = $3, due = $4, about = $5"
+          "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
+          " claimed = null"
           " where run = $1 and owner = $2",
           5, values, NULL);
 }

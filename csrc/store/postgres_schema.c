@@ -21,6 +21,10 @@ static const char *const tables[][2] = {
                 " segment int not null, seq bigint not null, records bigint not null,"
                 " lines bytea not null, primary key (run, batch)) partition by range (run)"},
     {"journal_rest", "create table skillrt.journal_rest partition of skillrt.journal default"},
+    {"queue", "create table skillrt.queue (queue text collate \"C\" primary key,"
+              " paused boolean not null)"},
+    {"slot", "create table skillrt.slot (key text collate \"C\" not null, slot bigint not null,"
+             " run text collate \"C\", primary key (key, slot))"},
     {"inbox", "create table skillrt.inbox (arrival bigserial primary key,"
               " run text collate \"C\" not null, key text, came timestamptz not null"
               " default clock_timestamp(), fate text not null default 'waits', text bytea not null,"
@@ -28,9 +32,19 @@ static const char *const tables[][2] = {
     {"inbox_waits",
      "create index inbox_waits on skillrt.inbox (run, arrival) where fate = 'waits'"},
     {"run_due", "create index run_due on skillrt.run (due) where due > 0"},
+    {"run_waits", "create index run_waits on skillrt.run (queue, prio desc, due)"
+                  " where queue is not null and (status = 'executing' or status = 'paused')"},
     {"blob", "create table skillrt.blob (digest text collate \"C\" primary key, value bytea not"
              " null)"},
 };
+
+/* Columns that a run's row has since version 2; queue: null, no worker claims it. */
+static const char columns[] =
+    "alter table skillrt.run add if not exists about text not null default '',"
+    " add if not exists queue text collate \"C\","
+    " add if not exists prio bigint not null default 0,"
+    " add if not exists limit_key text collate \"C\", add if not exists limit_most bigint,"
+    " add if not exists claimed timestamptz"; /* until then no other claim gives it */
 
 enum { TABLES = sizeof tables / sizeof *tables, MONTHS = 12 };
 
@@ -83,8 +97,20 @@ static bool provide_version(struct link *l, const struct store_setup *setup, str
   if (rows == 0)
     return link_do(l, "insert into skillrt.fleet (version, lease_ms) values ($1, $2)", 2, values,
                    e) == 1;
-  if (rows < 0 || !setup->lease_ms) return rows > 0;
-  return link_do(l, "update skillrt.fleet set lease_ms = $1", 1, lease, e) == 1;
+  if (rows < 0 || link_do(l, "update skillrt.fleet set version = $1", 1, values, e) != 1)
+    return false;
+  return !setup->lease_ms || link_do(l, "update skillrt.fleet set lease_ms = $1", 1, lease, e) == 1;
+}
+
+/* Where there is one, it is no later one. */
+static bool check_version(struct link *l, struct buffer *missing, struct error *e) {
+  bool there;
+  if (!is_there(l, "fleet", &there, e)) return false;
+  int old = there ? link_do(l, "select 1 from skillrt.fleet where version < $1", 1,
+                            (struct value[]){NUMBER(FLEET_VERSION)}, e)
+                  : 0;
+  return old == 0 || (old > 0 && buffer_format(missing, e, "the tables are older than version %d\n",
+                                               FLEET_VERSION));
 }
 
 static bool provide_all(struct link *l, const struct store_setup *setup, struct buffer *missing,
@@ -92,10 +118,13 @@ static bool provide_all(struct link *l, const struct store_setup *setup, struct 
   if (!setup->only_check && (link_do(l, "select pg_advisory_xact_lock(7236553)", 0, NULL, e) < 0 ||
                              link_do(l, "create schema if not exists skillrt", 0, NULL, e) < 0))
     return false;
-  for (size_t i = 0; i < TABLES; i++)
+  for (size_t i = 0; i < TABLES; i++) {
     if (!provide(l, setup, tables[i][0], tables[i][1], missing, e)) return false;
+    bool is_run = strcmp(tables[i][0], "run") == 0;
+    if (is_run && !setup->only_check && link_do(l, columns, 0, NULL, e) < 0) return false;
+  }
   if (!provide_months(l, setup, missing, e)) return false;
-  return setup->only_check || provide_version(l, setup, e);
+  return setup->only_check ? check_version(l, missing, e) : provide_version(l, setup, e);
 }
 
 /* What of the server's settings does not keep what it says it has kept. */

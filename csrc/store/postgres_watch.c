@@ -35,7 +35,7 @@ static void noticed(uv_poll_t *poll, int status, int events) {
   (void)events;
   bool gone = status < 0 || !PQconsumeInput(look->link.connection);
   while (!gone && (notice = PQnotifies(look->link.connection))) {
-    bool ours = strcmp(notice->extra, look->url.run) == 0;
+    bool ours = !look->url.run[0] || strcmp(notice->extra, look->url.run) == 0;
     PQfreemem(notice);
     if (ours) look->changed(look->data);
   }
@@ -59,6 +59,7 @@ static void look_close(struct watch *watch) {
 static void listen_too(struct look *look, struct uv_loop_s *loop) {
   if (!link_open(&look->link, NULL) ||
       link_do(&look->link, "listen skillrt_inbox", 0, NULL, NULL) < 0 ||
+      (!look->url.run[0] && link_do(&look->link, "listen skillrt_queue", 0, NULL, NULL) < 0) ||
       uv_poll_init(loop, &look->poll, PQsocket(look->link.connection)) != 0)
     return;
   look->listens = true;
@@ -92,6 +93,14 @@ static bool look_open(const struct sys *sys, const struct url *url, struct uv_lo
 bool postgres_listen(const struct sys *sys, const struct url *url, struct uv_loop_s *loop,
                      void (*changed)(void *), void *data, struct watch **watch, struct error *e) {
   return look_open(sys, url, loop, true, changed, data, watch, e);
+}
+
+bool postgres_watch_claims(const struct sys *sys, const struct url *url, struct uv_loop_s *loop,
+                           void (*changed)(void *), void *data, struct watch **watch,
+                           struct error *e) {
+  struct url place = *url;
+  place.run[0] = '\0';
+  return look_open(sys, &place, loop, true, changed, data, watch, e);
 }
 
 bool postgres_watch(const struct sys *sys, const char *at, struct uv_loop_s *loop,

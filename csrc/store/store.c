@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "store/claim.h"
 #include "store/directory.h"
 #include "store/inbox.h"
 #include "store/kind.h"
@@ -55,6 +56,9 @@ static const struct kind directory = {.open = directory_open,
                                       .list = directory_list,
                                       .exists = directory_exists,
                                       .watch = directory_watch,
+                                      .label = directory_label,
+                                      .pause = directory_pause,
+                                      .claims = directory_claims,
                                       .leave = directory_leave,
                                       .send = directory_send,
                                       .receive = directory_receive};
@@ -171,6 +175,42 @@ bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, st
                      : error_set(e, ERROR_MISSING, "%s: has no inbox", url);
 }
 
+/* Names of queues and keys become names of files and words of a line. */
+static bool queue_valid(const char *name, struct error *e) {
+  size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+  if (length > 0 && length <= QUEUE_NAME && name[length] == '\0') return true;
+  return error_set(e, ERROR_INVALID, "\"%.80s\": a queue or key is 1 to 64 of A-Z a-z 0-9 . _ -",
+                   name);
+}
+
+bool store_label(const struct sys *sys, const char *url, const struct label *label,
+                 struct error *e) {
+  char at[PATH_MAX];
+  if (!queue_valid(label->queue, e) || (label->key && !queue_valid(label->key, e))) return false;
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->label ? kind->label(sys, at, label, e)
+                     : error_set(e, ERROR_INVALID, "%s: has no queues", url);
+}
+
+bool store_pause(const struct sys *sys, const char *url, const char *queue, bool paused,
+                 struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = queue_valid(queue, e) ? kind_of(url, at, e) : NULL;
+  if (!kind) return false;
+  return kind->pause ? kind->pause(sys, at, queue, paused, e)
+                     : error_set(e, ERROR_INVALID, "%s: has no queues", url);
+}
+
+bool claims_open(const struct sys *sys, const char *url, const char *queue, struct claims **claims,
+                 struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = queue_valid(queue, e) ? kind_of(url, at, e) : NULL;
+  if (!kind) return false;
+  return kind->claims ? kind->claims(sys, at, queue, claims, e)
+                      : error_set(e, ERROR_INVALID, "%s: has no queues", url);
+}
+
 bool store_prepare(const struct sys *sys, const char *url, const struct store_setup *setup,
                    struct buffer *missing, struct error *e) {
   char at[PATH_MAX];
@@ -201,6 +241,12 @@ void watch_close(struct watch **watch) {
   if (!*watch) return;
   (*watch)->close(*watch);
   *watch = NULL;
+}
+
+void claims_close(struct claims **claims) {
+  if (!*claims) return;
+  (*claims)->ops->close(*claims);
+  *claims = NULL;
 }
 
 void inbox_close(struct inbox **inbox) {

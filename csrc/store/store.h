@@ -263,10 +263,53 @@ bool store_watch(const struct sys *, const char *url, struct uv_loop_s *, void (
                  void *data, struct watch **, struct error *);
 void watch_close(struct watch **watch); /* as store_close; `changed` is not called any more */
 
-/* claim (take runs that are due, or whose owner lapsed, for a worker: `count` of them at once) will
- * be a function of a kind here, beside list. What a claim gives is opened by store_open with
- * STORE_RESUME; its lease is then the store's own affair: an append after the run was claimed by
- * another is ERROR_LOST. */
+/* ---- workers: runs that wait for a process ---- */
+
+enum { QUEUE_NAME = 64 };
+
+/* How a run is to be claimed: said by who submits it. */
+struct label {
+  const char *queue; /* [A-Za-z0-9._-]{1,64} */
+  int64_t prio;      /* higher ones first */
+  const char *key;   /* of a limit, as a queue is named; NULL: none */
+  int64_t most;      /* so many runs with that key at the same time, at least 1 */
+};
+
+/* Puts the label of a run that is there, in place of the one that it had, and wakes who waits for
+ * claims. A run in a directory without one has queue "default"; one in a database is claimed only
+ * once it has one. */
+bool store_label(const struct sys *, const char *url, const struct label *, struct error *);
+
+/* A queue from which nothing is claimed, until it is no longer paused. `url`: of a place. */
+bool store_pause(const struct sys *, const char *url, const char *queue, bool paused,
+                 struct error *);
+
+struct claims;
+
+struct claims_ops {
+  /* Calls `each` for up to `count` runs of the queue that wait for a process: paused ones that are
+   * due, or to which something has come; those whose process is gone. For the time of a lease no
+   * other claim gives the same, or until `settle`: the claimant has to open it meanwhile, and who
+   * opens a run is decided there alone. */
+  bool (*take)(struct claims *, int64_t count, bool (*each)(void *data, const char *url),
+               void *data, struct error *);
+  /* The process that was begun for this run has closed it. */
+  void (*settle)(struct claims *, const char *url);
+  /* From now on `changed` may be called from the loop when there may be something to claim. */
+  bool (*watch)(struct claims *, struct uv_loop_s *, void (*changed)(void *), void *data,
+                struct watch **, struct error *);
+  void (*close)(struct claims *);
+};
+
+struct claims {
+  const struct claims_ops *ops;
+};
+
+/* The claims of a worker on a queue of a place. ERROR_BUSY: a folder has one worker for each queue.
+ */
+bool claims_open(const struct sys *, const char *url, const char *queue, struct claims **,
+                 struct error *);
+void claims_close(struct claims **claims); /* as store_close; the watch was closed before */
 
 /* ---- databases ---- */
 

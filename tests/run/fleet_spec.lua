@@ -72,10 +72,16 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     server.query "drop index skillrt.run_due"
     assert.matches("skillrt.run_due is missing", skillrt("fleet", "init", server.url, "--check").out, 1, true)
     good("fleet", "init", server.url)
-    server.query "update skillrt.fleet set version = 2"
+    server.query "update skillrt.fleet set version = 3"
     assert.matches("use a newer skillrt", skillrt("list", server.url).err, 1, true)
     assert.matches("use a newer skillrt", skillrt("fleet", "init", server.url).err, 1, true)
+    -- an earlier one is brought up to date, with the runs that it holds
     server.query "update skillrt.fleet set version = 1"
+    server.query "alter table skillrt.run drop column claimed, drop column about"
+    assert.matches("of an earlier version", skillrt("list", server.url).err:gsub("%s+", " "), 1, true)
+    assert.matches("older than version 2", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+    good("fleet", "init", server.url)
+    good("list", server.url)
   end)
 
   it("refuses a password in a URL, a database without a name, and a run's name that is none", function()

@@ -63,9 +63,10 @@ end
 
 -- Whom the gate asks about other people's code: the person at the command line, once that is read.
 local function ask_person(looks, args)
-  require("skillrt.document.gate").person = { looks = looks, decide = function(code, path)
+  local function decide(code, path)
     return require("skillrt.cli.trust").decide(code, path, args)
-  end }
+  end
+  require("skillrt.document.gate").person = { looks = looks, submitted = args and args.submitted, decide = decide }
 end
 
 ---@param ... string  the command line

@@ -13,6 +13,7 @@ local M = {}
 
 ---@class skillrt.Person  who decides about code that is not trusted yet
 ---@field looks boolean?  nothing is performed: only what runs when a skill is loaded counts
+---@field submitted boolean?  they trust whoever may submit runs: what was approved there is approved
 ---@field decide fun(code: skillrt.Code, path: string): boolean?, string?, string?
 
 ---@type skillrt.Person?
@@ -49,7 +50,8 @@ end
 ---@param dir string
 ---@param first table  the run's first record
 ---@param person skillrt.Person|false|nil  as for pass
----@param given { script: string?, agent: any }?  in place of those that the journal names
+---@param given { script: string?, agent: any, unpacked: table? }?  in place of those that the journal names; the files
+---       that it was submitted with
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
@@ -59,6 +61,11 @@ function M.pass_run(dir, first, person, given)
   end
   if not person then
     return true
+  end
+  given = given or {}
+  local unpacked = not given.script and given.unpacked
+  if unpacked and person.submitted then
+    return require("skillrt.document.submission").approved(dir, first, unpacked.folder or unpacked.script)
   elseif not require("skillrt.base.seal").is_ours(first) then
     local ok, message, code = decide(person, require("skillrt.document.trust").code_of_run(first), dir)
     if not ok then
@@ -67,9 +74,9 @@ function M.pass_run(dir, first, person, given)
   elseif type(first.agent) == "table" and first.agent.kind == "dry" and kind_of(first.script) == "workflow" then
     return true -- as it began: nobody is asked, and the script reaches nothing
   end
-  given = given or {}
-  local path = given.script or first.script
-  return M.pass(path == first.script and first.folder or path, nil, person, { agent = given.agent or first.agent })
+  local script = given.script or unpacked and unpacked.script or first.script
+  local folder = script == first.script and first.folder or unpacked and unpacked.folder
+  return M.pass(folder or script, nil, person, { agent = given.agent or first.agent })
 end
 
 return M

@@ -32,6 +32,12 @@ function M.skill_for(work_dir, options, load)
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
   local ok, value, why, cause, traceback
+  if first.submitted and not options.script then
+    options.unpacked, message, code = require("skillrt.document.submission").unpack(work_dir, first)
+    if not options.unpacked then
+      return nil, message, code
+    end
+  end
   ok, message, code = gate.pass_run(work_dir, first, options.person, options)
   if not ok then
     return nil, message, code
@@ -50,7 +56,7 @@ function M.skill_for(work_dir, options, load)
     result, message, code = runner.go_on(skill, tables.fill({ work_dir = work_dir }, options))
     return result, message, code
   end
-  local before, script = _G.arg, options.script or first.script
+  local before, script = _G.arg, options.script or options.unpacked and options.unpacked.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,

@@ -219,11 +219,12 @@ local function add_config(code, raw, dir, depth)
   end
 end
 
-local function add_tools(code, where, tools)
+-- `name`: what the place is called in the digest, which is the same wherever the folder is.
+local function add_tools(code, where, tools, name)
   local list = beyond_reading(tools)
   if list[1] then
     code.calls[#code.calls + 1] = ("%s: its agent may use %s without asking"):format(where, table.concat(list, ", "))
-    code.parts[#code.parts + 1] = code.calls[#code.calls]
+    code.parts[#code.parts + 1] = ("%s %s"):format(name or where, table.concat(list, ", "))
   end
 end
 
@@ -275,7 +276,8 @@ local function add_agent_files(code, dir)
       local name = entry.name:match("^(.*)%.md$")
       if name then
         local one = agent_file.read(files.join(folder, entry.name))
-        add_tools(code, files.join(folder, entry.name), one and one.tools)
+        local name_of = folder == of_skill and "agents/" or ".claude/agents/"
+        add_tools(code, files.join(folder, entry.name), one and one.tools, name_of .. entry.name)
       end
     end
   end

@@ -58,7 +58,7 @@ function M.summary(books)
 end
 
 local WAITS <const> = { waiting_for_person = true, waiting_for_event = true, waiting_for_time = true,
-  needs_decision = true }
+  needs_decision = true, submitted = true, drained = true }
 
 ---Whether a run is paused until a person, an event or a time comes.
 ---@param books skillrt.Books

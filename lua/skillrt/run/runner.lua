@@ -47,6 +47,8 @@ local M = {}
 ---@field attended boolean?    somebody is there to be asked when it pauses with a question
 ---@field at_most table?       limits by name that may only be lowered by it
 ---@field watcher table|table[]|nil  one or several, see watchers.lua
+---@field submit nil|fun(first: table, store: table): skillrt.Result|nil, string?, string?  keeps the run, by its
+---       first record, for others to perform: nothing of it is performed here
 
 ---@class skillrt.Result
 ---@field status string   completed failed aborted paused
@@ -253,13 +255,8 @@ local function parts_of(skill, options, settings, run_id)
   }
 end
 
----Prepares a new run without waiting for it.
----@param skill skillrt.Skill
----@param options skillrt.RunOptions
----@return userdata|nil run  the core's; step, wait, close it
----@return table|string report_or_message
----@return skillrt.Turn|string self_or_code
-function M.begin(skill, options)
+-- What a new run is made of; nil, message, code.
+local function new_parts(skill, options)
   if options.at_most then
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
   end
@@ -277,7 +274,20 @@ function M.begin(skill, options)
   end
   parts.run_id = run_id
   parts.first = first_record(parts, options)
-  if not options.work_dir and parts.run.skill.context ~= "memory" then
+  return parts
+end
+
+---Prepares a new run without waiting for it.
+---@param skill skillrt.Skill
+---@param options skillrt.RunOptions
+---@return userdata|nil run  the core's; step, wait, close it
+---@return table|string report_or_message
+---@return skillrt.Turn|string self_or_code
+function M.begin(skill, options)
+  local parts, message, cause = new_parts(skill, options)
+  if not parts then
+    return nil, message, cause
+  elseif not options.work_dir and parts.run.skill.context ~= "memory" then
     make_runs()
   end
   return open(parts, options, "create")
@@ -290,6 +300,15 @@ end
 ---@return string? message
 ---@return string? code
 function M.run(skill, options)
+  if options and options.submit then
+    local parts, message, code = new_parts(skill, tables.fill({}, options))
+    if parts and parts.run.keeps_nothing then
+      return nil, skill.name .. ': cannot be submitted: with context = "memory" nothing of it is kept', "invalid"
+    elseif not parts then
+      return nil, message, code
+    end
+    return options.submit(parts.first, parts.run.store)
+  end
   local run, report, self = M.begin(skill, tables.fill({}, options))
   if not run then
     return nil, report, self

@@ -1,7 +1,8 @@
--- run/travel.lua: a run taken back to an earlier place, and a new run that begins at a place of another.
+-- run/travel.lua: a run taken back to an earlier place, a new run that begins at a place of another, a run that is kept
+-- for others to perform, and one that is paused where it is.
 --
--- Both write records of their own into a journal and leave the run paused: neither needs the skill, runs its script
--- or forgets anything: the journal and what was spent only grow. Called by `skillrt rollback` and `skillrt fork`.
+-- All write records of their own into a journal and leave the run paused: none needs the skill, runs its script
+-- or forgets anything: the journal and what was spent only grow. Called by the commands rollback, fork, submit, resume.
 
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
@@ -35,7 +36,9 @@ end
 
 function Writer:load()
   self.journal.newest:apply()
-  for _, entry in ipairs(self.entries(self.books)) do
+  local entries = self.entries(self.books)
+  self.last = table.remove(entries)
+  for _, entry in ipairs(entries) do
     assert(self.journal:emit(entry))
   end
   if next(self.books.state.root.phases_completed) or self.store:stat("execution-state.json") then
@@ -43,8 +46,13 @@ function Writer:load()
   end
 end
 
+-- The last record goes with the stop: what is listed of a run comes with its last batch.
 function Writer:choose()
-  return "stop", self.books.status, self.books.reason
+  if self.last then
+    assert(self.journal:emit(self.last))
+    self.last = nil
+  end
+  return "stop", self.books.status, self.books.reason, self.books.due
 end
 
 function Writer:save(seq)
@@ -60,8 +68,9 @@ for _, notice in ipairs({ "event", "stop", "forget", "progress" }) do
 end
 
 -- Opens the run, has the records written and closes it.
-local function write(store, mode, first, entries)
+local function write(store, mode, first, entries, blobs)
   local self = writer(store, entries)
+  table.move(blobs or {}, 1, #(blobs or {}), 1, self.blobs)
   local run, message, code = store:open(self, { mode = mode, durability = first.durability,
     run_id = first.run })
   if not run then
@@ -80,8 +89,50 @@ local function refuse(code, text, ...)
   error({ message = text:format(...), code = code }, 0)
 end
 
-local function stop(reason, message)
-  return { t = "stop", status = "paused", reason = reason, message = message }
+local function stop(reason, message, due)
+  return { t = "stop", status = "paused", reason = reason, message = message, due = due }
+end
+
+---Begins a run that is due at once, for whoever performs it.
+---@param store skillrt.Store
+---@param first table    its first record
+---@param blobs table[]  { digest, text }: the files that it was submitted with
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.submit(store, first, blobs)
+  return write(store, "create", first, function()
+    return { first, stop("submitted", "waits for a worker", core.wall_ms()) }
+  end, blobs)
+end
+
+---Pauses a run that no process advances, until a person resumes it.
+---@param place string
+---@param reason string
+---@param message string
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.pause(place, reason, message)
+  local first, why, code = look.first(place)
+  if not first then
+    return nil, why, code
+  end
+  return write(store_of.at(place), "resume", first, function()
+    return { { t = "resume", by = "skillrt " .. core.version }, stop(reason, message) }
+  end)
+end
+
+-- The files that a run was submitted with: { digest, text } each.
+local function files_of(place, first)
+  local wishes, blobs = {}, {}
+  store_of.at(place):read(function()
+    for _, digest in pairs(first.submitted and first.submitted.files or {}) do
+      blobs[#blobs + 1] = { digest, assert(wishes.blob(digest)) }
+    end
+    return false
+  end, wishes)
+  return blobs
 end
 
 -- A run's first record, its books as they were at a place, and that place.
@@ -175,7 +226,7 @@ function M.fork(dir, place, out, set)
   local store = store_of.at(out)
   local books, message, code = write(store, "create", first, function()
     return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }
-  end)
+  end, files_of(dir, first))
   if not books then
     return nil, message, code
   end

@@ -357,11 +357,19 @@ local function decide(self)
   end
 end
 
+-- What is decided: the worker that the run belongs to ends, and gives it back.
+local function decision_of(self)
+  if core.drains() then
+    return "pause", "drained", "its worker ends; another one resumes it", core.wall_ms()
+  end
+  return decide(self)
+end
+
 ---What now?
 function Turn:choose()
   local phase = self.run.phase
   if phase == "going" then
-    local decision, status, reason, message, at_once = decide(self)
+    local decision, status, reason, message, at_once = decision_of(self)
     if not decision then
       return self:go(status)
     end

@@ -157,7 +157,8 @@ return {
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
     local waiting, store = {}, require("skillrt.run.store").at(args.dir)
-    if store:holder() then
+    local is_submitted = (require("skillrt.run.look").first(args.dir) or {}).submitted ~= nil
+    if store:holder() or is_submitted then
       local list, none = { answer }, nil
       if answer.every then
         list, none = for_every(books, answer.every)
@@ -167,8 +168,11 @@ return {
       end
       local done
       done, waiting = hand_over(args.dir, store, list)
-      if done then
-        return done
+      if not done and is_submitted then
+        require("skillrt.report.output").say("info", args.dir .. ": the answer waits for a worker")
+      end
+      if done or is_submitted then
+        return done or 0
       end
       answer = {} -- it lies in the inbox
     end

@@ -1,22 +1,33 @@
--- cli/command/fleet.lua: `skillrt fleet init URL`: makes a PostgreSQL database fit to hold runs.
+-- cli/command/fleet.lua: `skillrt fleet init URL`: makes a PostgreSQL database fit to hold runs; pauses its queues.
+
+-- What is there to be done with a queue: whether it is paused then.
+local PAUSES <const> = { pause = true, resume = false }
 
 return {
   name = "fleet",
-  summary = "Prepares a PostgreSQL database for runs: skillrt fleet init postgres://USER@HOST/DATABASE",
+  summary = "Prepares a PostgreSQL database for runs: skillrt fleet init postgres://USER@HOST/DATABASE; pauses queues",
   description = "What is there stays, so it can be repeated: once a year, it adds the months to come. A run is then "
-    .. "begun by skillrt run SKILL --work-dir URL, and named URL/RUN. See docs/run/fleet.md.",
+    .. "begun by skillrt run SKILL --work-dir URL, and named URL/RUN. From a queue that is paused no worker takes a "
+    .. "run; those under way continue. See docs/run/fleet.md.",
   arguments = {
-    { name = "WHAT", choices = { "init" }, help = "init: creates the tables that are missing" },
-    { name = "URL", help = "the database: postgres://USER@HOST/DATABASE; its password belongs into ~/.pgpass" },
+    { name = "WHAT", choices = { "init", "pause", "resume" },
+      help = "init: creates the tables that are missing; pause, resume: a queue" },
+    { name = "URL", help = "the database: postgres://USER@HOST/DATABASE; its password belongs into ~/.pgpass; for a "
+      .. "queue also a folder of runs" },
   },
   options = {
     { name = "check", help = "changes nothing; lists what is missing, and exits with 1 if anything is" },
+    { name = "queue", value = "NAME", help = "which queue is paused or resumed; default: default" },
     { name = "lease", value = "SECONDS", help = "how long a silent process holds its runs; default: 15" },
   },
   ---@param args table
   ---@return integer code
   run = function(args)
     local core, ending = require("skillrt.core"), require("skillrt.cli.ending")
+    if PAUSES[args.what] ~= nil then
+      local ok, why, cause = core.pause(args.url, args.queue or "default", PAUSES[args.what])
+      return ok and 0 or ending.refused(why, cause)
+    end
     local lease = math.tointeger(tonumber(args.lease or 0))
     if args.what ~= "init" or not lease or args.lease and (lease < 1 or lease > 3600) then
       return ending.refused("fleet init URL, with --lease from 1 to 3600 seconds", "usage")

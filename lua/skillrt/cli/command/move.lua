@@ -12,12 +12,16 @@ local text_of = require("skillrt.base.terminal_text")
 local function digests_of(place)
   local list, seen, wishes = {}, {}, { whole = true }
   local report, message, code = store_of.at(place):read(function(payload)
-    record.decode(payload, function(digest)
+    local function add(digest)
       if not seen[digest] then
         seen[digest], list[#list + 1] = true, digest
       end
       return "null"
-    end)
+    end
+    local entry = record.decode(payload, add)
+    for _, digest in pairs(entry and entry.submitted and entry.submitted.files or {}) do
+      add(digest)
+    end
   end, wishes)
   return report and list, report and report.run_id or message, code
 end

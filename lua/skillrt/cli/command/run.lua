@@ -271,17 +271,20 @@ local function options_of(args)
     limits = limits,
     at_most = at_most,
     wait = args.wait,
+    submit = args.submit,
     attended = require("skillrt.cli.ending").can_ask(args),
   }
 end
 
+---Runs what a line names, or submits it.
 ---@param args table
----@return integer code
-function M.run(args)
-  local started, script = core.mono_ns(), args.script
+---@return skillrt.Result|nil result
+---@return integer? code  it was said why there is none
+function M.result(args)
+  local script = args.script
   local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
   if not core.files.stat(script) then
-    return M.missing(script)
+    return nil, M.missing(script)
   end
   if args.print then
     require("skillrt.report.output").divert()
@@ -291,14 +294,19 @@ function M.run(args)
     options.watcher, problem = require("skillrt.report.watch").new(args)
   end
   if not options or not options.watcher then
-    return ending.refused(problem, "invalid")
+    return nil, ending.refused(problem, "invalid")
   end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = files.join(files.current(), script) }) -- as on a resume
   local result, why, code, traceback = run_script(script, options, args)
-  if not result then
-    return ending.refused(why, code, traceback, args.work_dir)
-  end
-  return ending.tell(result, args, started)
+  return result, not result and ending.refused(why, code, traceback, args.work_dir) or nil
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local started = core.mono_ns()
+  local result, code = M.result(args)
+  return result and require("skillrt.cli.ending").tell(result, args, started) or code
 end
 
 return M

@@ -82,6 +82,7 @@ M.ROWS = {
   { "answer", "passes", "any", "to the question of a mode" },
   { "answers", "passes", "table?", "... to each of its questions" },
   { "choice", "passes", "integer?", "the number of its question" },
+  { "fruitless", "passes", "integer?", "how often it was resumed since a call or a step ended, or the run stopped" },
   { "damaged", "passes", "table?", "a step left the state as it must never be" },
   { "halt", "passes", "table?", "what ends or pauses the run: status, reason, message" },
   { "signatures", "passes", "table?", "how often an action failed in the same way" },

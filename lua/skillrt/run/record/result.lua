@@ -98,6 +98,7 @@ return {
     local call = step.calls[place]
     local known = known_of(call, record, seq)
     step:answered(place, known)
+    whole.fruitless = nil
     if record.decided then
       repeats.decide(books, step, record)
     end

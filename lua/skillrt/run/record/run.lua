@@ -47,6 +47,7 @@ return {
     specs list? documents that were read and handed on
     agent any who performs its steps, where somebody said so
     limits table? as they were given
+    submitted table? its skill's script, the digests of its files by name, and that of the code that was approved
     seal string? tells who began it
     skillrt string? the version that began it
   ]],

@@ -18,7 +18,8 @@ return {
     kept table? digests of what its session was given
   ]],
 
-  apply = function(books, record)
+  apply = function(books, record, whole)
+    whole.fruitless = nil
     books.status, books.reason, books.message, books.limit = record.status, record.reason, record.message, record.limit
     books.due = record.due
     if record.idle then

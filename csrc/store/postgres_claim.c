@@ -1,0 +1,182 @@
+/* postgres_claim.c: runs in PostgreSQL that wait for a process: labels, queues and claims.
+ *
+ * A claim marks the run's row for the time of a lease, so that workers do not start processes for
+ * the same run; who takes a run is decided by run_take alone. A slot is a row for each run that may
+ * have a key at the same time: it is free where the run in it has no process and no claim. Called
+ * by store.c, by way of the kind. */
+#include "store/postgres.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct queue {
+  struct claims claims; /* first: claims are cast to this */
+  const struct sys *sys;
+  struct url url;
+  struct link link;
+  char name[QUEUE_NAME + 1];
+};
+
+/* ---- labels ---- */
+
+/* Performs statements on a connection of their own, all or none. */
+struct work {
+  const char *statement;
+  int count;
+  const struct value *values;
+};
+
+static bool perform(const struct sys *sys, const struct url *url, const struct work *all,
+                    size_t count, struct error *e) {
+  struct link l;
+  link_init(&l, sys, url);
+  bool good = link_open(&l, e) && link_do(&l, "begin", 0, NULL, e) >= 0;
+  for (size_t i = 0; good && i < count; i++) {
+    int rows = link_do(&l, all[i].statement, all[i].count, all[i].values, e);
+    good = rows > 0 || (rows == 0 && i > 0);
+    if (rows == 0 && i == 0) error_set(e, ERROR_MISSING, "%s: contains no run", url->whole);
+  }
+  good = good && link_do(&l, "commit", 0, NULL, e) >= 0;
+  link_close(&l);
+  return good;
+}
+
+bool postgres_label(const struct sys *sys, const char *at, const struct label *label,
+                    struct error *e) {
+  struct url url;
+  if (!url_read(at, true, &url, e)) return false;
+  struct value key = {.data = label->key, .length = -1, .is_null = !label->key};
+  struct value run[] = {TEXT(url.run), TEXT(label->queue), NUMBER(label->prio), key,
+                        NUMBER(label->most)};
+  struct value slots[] = {key, NUMBER(label->key ? label->most : 0)};
+  const struct work all[] = {
+      {"update skillrt.run set queue = $2, prio = $3, limit_key = $4, limit_most = $5"
+       " where run = $1 and status <> 'moved'",
+       5, run},
+      {"insert into skillrt.slot (key, slot) select $1, generate_series(1, $2::bigint)"
+       " on conflict do nothing",
+       2, slots},
+      {"select pg_notify('skillrt_queue', '')", 0, NULL},
+  };
+  return perform(sys, &url, all, sizeof all / sizeof *all, e);
+}
+
+bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bool paused,
+                    struct error *e) {
+  struct url url;
+  struct value values[] = {TEXT(queue), NUMBER(paused)};
+  const struct work all[] = {
+      {"insert into skillrt.queue (queue, paused) values ($1, $2::int = 1)"
+       " on conflict (queue) do update set paused = excluded.paused",
+       2, values},
+      {"select pg_notify('skillrt_queue', '')", 0, NULL},
+  };
+  return url_read(at, false, &url, e) && perform(sys, &url, all, sizeof all / sizeof *all, e);
+}
+
+/* ---- claims ---- */
+
+/* Whether the run in a slot has neither a process nor a claim. */
+#define SLOT_FREE                                                                                  \
+  " (s.run is null or not exists (select 1 from skillrt.run o"                                     \
+  " left join skillrt.worker h on h.worker = o.owner where o.run = s.run"                          \
+  " and (o.claimed > clock_timestamp() or h.deadline > clock_timestamp())))"
+
+static const char asked_next[] =
+    "select r.run, coalesce(r.limit_key, ''), r.limit_most from skillrt.run r"
+    " left join skillrt.worker w on w.worker = r.owner"
+    " where r.queue = $1 and (r.status = 'executing' or r.status = 'paused')"
+    " and (r.claimed is null or r.claimed < clock_timestamp())"
+    " and (w.worker is null or w.deadline < clock_timestamp())"
+    " and (r.status = 'executing'"
+    " or r.due between 1 and (extract(epoch from clock_timestamp()) * 1000)::bigint"
+    " or exists (select 1 from skillrt.inbox i where i.run = r.run and i.fate = 'waits'))"
+    " and not exists (select 1 from skillrt.queue q where q.queue = $1 and q.paused)"
+    " and (r.limit_key is null or exists (select 1 from skillrt.slot s"
+    " where s.key = r.limit_key and s.slot <= r.limit_most and" SLOT_FREE "))"
+    " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
+
+/* Gives the run a slot. Claims with a key follow one another, each with its own look at what the
+ * one before has committed; no slot: -1 is an error, 0 is none. */
+static int take_slot(struct link *l, const char *run, const char *key, int64_t most,
+                     struct error *e) {
+  struct value values[] = {TEXT(key), NUMBER(most), TEXT(run)};
+  if (link_do(l, "select 1 from skillrt.slot where key = $1 and slot = 1 for update", 1, values,
+              e) < 0)
+    return -1;
+  return link_do(l,
+                 "update skillrt.slot set run = $3 where key = $1 and slot ="
+                 " (select min(s.slot) from skillrt.slot s where s.key = $1 and s.slot <= $2"
+                 " and" SLOT_FREE ")",
+                 3, values, e);
+}
+
+/* 1: `run` was claimed; 0: there is none; -1: it failed. */
+static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct error *e) {
+  char key[QUEUE_NAME + 1];
+  struct value queue[] = {TEXT(q->name)};
+  PGresult *next = link_ask(&q->link, asked_next, 1, queue, e);
+  if (!next) return -1;
+  int rows = PQntuples(next);
+  if (rows == 1) {
+    cell_text(next, 0, 0, run, JOURNAL_RUN_ID + 1);
+    cell_text(next, 0, 1, key, sizeof key);
+    if (key[0]) rows = take_slot(&q->link, run, key, cell_number(next, 0, 2), e);
+  }
+  PQclear(next);
+  if (rows != 1) return rows;
+  struct value values[] = {TEXT(run), NUMBER(q->link.lease_ms)};
+  return link_do(&q->link,
+                 "update skillrt.run set claimed = clock_timestamp()"
+                 " + $2::bigint * interval '1 millisecond' where run = $1",
+                 2, values, e);
+}
+
+static bool take(struct claims *claims, int64_t count, bool (*each)(void *data, const char *url),
+                 void *data, struct error *e) {
+  struct queue *q = (struct queue *)claims;
+  char run[JOURNAL_RUN_ID + 1], url[PATH_MAX];
+  for (; count > 0; count--) {
+    if (!link_open(&q->link, e) || link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
+    int rows = claim_next(q, run, e);
+    if (rows == 1) rows = link_do(&q->link, "commit", 0, NULL, e) < 0 ? -1 : 1;
+    if (rows != 1) link_do(&q->link, "rollback", 0, NULL, NULL);
+    if (rows != 1) return rows == 0;
+    if (url_write(&q->url, run, url) && !each(data, url)) return true;
+  }
+  return true;
+}
+
+/* What closes a run in a database ends its claim with it. */
+static void settle(struct claims *claims, const char *url) {
+  (void)claims, (void)url;
+}
+
+static bool watch(struct claims *claims, struct uv_loop_s *loop, void (*changed)(void *),
+                  void *data, struct watch **to, struct error *e) {
+  const struct queue *q = (const struct queue *)claims;
+  return postgres_watch_claims(q->sys, &q->url, loop, changed, data, to, e);
+}
+
+static void close_queue(struct claims *claims) {
+  struct queue *q = (struct queue *)claims;
+  link_close(&q->link);
+  sys_free(q->sys, q, sizeof *q);
+}
+
+bool postgres_claims(const struct sys *sys, const char *at, const char *queue,
+                     struct claims **claims, struct error *e) {
+  static const struct claims_ops ops = {take, settle, watch, close_queue};
+  struct queue *q = sys_alloc(sys, sizeof *q);
+  if (!q) return error_set(e, ERROR_MEMORY, "%.200s: out of memory", at);
+  q->claims.ops = &ops;
+  q->sys = sys;
+  snprintf(q->name, sizeof q->name, "%s", queue);
+  link_init(&q->link, sys, &q->url);
+  if (url_read(at, false, &q->url, e) && link_open(&q->link, e)) {
+    *claims = &q->claims;
+    return true;
+  }
+  close_queue(&q->claims);
+  return false;
+}

@@ -1,0 +1,260 @@
+-- worker_spec.lua: runs that are submitted, and workers that perform them: the same for a folder and for a database,
+-- by the real program. A file that steps write to is the witness of what was done, and when.
+local kit = require "tests.support.cli_kit"
+local postgres = require "tests.support.postgres"
+
+-- Its step leaves a line behind, and says so where another one is under way.
+local ALONE <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "alone", state = { done = false }, actions = {
+  { id = "act", when = "!done", run = function(_, ctx)
+      ctx.await { kind = "command", argv = { "sh", "-c",
+        "mkdir busy 2>/dev/null || echo overlap >> witness; echo " .. ctx.input.name
+        .. " >> witness; sleep 0.3; rmdir busy 2>/dev/null" } }
+      return { done = true }
+    end } } }
+]]
+
+local ASK <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "ask", state = { done = false }, actions = {
+  { id = "ask", when = "!done", run = function(_, ctx)
+      return { done = true, colour = ctx.await { kind = "ask", question = "Which colour?" } }
+    end } } }
+]]
+
+-- Ends the process that performs it.
+local POISON <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "poison", state = { done = false }, actions = {
+  { id = "deadly", when = "!done", run = function()
+      local pid = io.open "/proc/self/stat":read "n"
+      os.execute("echo died >> witness; kill -9 " .. pid)
+      return { done = true }
+    end } } }
+]]
+
+-- Two steps, of which the second may not be begun by who drains.
+local SLOW <const> = [[
+local skillrt = require "skillrt"
+local function step(ctx, word)
+  ctx.await { kind = "command", argv = { "sh", "-c", "echo begun " .. word .. " >> witness; while ! test -f go; do "
+    .. "sleep 0.05; done; echo ended " .. word .. " >> witness" } }
+end
+return skillrt.skill { name = "slow", state = { n = 0 }, actions = {
+  { id = "one", when = "n === 0", run = function(_, ctx) step(ctx, "one") return { n = 1 } end },
+  { id = "two", when = "n === 1", run = function(_, ctx) step(ctx, "two") return { n = 2 } end },
+} }
+]]
+
+-- `place`: of all runs; `url`: of one run there.
+local function suite(what, place, url, prepare)
+  describe(what, function()
+    local folder = kit.folder()
+    local env = ("HOME=%s/home XDG_STATE_HOME=%s/home NO_COLOR=1"):format(folder.path, folder.path)
+
+    local function skillrt(...) return kit.run(folder, { env = env, ... }) end
+    local function good(...)
+      local result = skillrt(...)
+      assert.equal(0, result.code, result.out .. result.err)
+      return result.out
+    end
+    -- A program in the background, which does not outlive a test that fails.
+    local function start(...)
+      local program = kit.start(folder, { env = env, ... })
+      return setmetatable({}, { __index = program, __close = function() program.signal "KILL" end })
+    end
+    local function witness()
+      local text = folder.read "witness" or ""
+      os.remove(folder.path .. "/witness")
+      return text
+    end
+    -- Until a text is in the witness.
+    local function seen(text)
+      for _ = 1, 1000 do
+        if (folder.read "witness" or ""):find(text, 1, true) then return end
+        os.execute "sleep 0.02"
+      end
+      error(text .. " did not come within 20 s")
+    end
+    -- Until a run is as `status` says.
+    local function becomes(key, text)
+      local out
+      for _ = 1, 400 do
+        out = skillrt("status", url(key)).out
+        if out:find(text, 1, true) then return out end
+        os.execute "sleep 0.05"
+      end
+      error(("%s: not %q within 20 s: %s"):format(key, text, out))
+    end
+
+    setup(function()
+      os.execute("mkdir " .. folder.path .. "/home")
+      if prepare then good("fleet", "init", place, "--lease", "2") end
+      folder.file("alone.lua", ALONE)
+      folder.file("ask.lua", ASK)
+      folder.file("poison.lua", POISON)
+      folder.file("slow.lua", SLOW)
+    end)
+    teardown(function() getmetatable(folder).__close() end)
+
+    it("keeps a run under its key once, and performs it where the skill's file is gone (F71)", function()
+      folder.file("hello.lua", kit.read "examples/hello/skill.lua")
+      local first = good("submit", place, "hello.lua", "--key", "once")
+      assert.equal(url "once" .. "\n", first)
+      assert.equal(first, good("submit", place, "hello.lua", "--key", "once"))
+      assert.matches("submitted", good("status", url "once"), 1, true)
+      os.remove(folder.path .. "/hello.lua")
+      local told = good("worker", place, "--once")
+      assert.equal(1, select(2, told:gsub("begun", "")))
+      assert.matches("completed", good("status", url "once"), 1, true)
+      assert.equal("", good("worker", place, "--once"))
+      assert.matches("completed", good("submit", place, "alone.lua", "--key", "once") and good("status", url "once"), 1, true)
+    end)
+
+    it("performs a folder on a machine that approved nothing, as it was approved where it was submitted", function()
+      assert(os.execute(("mkdir -p '%s/greeter/lib'"):format(folder.path)))
+      folder.file("greeter/lib/words.lua", "return 'from a helper'")
+      folder.file("greeter/skill.lua", [[
+local skillrt = require "skillrt"
+local words = dofile(debug.getinfo(1, "S").source:match "^@(.*)/" .. "/lib/words.lua")
+return skillrt.skill { name = "greeter", state = { done = false }, actions = {
+  { id = "greet", when = "!done", run = function() return { done = true, said = words } end } } }
+]])
+      local refused = skillrt("submit", place, "greeter", "--key", "folder")
+      assert.equal(8, refused.code, refused.out .. refused.err)
+      assert.matches("has not been approved", refused.err:gsub("%s+", " "), 1, true)
+      good("submit", place, "greeter", "--key", "folder", "--trust")
+      os.execute(("rm -r '%s/greeter'"):format(folder.path))
+      local other = env:gsub("/home", "/home2")
+      assert(os.execute(("mkdir '%s/home2'"):format(folder.path)))
+      local person = kit.run(folder, { env = other, "resume", url "folder" })
+      assert.equal(8, person.code, person.out .. person.err)
+      local told = kit.run(folder, { env = other, "worker", place, "--once" })
+      assert.equal(0, told.code, told.out .. told.err)
+      assert.matches("from a helper", good("state", url "folder"), 1, true)
+    end)
+
+    it("begins runs by their priority, and none of a queue that is paused", function()
+      witness()
+      good("submit", place, "alone.lua", "--set", "name=low", "--prio=-1", "--queue", "ranked")
+      good("submit", place, "alone.lua", "--set", "name=usual", "--queue", "ranked")
+      good("submit", place, "alone.lua", "--set", "name=high", "--prio", "5", "--queue", "ranked")
+      good("fleet", "pause", place, "--queue", "ranked")
+      assert.equal("", good("worker", place, "--queue", "ranked", "--once"))
+      good("fleet", "resume", place, "--queue", "ranked")
+      assert.equal("", good("worker", place, "--once"))
+      good("worker", place, "--queue", "ranked", "--once", "--concurrency", "1")
+      assert.equal("high\nusual\nlow\n", witness())
+    end)
+
+    it("performs of runs with a key only so many at the same time (F72)", function()
+      witness()
+      for i = 1, 4 do
+        good("submit", place, "alone.lua", "--set", "name=" .. i, "--limit-key", "door=1")
+      end
+      good("worker", place, "--once", "--concurrency", "4")
+      local text = witness()
+      assert.equal(4, select(2, text:gsub("%d", "")), text)
+      assert.is_nil(text:find "overlap")
+      good("submit", place, "alone.lua", "--set", "name=5", "--limit-key", "wide=2")
+      good("submit", place, "alone.lua", "--set", "name=6", "--limit-key", "wide=2")
+      good("worker", place, "--once", "--concurrency", "4")
+      assert.is_truthy(witness():find "overlap")
+    end)
+
+    it("gives back a run that waits for a person, and resumes it when the answer has come", function()
+      good("submit", place, "ask.lua", "--key", "asked")
+      local worker <close> = start("worker", place)
+      becomes("asked", "Which colour")
+      good("answer", url "asked", "blue")
+      becomes("asked", "completed")
+      worker.signal "TERM"
+      assert.equal(143, worker.wait().code)
+      assert.matches("blue", good("state", url "asked"), 1, true)
+    end)
+
+    it("on SIGTERM lets the step under way end, begins no other, and another worker resumes behind it (F74)", function()
+      witness()
+      good("submit", place, "slow.lua", "--key", "slow")
+      local worker <close> = start("worker", place)
+      seen "begun one"
+      worker.signal "TERM"
+      assert(worker.complains "draining")
+      folder.file("go", "")
+      assert.equal(143, worker.wait().code)
+      assert.equal("begun one\nended one\n", witness())
+      assert.matches("drained", good("status", url "slow"), 1, true)
+      good("worker", place, "--once")
+      assert.equal("begun two\nended two\n", witness())
+      assert.matches("completed", good("status", url "slow"), 1, true)
+    end)
+
+    it("pauses a run that ends three processes, until a person resumes it (F73)", function()
+      witness()
+      good("submit", place, "poison.lua", "--key", "poison")
+      local worker <close> = start("worker", place)
+      local told = becomes("poison", "3 processes ended in it")
+      worker.signal "TERM"
+      worker.wait()
+      assert.matches("3 processes ended in it", told, 1, true)
+      assert.equal("died\ndied\ndied\n", witness())
+      assert.equal("", good("worker", place, "--once"))
+    end)
+
+    if not prepare then
+      it("leaves a run alone that a person has taken back", function()
+        folder.file("hello.lua", kit.read "examples/hello/skill.lua")
+        good("run", "hello.lua", "--work-dir", url "back")
+        good("rollback", url "back", "--to", "3")
+        assert.matches("rolled_back", good("list", place, "--status", "paused"), 1, true)
+        assert.equal("", good("worker", place, "--once"))
+      end)
+
+      it("has one worker for each queue of a folder", function()
+        local worker <close> = start("worker", place)
+        good("submit", place, "alone.lua", "--key", "served", "--set", "name=served")
+        becomes("served", "completed")
+        local second = skillrt("worker", place)
+        assert.equal(6, second.code)
+        assert.matches("held by process " .. worker.pid, second.err, 1, true)
+        good("worker", place, "--queue", "other", "--once")
+      end)
+    end
+
+    it("moves with the files of its skill", function()
+      folder.file("hello.lua", kit.read "examples/hello/skill.lua")
+      good("submit", place, "hello.lua", "--key", "moved", "--queue", "elsewhere")
+      os.remove(folder.path .. "/hello.lua")
+      good("fork", url "moved", "--out", "forked")
+      good("resume", "forked", "--submitted")
+      assert.matches("completed", good("status", "forked"), 1, true)
+      if prepare then
+        good("move", url "moved", "here")
+        good("resume", "here", "--submitted")
+        assert.matches("completed", good("status", "here"), 1, true)
+      end
+    end)
+
+    it("says what is wrong with what it is given", function()
+      assert.matches("limit-key KEY=NUMBER", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
+      assert.matches("a queue or key is", skillrt("submit", place, "ask.lua", "--queue", "a b").err, 1, true)
+      assert.matches("from 1 to 40", skillrt("worker", place, "--concurrency", "0").err, 1, true)
+    end)
+  end)
+end
+
+local runs <const> = os.tmpname()
+os.remove(runs)
+suite("a worker of a folder", runs, function(key) return runs .. "/" .. key end)
+
+local server, why = postgres.start()
+if server then
+  suite("a worker of a database", server.url, server.run, true)
+  describe("the server of the workers", function()
+    it("is there until they have ended", function() getmetatable(server).__close() end)
+  end)
+else
+  print("left out: " .. why)
+  describe("a worker of a database", function() pending("need a server: " .. why) end)
+end
