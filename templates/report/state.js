@@ -107,7 +107,40 @@ function show_talk() {
   }
 }
 
-parts.push(show_talk);
+// What each agent used, by phase, and the sums of these.
+function show_agents() {
+  const phases = new Map(), total = { name: "All", count: 0, output: 0, dollars: 0 };
+  for (const step of steps) {
+    for (const call of (step.calls || []).filter((one) => one.label)) {
+      const name = call.phase || "No phase";
+      const phase = phases.get(name) || { name: name, count: 0, output: 0, dollars: 0, agents: new Map() };
+      phases.set(name, phase);
+      const key = step.number + " " + call.c.replace(/[^.]*$/, "") + " " + call.label; // an agent may be asked several times
+      const agent = phase.agents.get(key) || { name: call.label, model: call.model, output: 0, dollars: 0, ms: 0 };
+      const is_new = !phase.agents.has(key);
+      phase.agents.set(key, agent);
+      agent.ok = call.ok;
+      agent.ms += call.ms;
+      for (const sum of [agent, phase, total]) {
+        sum.output += (call.used || {}).output_tokens || 0;
+        sum.dollars += (call.used || {}).dollars || 0;
+        if (is_new && sum !== agent) { sum.count++; }
+      }
+    }
+  }
+  section("agents", total.count > 0);
+  const words = (sum) => [sum.count && sum.count + (sum.count === 1 ? " agent" : " agents"),
+    sum.output.toLocaleString("en") + " output tokens", sum.dollars > 0 && "$" + sum.dollars.toFixed(4),
+    sum.ms && took(sum.ms)].filter(Boolean).join(", ");
+  const rows = [...phases.values()].map((phase) => lazy(el("summary", {}, el("span", { class: "took" }, words(phase)),
+    short(phase.name, 60)), () => [...phase.agents.values()].map((agent) => el("div", { class: "agent" },
+    el("span", { class: "took" }, words(agent)), short(agent.name, 60) + (agent.model ? "  " + short(agent.model, 40) : ""),
+    agent.ok === false && el("span", { class: "bad" }, " failed"), agent.ok === undefined && " is open"))));
+  document.querySelector("#agents .body").replaceChildren(...rows,
+    ...(phases.size > 1 ? [el("p", { class: "hint" }, "All: " + words(total))] : []));
+}
+
+parts.push(show_talk, show_agents);
 if (inside) { show(JSON.parse(inside.textContent)); }
 if (location.hash === "#all") { // for paper: what is folded is opened
   for (const one of document.querySelectorAll("details")) { one.open = true; }

@@ -2,6 +2,7 @@
 -- what each used is reported.
 local R = require "tests.support.runs"
 local W = require "tests.support.workflows"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 local skillrt = require "skillrt"
 
@@ -90,6 +91,29 @@ describe("a workflow script", function()
     assert.equal(5, #used)
     local first = used[1]
     assert.same({ "first", "Look", 100, 40, 1 }, { first.label, first.phase, first.tokens, first.output_tokens, first.dollars })
+    assert.same({ "say 1", "First" }, { used[2].label, used[2].phase })
+  end)
+
+  it("says at its end, and in its report, what each phase used, whichever phase its agents end in", function()
+    local folder = R.folder()
+    R.write(folder .. "/tried.js", W.META .. [[
+      phase('Scan')
+      const both = parallel([1, 2].map(i => () => agent('scan ' + i)))
+      phase('Judge')
+      await both
+      await agent('judge', { label: 'judge' })]])
+    R.write(folder .. "/agent.sh", AGENT)
+    local seen = kit.run({ path = folder }, { "run", "tried.js", "--trust", "--work-dir", "r", "--agent", '["sh","agent.sh"]' })
+    assert.equal(0, seen.code, seen.err)
+    assert.matches("\nScan: 2 agents, 80 output tokens, %$%d%.0000\nJudge: 1 agent, 40 output tokens, %$2%.0000\n"
+      .. "total: 3 agents, 120 output tokens, %$%d%.0000\n", seen.out)
+    local calls = {}
+    for _, step in ipairs(json.decode(assert(require("skillrt.report.page").data(folder .. "/r"))).steps) do
+      for _, call in ipairs(step.calls) do
+        calls[#calls + 1] = call.label and ("%s: %s, %d"):format(call.phase, call.label, call.used.output_tokens)
+      end
+    end
+    assert.same({ "Scan: scan 1, 40", "Scan: scan 2, 40", "Judge: judge, 40" }, calls)
   end)
 
   it("is not asked with --yes; a dry run says how many would be asked, and what the prompts cost", function()

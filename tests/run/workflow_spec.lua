@@ -24,7 +24,7 @@ describe("a workflow script", function()
       said[#said + 1] = record.t == "note" and (record.title or record.text) or record.label
         and (record.phase or "-") .. ": " .. record.label
     end
-    assert.same({ "Begin: the first", "Second part", 'first was one {"n":1}', "-: say onetwo" }, said)
+    assert.same({ "Begin: the first", "Second part", 'first was one {"n":1}', "Second part: say onetwo" }, said)
   end)
 
   it("takes args: JSON behind --, else words, else the input, else undefined (W4)", function()

@@ -167,6 +167,10 @@ local function show(result, args, started)
     output.write(("would ask %d agents: their prompts are about %d tokens%s; what they answer costs more\n"):format(
       asked.asked, used.tokens, used.dollars and (", $%.4f"):format(used.dollars) or ""))
   end
+  local by_phase = asked and asked.used and not args.quiet and require("skillrt.report.usage").by_phase(asked.used)
+  for _, line in ipairs(by_phase or {}) do
+    output.write(output.paint(1, "detail", line) .. "\n")
+  end
   local elapsed = (core.mono_ns() - started) / 1e6
   output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")
   local command, why = closing.next(result, dir)

@@ -118,6 +118,9 @@ local function call_of(story, call, most)
   return {
     c = call.c,
     kind = call.kind,
+    label = call.label,
+    model = call.model,
+    phase = call.label and call.title,
     to = call.label or call.to or call.event or call.skill,
     at = call.at,
     ms = story:ms_of(call),

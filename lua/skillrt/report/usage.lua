@@ -61,4 +61,28 @@ function M.words(list)
   return words
 end
 
+---What agents used, by phase and in all, a line each.
+---@param list table[]  { phase, output_tokens, dollars } of each agent
+---@return string[] lines  escaped
+function M.by_phase(list)
+  local order, sums = {}, {}
+  for _, one in ipairs(list) do
+    for _, name in ipairs({ one.phase or "no phase", "total" }) do
+      local sum = sums[name] or { name = name, agents = 0, output_tokens = 0, dollars = 0 }
+      order[#order + 1], sums[name] = not sums[name] and name ~= "total" and sum or nil, sum
+      for field in pairs({ output_tokens = 1, dollars = 1 }) do
+        sum[field] = sum[field] + (one[field] or 0)
+      end
+      sum.agents = sum.agents + 1
+    end
+  end
+  order[#order + 1] = order[2] and sums.total or nil
+  for i, sum in ipairs(order) do
+    order[i] = ("%s: %d %s, %s output tokens%s"):format(text_of.escape(sum.name), sum.agents,
+      sum.agents == 1 and "agent" or "agents", number(sum.output_tokens),
+      sum.dollars > 0 and (", $%.4f"):format(sum.dollars) or "")
+  end
+  return order
+end
+
 return M

@@ -83,7 +83,7 @@ return {
     call = { step = step.number, c = record.c, kind = record.kind, to = record.to, label = record.label,
       phase = record.phase, title = record.phase or step.title, at = record.at, attempts = {}, q = record.q,
       question = record.question,
-      event = record.event, due = record.due, pure = record.pure, key = record.key }
+      model = record.model, event = record.event, due = record.due, pure = record.pure, key = record.key }
     step.calls[#step.calls + 1] = call
     step.by_place[record.c] = call
     if record.q then

@@ -191,6 +191,7 @@ function SERVE.log(self, ask)
 end
 
 function SERVE.phase(self, ask)
+  self.phase = ask.text
   self.ctx.phase(ask.text)
 end
 
@@ -250,7 +251,7 @@ end
 
 local function perform_agent(self, ask)
   local options, value, message, class, kept, spent = self.options_of(ask), nil, ask.wrong, "definition", nil, {}
-  options.label = name_of(ask)
+  options.label, options.phase = name_of(ask), ask.phase
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
@@ -261,7 +262,7 @@ local function perform_agent(self, ask)
     value, message, class, kept, spent = self.ctx.agent(ask.prompt, options)
   end
   if next(spent) then
-    spent.label, spent.phase = name_of(ask), ask.options.phase
+    spent.label, spent.phase = name_of(ask), ask.phase
     self.used[#self.used + 1] = spent
   end
   if kept then
@@ -374,6 +375,7 @@ function Performance:take(said)
     end
     self.places[ask.kind ~= "threw" and ask.at or false] = true
     if ask.kind == "agent" then
+      ask.phase = ask.options.phase or self.phase
       agents[#agents + 1] = ask
     else
       SERVE[ask.kind](self, ask)
