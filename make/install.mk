@@ -44,6 +44,7 @@ install: all install-rock $(SHELLS) ## install into PREFIX (/usr/local): program
 	@install -d '$(DESTDIR)$(DATADIR)/schema' '$(DESTDIR)$(UNITDIR)'
 	@install -m 644 docs/schema/*.json '$(DESTDIR)$(DATADIR)/schema/' && printf '%-12s %s\n' schemas '$(DATADIR)/schema/'
 	$(call put,types,644,docs/skillrt.d.lua,$(DATADIR)/skillrt.d.lua)
+	$(call put,types,644,docs/workflow.d.ts,$(DATADIR)/workflow.d.ts)
 	@install -m 644 $(UNITS) '$(DESTDIR)$(UNITDIR)/' && printf '%-12s %s\n' units '$(UNITDIR)/'
 	@set -e; for f in $(PAGES); do m=644; [ ! -x "$$f" ] || m=755; install -D -m $$m "$$f" '$(DESTDIR)$(DOCDIR)'/"$$f"; done
 	@printf '%-12s %s\n' pages '$(DOCDIR)/docs/' examples '$(DOCDIR)/examples/'

@@ -71,6 +71,13 @@ install-mcp:
 test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 
+# TypeScript checks what scripts find around them
+TSC := build/typescript/node_modules/.bin/tsc
+.PHONY: test-types
+test-types: all | $(NEED) ## install TypeScript below build/, and check the types of workflow scripts by it
+	@test -x $(TSC) || timeout 300 npm install --no-audit --no-fund --silent --prefix build/typescript typescript@5.9.3
+	@$(UNDER) SKILLRT_TSC='$(CURDIR)/$(TSC)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/workflow_types_spec.lua
+
 .PHONY: sim
 sim: $(SIM) | $(NEED) ## whole runs drawn from new seeds, in a simulated world: SIM_SECONDS=15 of a processor, or SEED= (STEPS=, COUNT=, SHOW=1)
 	@$(if $(SHOW),SHOW=1) STEPS='$(STEPS)' $(SIM) $(SEED) $(COUNT)
@@ -138,7 +145,7 @@ requirements: ## write tests/requirements.md from the tests' own names
 limits: all ## write the limits into docs/reference/ends.md and examples/systemd from their files
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
 .PHONY: types
-types: all ## write docs/skillrt.d.lua, the types of skills for editors, from the code and the pages
+types: all ## write docs/skillrt.d.lua, the types of skills for editors, from the code and the pages; docs/workflow.d.ts is by hand
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/types.lua
 .PHONY: schemas
 schemas: all ## write docs/schema/*.json from the table of the keys of documents
