@@ -111,4 +111,30 @@ describe("the node of a workflow script", function()
       assert.is_nil(text:find "%.lua:%d", text)
     end
   end)
+
+  it("runs a TypeScript file where it can take out the types, and says which node that needs elsewhere", function()
+    local folder <close> = kit.folder()
+    folder.file("flow.ts", [[
+import type { Options } from './options'
+interface Found { bugs: string[] }
+export type Kind = 'a' | 'b'
+export const meta: { name: string, description: string } = { name: 'flow', description: 'typed' } as const
+
+const names: Kind[] = ['a', 'b'];
+const all = await parallel(names.map((name: Kind) => () => agent<string>(`say ${name}`)));
+return { all, found: ({ bugs: [] } as Found).bugs.length } satisfies { all: unknown, found: number };
+]])
+    local may = os.execute [[node -e 'process.exit(require("module").stripTypeScriptTypes ? 0 : 1)' 2>/dev/null]]
+    local done = kit.run(folder, { "run", "flow.ts", "--trust", "--agent", '["sh","-c","cat >/dev/null; echo said"]',
+      "--work-dir", "run", "--print" })
+    if may then
+      assert.same({ 0, '{"all":["said","said"],"found":0}' }, { done.code, (done.out:gsub("%s", "")) }, done.err)
+      folder.file("flow.ts", "export const meta = { name: 'flow', description: 'd' }\nenum Kind { A }\n")
+      done = kit.run(folder, { "check", "flow.ts" })
+      assert.matches("enum is not supported", done.out .. done.err)
+    else
+      assert.not_equal(0, done.code)
+      assert.matches("flow%.ts: a TypeScript file needs node 22%.13 or later; this is node %d+", done.out .. done.err)
+    end
+  end)
 end)

@@ -13,7 +13,7 @@ local M = {}
 ---@return "workflow"|"document"|"script" kind
 function M.of(path)
   local is_there, is_folder = files.stat(path) ~= nil, files.is_folder(path)
-  if is_there and not is_folder and path:find("%.m?js$") then
+  if is_there and not is_folder and path:find("%.m?[jt]s$") then
     return "workflow"
   end
   local by_name = path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$")

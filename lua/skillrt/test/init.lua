@@ -119,7 +119,7 @@ end
 local function loaded(path, options)
   local open = require("skillrt.document.open")
   local value, message, code, more
-  if not path:find("%.m?js$") then
+  if not path:find("%.m?[jt]s$") then
     value, message, code, more = open.load(path, { drawn = options.drawn, run = options.run }, false)
   end
   if not value and (code == nil or code == "invalid") or value and value.missing then

@@ -166,7 +166,7 @@ function M.subject(path, found)
   if not loaded and code ~= "invalid" then
     return nil, message, code
   elseif not loaded then
-    found:add("workflow.script", place, (message:gsub("^.-%.m?js: ", "")))
+    found:add("workflow.script", place, (message:gsub("^.-%.m?[jt]s: ", "")))
     return subject
   end
   local tried = try(path, assert(files.read(path)), path:match("[^/]+$"))

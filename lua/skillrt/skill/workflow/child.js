@@ -145,9 +145,27 @@ const next = () => {
 const within = (path, begin) => { places.run({ path, count: 0 }, begin); };
 const realm = compiled(REALM, 'realm.js').runInContext(context)(next, within);
 
+// A TypeScript file without its types, each character where it was. They can be taken out of what stands in a function
+// alone, as a script may return; there nothing is exported and no type imported.
+function untyped(source, name) {
+  if (!/\.m?ts$/.test(name)) return source;
+  const strip = require('module').stripTypeScriptTypes;
+  if (!strip) refuse(`${name}: a TypeScript file needs node 22.13 or later; this is node ${process.versions.node}`);
+  const blank = (text) => text.replace(/[^\n]/g, ' ');
+  const front = 'async function main(args) { ', end = '\n}';
+  const at = /^export(?=\s+const\s+meta\b)/m.exec(source)?.index;
+  const plain = source.replace(/^#![^\n]*/, blank).replace(/^import\s+type\b[^;\n]*(?:\n[^;\n]*)*?from\s*(['"])[^'"\n]*\1;?/gm, blank)
+    .replace(/^export(?=\s+(?:const\s+meta|type|interface)\b)/gm, blank);
+  let out;
+  try { out = strip(front + plain + end).slice(front.length, -end.length); } catch (error) {
+    refuse(`${name}: ${String(error.message).split('\n')[0]}`);
+  }
+  return at === undefined ? out : `${out.slice(0, at)}export${out.slice(at + 6)}`;
+}
+
 // The shebang and the mark at the front are no statements; the script's lines keep their numbers.
 function compile(source, name) {
-  const { meta, body } = read(source);
+  const { meta, body } = read(untyped(source, name));
   const front = "(args) => (async () => { 'use strict'; ";
   const alone = "({ async main() { 'use strict'; "; // what is not whole by itself does not fit into both
   const text = body.replace(/^\uFEFF/, '').replace(/^#![^\n]*/, '');

@@ -47,7 +47,7 @@ end
 function M.found_by(dir)
   return function(name)
     local paths = {}
-    if name:find("/", 1, true) or name:find("%.m?js$") then
+    if name:find("/", 1, true) or name:find("%.m?[jt]s$") then
       paths[1] = files.join(dir, name)
     else
       for _, folder in ipairs({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }) do
@@ -137,7 +137,7 @@ function M.load(path, options)
   local source, message, code = files.read(path, M.MAX_SCRIPT)
   if not source then
     return nil, message, code
-  elseif not source:find("export%s+const%s+meta%s*=") then
+  elseif not source:find("export%s+const%s+meta%s*[:=]") then
     return nil, path .. ": is not a workflow script: it must begin with `export const meta = { name, description }`",
       "invalid"
   end
@@ -147,7 +147,7 @@ function M.load(path, options)
   local script = require("skillrt.skill.workflow.script")
   local made
   made, message = skill.check(with_action({
-    name = id_of(name or file:gsub("%.m?js$", "")),
+    name = id_of(name or file:gsub("%.m?[jt]s$", "")),
     description = "workflow script " .. file,
     agents = agent and { default = agent } or {},
     dir = dir,
