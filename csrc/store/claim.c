@@ -18,7 +18,7 @@
 #include "store/lock.h"
 #include "store/watch.h"
 
-enum { CLAIM_MS = 5000, RUNS_MAX = 256 << 20, LABEL_MAX = 256 };
+enum { CLAIM_MS = 15000, RUNS_MAX = 256 << 20, LABEL_MAX = 256 };
 
 /* A run that waits, or that counts for the limit of its key. */
 struct row {
