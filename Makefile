@@ -56,6 +56,7 @@ MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
 HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o
 PG_O    := $(PG_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(patsubst %,$(BUILD)/csrc/store/%.o,batch blob file journal_format journal_lines stamp)
 SERVE_C := $(wildcard csrc/serve/*.c)
+SIGN_C  := $(wildcard csrc/sign/*.c)
 LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
 PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
 CORE_SO := $(BUILD)/lib/skillrt/core.so
@@ -63,6 +64,7 @@ HTTP_SO := $(if $(HTTP_C),$(BUILD)/lib/skillrt/http.so)
 # without libpq a build has all but runs in PostgreSQL
 PG_SO   := $(if $(shell $(PKG) --exists libpq 2>/dev/null && echo yes),$(BUILD)/lib/skillrt/postgres.so)
 SERVER_SO := $(if $(SERVE_C),$(BUILD)/lib/skillrt/server.so)
+SIGN_SO := $(if $(SIGN_C),$(BUILD)/lib/skillrt/sign.so)
 LIBRARY := $(BUILD)/libskillrt.a
 INSIDE  := $(BUILD)/inside.a
 HOST_C  := $(wildcard examples/*/*.c)
@@ -71,7 +73,7 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 ##@ Everyday
 .DEFAULT_GOAL := all
 .PHONY: all test demo review clean help
-all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
+all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
 
@@ -139,6 +141,12 @@ $(SERVER_SO): $(SERVE_C) $(wildcard csrc/serve/*.h) $(BASE_C:%.c=$(BUILD)/%.o) $
 	$(if $(V),,@)if $(PKG) --exists libmicrohttpd; then $(if $(V),,printf '%-5s %s\n' LINK '$@';) \
 	  $(COMPILE) $(LDFLAGS) -shared $(filter-out $(BUILD)/inputs %.h,$^) $$($(PKG) --cflags --libs libmicrohttpd) -o $@; \
 	else echo 'NOTE  $@: left out, for there is no libmicrohttpd: skillrt serve needs it'; fi
+# what signs and verifies alone loads; a build without libcrypto is one without receipts and webhooks
+$(SIGN_SO): $(SIGN_C) $(BUILD)/inputs
+	@mkdir -p $(@D)
+	$(if $(V),,@)if $(PKG) --exists libcrypto; then $(if $(V),,printf '%-5s %s\n' LINK '$@';) \
+	  $(COMPILE) $(LDFLAGS) -shared $(SIGN_C) $$($(PKG) --cflags --libs libcrypto) -o $@; \
+	else echo 'NOTE  $@: left out, for there is no libcrypto: skillrt receipt, verify and webhooks need it'; fi
 # relocations of its tables in an eighth of the room, 25 KB less, which a C library from glibc 2.36 on reads
 PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '$$1 == "glibc" && $$2 + 0 >= 2.36 {print "-Wl,-z,pack-relative-relocs"}')
 $(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs

@@ -36,6 +36,7 @@ for group in "$@"; do
     need libcurl4-openssl-dev library libcurl
     need libpq-dev library libpq
     need libmicrohttpd-dev library libmicrohttpd
+    need libssl-dev library libcrypto
     need zlib1g-dev library zlib
     need libpcre2-dev library libpcre2-8
     need lua-zlib module zlib

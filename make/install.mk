@@ -50,8 +50,8 @@ install: all install-rock $(SHELLS) ## install into PREFIX (/usr/local): program
 	@printf '%-12s %s\n' pages '$(DOCDIR)/docs/' examples '$(DOCDIR)/examples/'
 
 # what LuaRocks builds and installs (it passes LUADIR and LIBDIR): the Lua modules and the C modules
-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO)
-install-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO)
+rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO)
+install-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO)
 	@install -d '$(DESTDIR)$(LIBDIR)/skillrt' $(foreach d,$(sort $(dir $(LUA_MODULES))),'$(DESTDIR)$(LUADIR)/$(d)')
 	@set -e; for f in $^; do [ ! -e "$$f" ] || install -m 755 -s "$$f" '$(DESTDIR)$(LIBDIR)/skillrt/'; done
 	@set -e; for f in $(LUA_MODULES); do install -m 644 "lua/$$f" '$(DESTDIR)$(LUADIR)'/"$$f"; done

@@ -2,7 +2,7 @@
 #
 # Lua, libuv, zlib, PCRE2, LPeg, lyaml's parser and lua-cjson are linked in. libcurl and libpq are not:
 # HTTP and PostgreSQL are the modules lib/skillrt/http.so and postgres.so beside the program, which take libuv from it and
-# those two from the system. server.so, for `skillrt serve`, lies beside them.
+# those two from the system. server.so, for `skillrt serve`, and sign.so, for receipts, lie beside them.
 
 STATIC := $(BUILD)/static
 .PHONY: static
@@ -15,10 +15,10 @@ STATIC_O = $(STATIC)/main.o $(filter-out $(BUILD)/csrc/main.o,$(MAIN_O) $(CORE_O
 $(STATIC)/skillrt: $(STATIC_O)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -Wl,-E -Wl,-Bstatic \
 	  $(addprefix -l$(LUAPC)-,lpeg yaml cjson) -lyaml -l$(LUAPC) -l:libuv_a.a -lz -lpcre2-8 -Wl,-Bdynamic -lm -ldl -lpthread -o $@
-$(STATIC)/lib/skillrt/http.so: $(HTTP_O) | $(SERVER_SO)
+$(STATIC)/lib/skillrt/http.so: $(HTTP_O) | $(SERVER_SO) $(SIGN_SO)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_CURL) -o $@
-	@test ! -e $(SERVER_SO) || cp $(SERVER_SO) $(STATIC)/lib/skillrt/
+	@for f in $(SERVER_SO) $(SIGN_SO); do [ ! -e $$f ] || cp $$f $(STATIC)/lib/skillrt/; done
 $(STATIC)/lib/skillrt/postgres.so: $(PG_O)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_PQ) -o $@

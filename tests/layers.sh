@@ -26,12 +26,13 @@ c_floors() {
     }
     {
       from = room($1); header = $3; file = $1
-      if (header ~ /^(base|jail|store|transport|engine|lua|serve)\// || header == "skillrt.h") {
+      if (header ~ /^(base|jail|store|transport|engine|lua|serve|sign)\// || header == "skillrt.h") {
         to = header == "skillrt.h" ? "top" : room("csrc/" header)
         if (!may(from, to, header) && !(header == "transport/host.h" && file ~ /^csrc\/engine\/(loop|transports)\.c$/)) bad("csrc/" from " must not include " header)
       }
-      if (header ~ /^(lua|lauxlib|lualib)\.h$/ && from != "lua" && file !~ /^csrc\/(main|serve\/bind_server)\.c$/)
-        bad(header " belongs to csrc/lua, serve/bind*, main.c")
+      if (header ~ /^(lua|lauxlib|lualib)\.h$/ && from != "lua" && file !~ /^csrc\/(main|serve\/bind_server|sign\/bind_sign)\.c$/)
+        bad(header " belongs to csrc/lua, serve/bind*, sign/bind*, main.c")
+      if (header ~ /^openssl\// && from != "sign") bad(header " belongs to csrc/sign")
       if (header == "microhttpd.h" && from != "serve") bad(header " belongs to csrc/serve")
       if (header ~ /^curl\// && file !~ /^csrc\/transport\/http/)
         bad(header " belongs to csrc/transport/http*")

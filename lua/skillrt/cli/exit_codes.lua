@@ -25,7 +25,7 @@ M.TABLE = {
   { code = 4, name = "aborted", text = "the run was aborted" },
   { code = 5, name = "paused", text = "paused for another reason, such as a blocked run or a full disk" },
   { code = 6, name = "busy", of_all = true, text = "another process is advancing the run" },
-  { code = 7, name = "damaged", of_all = true, text = "the journal is damaged, or has a newer format" },
+  { code = 7, name = "damaged", of_all = true, text = "the journal is damaged or has a newer format, or a receipt does not hold" },
   { code = 8, name = "changed", of_all = true,
     text = "refused: the script, a prompt, a strategy or state.json changed, or code needs approval" },
   { code = 9, name = "answered",

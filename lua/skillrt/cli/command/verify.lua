@@ -1,0 +1,41 @@
+-- cli/command/verify.lua: `skillrt verify RECEIPT [DIR]`: whether a receipt is as it was signed, and says of a run what
+-- its journal says.
+
+local envelope = require("skillrt.cli.envelope")
+
+return {
+  name = "verify",
+  summary = "Verifies a receipt, and that a run's journal and outputs are those that it states",
+  arguments = { { name = "RECEIPT", help = "the file with the receipt" },
+    { name = "DIR", optional = true, help = "the directory of the run; without it only signatures are verified" } },
+  options = { envelope.option("the Ed25519 key in PEM of whoever signed, public or private") },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+    local key, wrong = envelope.key(args.key)
+    if not key then
+      return ending.refused(wrong, "invalid")
+    end
+    local list, run, code = envelope.open(key, args.receipt)
+    if not list then
+      return ending.refused(run, code)
+    end
+    local same, message
+    if args.dir then
+      same, message, code = require("skillrt.report.receipt").statements(args.dir, run.last)
+      if not same then
+        return ending.refused(message, code, nil, args.dir)
+      end
+    end
+    for i, body in ipairs(same or {}) do
+      if body ~= list[i] then
+        return ending.refused(("%s: line %d states something else of the run than %s says now (an output file that was "
+          .. "changed counts, too)"):format(args.receipt, i, args.dir), "corrupt")
+      end
+    end
+    output.write(("%d statements hold: run %s, %s, up to record %d%s\n"):format(#list, run.run, run.status, run.last,
+      args.dir and "" or "; compared with no journal"))
+    return 0
+  end,
+}

@@ -1,0 +1,150 @@
+-- cli/envelope.lua: statements in signed envelopes (DSSE): written, and opened again; and the key that signs.
+--
+-- A receipt is a line for each envelope, and has one spelling: what is no such text, to the byte, is refused. Called by
+-- the commands receipt and verify.
+
+local core = require("skillrt.core")
+local base64 = require("skillrt.base.base64")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local TYPE <const> = "application/vnd.in-toto+json"
+local MAX_KEY <const>, MAX_RECEIPT <const> = 1 << 16, 256 << 20
+
+local function signing()
+  local found, sign = pcall(require, "skillrt.sign")
+  if not found then
+    return nil, "skillrt/sign.so: cannot be loaded: install libcrypto (OpenSSL 3), or build skillrt again\n" .. sign
+  end
+  return sign
+end
+
+---The option by which a command names a key.
+---@param help string
+---@return skillrt.Option
+function M.option(help)
+  return { name = "key", value = "FILE", help = help .. "; default: receipt.key in ~/.local/state/skillrt" }
+end
+
+-- A key of this person's own, made where there is none.
+local function own_key(sign, makes)
+  local folder = files.state_home()
+  local path = folder and folder .. "/receipt.key"
+  if not path then
+    return nil, "there is no folder for a key: set HOME or XDG_STATE_HOME, or name one: --key FILE"
+  elseif makes and not files.stat(path) then
+    local pem, message = sign.generate()
+    local ok = pem
+    if ok then
+      ok, message = files.make_folders(folder)
+    end
+    if ok then
+      ok, message = files.write(path, pem)
+    end
+    if ok then
+      ok, message = files.write(path .. ".pub", sign.public(pem))
+    end
+    if not ok then
+      return nil, message
+    end
+    require("skillrt.report.output").say("info", ("made the key %s; others verify with %s.pub"):format(path, path))
+  end
+  return path
+end
+
+---The key in a file, and skillrt.sign.
+---@param path string|nil
+---@param makes boolean|nil  one's own, where it is missing
+---@return { sign: table, pem: string, id: string }|nil key
+---@return string? message
+function M.key(path, makes)
+  local sign, message = signing()
+  if sign and not path then
+    path, message = own_key(sign, makes)
+  end
+  local pem, public
+  if path and sign then
+    pem, message = files.read(path, MAX_KEY)
+  end
+  if pem then
+    public, message = sign.public(pem)
+    message = message and ("%s: %s"):format(path, message)
+  end
+  return public and { sign = sign, pem = pem, id = core.sha256(public) }, message
+end
+
+-- What is signed: DSSE's pre-authentication encoding.
+local function signed(body)
+  return ("DSSEv1 %d %s %d %s"):format(#TYPE, TYPE, #body, body)
+end
+
+local function envelope(body, id, signature)
+  return assert(json.encode({ payload = base64.encode(body), payloadType = TYPE,
+    signatures = json.array({ { keyid = id, sig = base64.encode(signature) } }) }, { sorted = true }))
+end
+
+---A line for each statement.
+---@param key table
+---@param statements string[]
+---@return string|nil text
+---@return string? message
+function M.seal(key, statements)
+  local lines = {}
+  for i, body in ipairs(statements) do
+    local signature, message = key.sign.sign(key.pem, signed(body))
+    if not signature then
+      return nil, message
+    end
+    lines[i] = envelope(body, key.id, signature) .. "\n"
+  end
+  return table.concat(lines)
+end
+
+-- The statement of one line; nil and what is wrong.
+local function opened(key, line)
+  local one = json.decode(line)
+  local first = type(one) == "table" and type(one.signatures) == "table" and one.signatures[1]
+  local body = type(first) == "table" and type(one.payload) == "string" and key.sign.decode(one.payload)
+  local signature = body and type(first.sig) == "string" and key.sign.decode(first.sig)
+  if not signature then
+    return nil, "is no envelope of a receipt"
+  elseif first.keyid ~= key.id then
+    return nil, "is signed by another key"
+  elseif envelope(body, key.id, signature) ~= line then
+    return nil, "is no envelope of a receipt as it was written"
+  elseif not key.sign.verify(key.pem, signed(body), signature) then
+    return nil, "its signature does not fit"
+  end
+  return body
+end
+
+---The statements of a receipt whose signatures fit, that of the run first, with all that it names.
+---@param key table
+---@param path string
+---@return string[]|nil statements
+---@return string|table message_or_run  the predicate of the first
+---@return string? code
+function M.open(key, path)
+  local text, why = files.read(path, MAX_RECEIPT)
+  if not text then
+    return nil, why --[[@as string]], "system"
+  end
+  local list, digests, size = {}, json.array({}), 0
+  for line in text:gmatch("([^\n]*)\n") do
+    local body, problem = opened(key, line)
+    if not body then
+      return nil, ("%s: line %d: %s"):format(path, #list + 1, problem), "corrupt"
+    end
+    list[#list + 1], size = body, size + #line + 1
+    digests[#digests + 1] = #list > 1 and core.sha256(body) or nil
+  end
+  local run = list[1] and json.decode(list[1])
+  if not run or size ~= #text or json.encode(run.predicate.acts) ~= json.encode(digests) then
+    return nil, path .. ": a part of the receipt is missing, or was added", "corrupt"
+  end
+  return list, run.predicate
+end
+
+return M

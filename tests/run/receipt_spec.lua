@@ -1,0 +1,158 @@
+-- receipt_spec.lua: receipts of real runs: signed by skillrt, verified by it, and by the script of docs/run/receipts.md
+-- with the cryptography of Node.js.
+local K = require "tests.support.cli_kit"
+local envelope = require "skillrt.cli.envelope"
+local json = require "skillrt.base.json"
+local receipt = require "skillrt.report.receipt"
+
+local SKILL <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "acts", description = "Acts", phases = {
+  { id = "work", output = "out.md", run = function(_, ctx)
+    ctx.await { kind = "command", argv = { "echo", "before" } }
+    if not ctx.approve { what = "May it?", arguments = { a = 1 } } then return nil, "no" end
+    ctx.await { kind = "command", argv = { "echo", "hello" } }
+    ctx.await { kind = "http", url = "http://127.0.0.1:1/", method = "POST" }
+    ctx.await { kind = "command", idempotent = true, argv = { "sh", "-c", "head -c 100000 /dev/zero | tr '\\\\0' 1" } }
+    return "the report"
+  end },
+} }
+]]
+
+local folder
+
+local function run(...)
+  return K.run(folder, { env = ("HOME=%s XDG_STATE_HOME=%s/.state"):format(folder.path, folder.path), ... })
+end
+
+-- A run with an approval, and its receipt.
+local function make()
+  folder.file("skill.lua", SKILL)
+  assert.equal(3, run("run", "--trust", "skill.lua", "--work-dir", "r").code)
+  folder.file("paused.receipt", run("receipt", "r").out)
+  local answered = run("answer", "r", "1", "approve")
+  assert.equal(0, answered.code, answered.err)
+  local made = run("receipt", "r")
+  assert.equal(0, made.code, made.err)
+  folder.file("r.receipt", made.out)
+  return made.out
+end
+
+local function key_of(name) return assert(envelope.key(folder.path .. "/.state/skillrt/" .. (name or "receipt.key.pub"))) end
+
+local function statements(text)
+  local list = {}
+  for _, one in ipairs(K.objects(text)) do list[#list + 1] = json.decode(key_of().sign.decode(one.payload)) end
+  return list
+end
+
+-- The text with one byte changed.
+local function flipped(text, at) return text:sub(1, at - 1) .. string.char(text:byte(at) ~ 1) .. text:sub(at + 1) end
+
+describe("a receipt", function()
+  before_each(function() folder = K.folder() end)
+  after_each(function() getmetatable(folder).__close() end)
+
+  it("states each call that left the run: what came back, what was not executed, what a person approved before", function()
+    local list = statements(make())
+    assert.equal(5, #list)
+    local whole, first = list[1], list[2].predicate
+    assert.same({ "acts", "completed", 4 }, { whole.predicate.skill, whole.predicate.status, #whole.predicate.acts })
+    assert.same({ "echo", "command", "work", 0 }, { first.to, first.kind, first.name, #first.approvals })
+    assert.same({ "replied", "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03" },
+      { list[3].predicate.outcome.state, list[3].predicate.outcome.sha256 })
+    assert.same({ "May it?", 1 }, { list[3].predicate.approvals[1].what, list[3].predicate.approvals[1].question })
+    assert.equal("not_executed", list[4].predicate.outcome.state)
+    assert.equal("out.md", whole.subject[2].name)
+    assert.same(whole.subject[1], list[2].subject[1])
+  end)
+
+  it("states that an outcome is unknown where the run died before a reply", function()
+    folder.file("skill.lua", [[
+      return require("skillrt").skill { name = "dies", description = "Dies", actions = {
+        { id = "work", run = function(_, ctx)
+          ctx.await { kind = "command", argv = { "sh", "-c", "kill -9 $PPID; sleep 60" } }
+        end } } }]])
+    assert.equal(137, run("run", "--trust", "skill.lua", "--work-dir", "r").code)
+    local list = statements(run("receipt", "r").out)
+    assert.same({ "executing", "unknown", "unknown" }, { list[1].predicate.status, list[2].predicate.outcome.state,
+      list[2].predicate.attempts[1].outcome })
+  end)
+
+  it("is verified without the journal and with it, which may have grown; not where an output has gone", function()
+    make()
+    local alone, both = run("verify", "r.receipt"), run("verify", "r.receipt", "r")
+    assert.same({ 0, 0 }, { alone.code, both.code }, alone.err .. both.err)
+    assert.truthy(alone.out:find("compared with no journal", 1, true))
+    assert.equal(0, run("verify", "paused.receipt", "r").code)
+    os.remove(folder.path .. "/r/out.md")
+    assert.same({ 0, 7 }, { run("verify", "r.receipt").code, run("verify", "r.receipt", "r").code })
+  end)
+
+  it("is verified by others' code, and not if a byte of it was changed", function()
+    local text, page = make(), K.read "docs/run/receipts.md"
+    folder.file("verify.mjs", page:match "```js\n(.-)```")
+    local function node()
+      return os.execute(("cd %s && node verify.mjs r.receipt .state/skillrt/receipt.key.pub >.node 2>&1"):format(folder.path))
+    end
+    assert.is_true(node())
+    assert.truthy(folder.read(".node"):find(": completed, 4 acts", 1, true))
+    folder.file("r.receipt", flipped(text, 200))
+    assert.is_nil(node())
+    folder.file("r.receipt", text:match "^(.-\n).-\n$" or "")
+    assert.is_nil(node())
+  end)
+
+  it("does not hold where any byte of it was changed, a line is missing, or the key is another", function()
+    local text, path, key = make(), folder.path .. "/r.receipt", key_of()
+    assert.truthy(envelope.open(key, path))
+    for at = 1, #text, 23 do
+      folder.file("r.receipt", flipped(text, at))
+      assert.is_nil((envelope.open(key, path)), at)
+    end
+    local lines = {}
+    for line in text:gmatch "[^\n]+\n" do lines[#lines + 1] = line end
+    for _, wrong in ipairs { lines[1], text .. lines[2], lines[1] .. lines[3] .. lines[2], text .. "\n", text .. " ",
+      text:sub(1, -2), "" } do
+      folder.file("r.receipt", wrong)
+      local list, _, code = envelope.open(key, path)
+      assert.same({ nil, "corrupt" }, { list, code })
+    end
+    folder.file("r.receipt", text)
+    os.execute(("cd %s && openssl genpkey -algorithm ed25519 -out other.pem && openssl genpkey -algorithm x25519 -out no.pem"):format(
+      folder.path))
+    assert.equal(7, run("verify", "r.receipt", "--key", "other.pem").code)
+    assert.equal(2, run("verify", "r.receipt", "--key", "no.pem").code)
+    assert.equal(2, run("receipt", "r", "--key", ".state/skillrt/receipt.key.pub").code)
+  end)
+
+  it("does not hold where any byte of a record, of a value apart or of an output was changed", function()
+    local list = statements(make())
+    local place, whole = folder.path .. "/r", assert(receipt.statements(folder.path .. "/r"))
+    assert.same(json.encode(list[1], { sorted = true }), whole[1])
+    local function changed(name)
+      local text = K.read(name)
+      for at = 1, #text, math.max(1, #text // 60) do
+        local file <close> = assert(io.open(name, "wb"))
+        file:write(flipped(text, at))
+        file:close()
+        local called, now = pcall(receipt.statements, place, list[1].predicate.last)
+        assert.is_falsy(called and now and now[1] == whole[1], ("%s: byte %d"):format(name, at))
+      end
+      local file <close> = assert(io.open(name, "wb"))
+      file:write(text)
+    end
+    local blobs = io.popen(("ls %s/blobs"):format(place)):read "l"
+    assert.truthy(blobs)
+    changed(place .. "/out.md")
+    changed(place .. "/blobs/" .. blobs)
+    changed(place .. "/journal/00000001.sj")
+    assert.equal(whole[1], receipt.statements(place)[1])
+  end)
+
+  it("makes a key that its owner alone can read", function()
+    make()
+    local modes = io.popen(("stat -c %%a %s/.state/skillrt/receipt.key"):format(folder.path)):read "l"
+    assert.equal("600", modes)
+  end)
+end)
