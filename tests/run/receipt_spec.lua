@@ -91,7 +91,7 @@ describe("a receipt", function()
 
   it("is verified by others' code, and not if a byte of it was changed", function()
     local text, page = make(), K.read "docs/run/receipts.md"
-    folder.file("verify.mjs", page:match "```js\n(.-)```")
+    folder.file("verify.mjs", page:match "```javascript\n(.-)```")
     local function node()
       return os.execute(("cd %s && node verify.mjs r.receipt .state/skillrt/receipt.key.pub >.node 2>&1"):format(folder.path))
     end
