@@ -15,7 +15,7 @@ local needs = require("skillrt.run.runner.needs")
 local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
 local request_of = require("skillrt.agent.request")
-local shared = require("skillrt.run.ctx.shared")
+local context_of = require("skillrt.run.ctx.context")
 local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
 local usage = require("skillrt.agent.usage")
@@ -76,7 +76,7 @@ function values.interaction(self)
 end
 
 function values.context(self)
-  return shared.of(self.step)
+  return context_of.of(self.step)
 end
 
 ---The run's limits, as it began with them: "max_agents" and the others.
@@ -231,8 +231,8 @@ end
 ---A prompt to an agent: its answer as a text, or as a value that fits options.schema; or nil, message, class.
 function functions.agent(self, prompt, options)
   here(self, "agent")
-  local prompted = require("skillrt.run.ctx.prompted")
-  return prompted.perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
+  local agent_of = require("skillrt.run.ctx.agent")
+  return agent_of.perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
 end
 
 -- What waits for no reply, by the field that may be given alone: sleep(seconds), ask("Go on?"), wait("built").

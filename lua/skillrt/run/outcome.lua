@@ -288,7 +288,7 @@ local function taken_apart(skill, definition, kept)
     kept, claims = require("skillrt.run.moves").apart(kept)
   end
   if skill.kept then
-    kept, owned, problem = require("skillrt.run.phased").done(skill, definition, kept)
+    kept, owned, problem = require("skillrt.run.phases").done(skill, definition, kept)
   end
   return kept, claims, owned, problem
 end

@@ -142,7 +142,7 @@ end
 -- The phase of the step, where its skill has tool sets or keeps fields of the state.
 function LATER.phased(task)
   local run = task._run
-  return (run.skill.tool_sets or run.skill.kept) and require("skillrt.run.phased").of_task(run, task._step,
+  return (run.skill.tool_sets or run.skill.kept) and require("skillrt.run.phases").of_task(run, task._step,
     task._definition, function(prompt) return run:prompt(prompt) end) or false
 end
 

@@ -2,7 +2,7 @@
 
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
-local phased = require("skillrt.run.books.phased")
+local phases = require("skillrt.run.books.phases")
 local repeats = require("skillrt.mode.repeats")
 local consumption = require("skillrt.run.books.consumption")
 local steps = require("skillrt.run.step.step")
@@ -105,7 +105,7 @@ return {
     end
     books.returned[id] = not record.is_large and set or steps.EMPTY -- what is large is released early
     if step.tool_set then
-      phased.over(books, step, record)
+      phases.over(books, step, record)
     end
     for key, value in pairs(record.context or steps.EMPTY) do
       state:replace("context", key, value)

@@ -12,7 +12,11 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    whole.steps[record.step]:drop(record.from, record.loose, nil, nil, not record.loose)
+    local step = whole.steps[record.step]
+    if record.loose then
+      step:become("loose")
+    end
+    step:drop(record.from, nil, nil, not record.loose)
     subs.sweep(whole)
   end,
 }

@@ -2,7 +2,7 @@
 
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
-local phased = require("skillrt.run.books.phased")
+local phases = require("skillrt.run.books.phases")
 local repeats = require("skillrt.mode.repeats")
 local same_failures = require("skillrt.skill.limit.same_failures")
 local consumption = require("skillrt.run.books.consumption")
@@ -57,7 +57,7 @@ return {
       repeats.hold(books, step, record)
       steps.close(books, step, record)
       if step.tool_set then
-        phased.over(books, step, record)
+        phases.over(books, step, record)
       end
       consumption.add(books, step.id, "max_errors", 1)
       failures.note(books, step, record, record.message, instant.iso(record.at))

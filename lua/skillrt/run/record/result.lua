@@ -2,7 +2,7 @@
 
 local arrivals = require("skillrt.run.books.arrivals")
 local questions = require("skillrt.run.books.questions")
-local phased = require("skillrt.run.books.phased")
+local phases = require("skillrt.run.books.phases")
 local repeats = require("skillrt.mode.repeats")
 local subs = require("skillrt.run.books.subs")
 
@@ -103,7 +103,7 @@ return {
       repeats.decide(books, step, record)
     end
     if record.wrote then
-      phased.wrote(books, step, record.wrote)
+      phases.wrote(books, step, record.wrote)
     end
     if record.q then
       questions.close(whole, record.q)

@@ -1,6 +1,6 @@
 -- run/record/switch.lua: in a conversation another tool set becomes active; or why it does not.
 
-local phased = require("skillrt.run.books.phased")
+local phases = require("skillrt.run.books.phases")
 
 return {
   doc = "in a conversation: another [tool set](../write/tool-sets.md) is active; why not; or which the calls suggest",
@@ -20,7 +20,7 @@ return {
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
     step:said(record)
-    phased.switch(books, step, record)
+    phases.switch(books, step, record)
   end,
 
   line = function(lines, record, step)

@@ -5,7 +5,7 @@
 -- of records, which alone change what is recorded, and by journal.lua.
 
 local failures = require("skillrt.run.books.failures")
-local phased = require("skillrt.run.books.phased")
+local phases = require("skillrt.run.books.phases")
 local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
 local consumption = require("skillrt.run.books.consumption")
@@ -72,7 +72,7 @@ local NEXT <const> = {
 ---@field definition skillrt.Action|nil
 ---@field thread thread|false|nil  its function
 ---@field execution skillrt.Execution|nil  from its first wait on
----@field context table<string, any>|nil   what it set in the shared context (run/ctx/shared.lua)
+---@field context table<string, any>|nil   what it set in the shared context (run/ctx/context.lua)
 ---@field context_log table[]|nil          ... in which branch
 ---@field cursors table<string, integer>|nil  by place: how many values were drawn there (run/branch/draws.lua)
 ---@field lines table<string, integer>|nil    ... and lines said
@@ -176,7 +176,7 @@ local function resume(books, step, from, whole, is_again, is_allowed)
   step.attempt, step.since = held.attempt + 1, held.attempt
   books.held[step.id] = nil
   step:become("further")
-  step:drop(from, nil, whole.subs, is_allowed)
+  step:drop(from, whole.subs, is_allowed)
   if is_again then
     step:drop_unanswered(held.is_steered)
   end
@@ -217,7 +217,7 @@ function M.begin(books, step, said, whole)
     resume(books, step, said.from, whole, is_again, is_allowed)
   end
   if said.tool_set then
-    step.phases = phased.start(books, step)
+    step.phases = phases.start(books, step)
   end
 end
 
@@ -291,7 +291,7 @@ function Step:failed(record, scopes)
   if record.retry then
     self:become("further")
     if record.blame then
-      self:drop({ record.blame }, nil, scopes)
+      self:drop({ record.blame }, scopes)
     elseif next(self.known) == nil then
       self:forget()
     end
@@ -397,20 +397,16 @@ local function is_open_again(step, place)
   return known and (known.canceled and not known.acted or known.pure)
 end
 
----A further attempt keeps all results but those of the calls that are blamed. A sub-run that failed is under way again,
----with all that its own steps have got.
+---A further attempt keeps all results but those of blamed calls; one in the state `loose` asks anew for all
+---that it awaits, in any order. A sub-run that failed is under way again, with all that its own steps have got.
 ---@param step skillrt.Step
 ---@param from string[]  their places
----@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
 ---@param scopes table<string, skillrt.Books>|nil  of sub-runs; nil: each begins anew
 ---@param is_allowed boolean|nil  a person lets what failed in a sub-run be sent again
 ---@param is_asking boolean|nil  its function runs, and has asked for what is under way: that stays
-function Step.drop(step, from, loose, scopes, is_allowed, is_asking)
+function Step.drop(step, from, scopes, is_allowed, is_asking)
   local function is_asked_anew(at)
     return is_open_again(step, at) and not (is_asking and step.calls[at])
-  end
-  if loose then
-    step:become("loose")
   end
   for _, place in ipairs(from) do
     local resumed = {}
@@ -446,7 +442,8 @@ end
 function Step.drop_unanswered(step, is_steered)
   local from = repeats.without_result(step)
   if from[1] or is_steered then
-    step:drop(from, true)
+    step:become("loose")
+    step:drop(from)
   end
 end
 

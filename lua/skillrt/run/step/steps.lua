@@ -109,7 +109,7 @@ function Steps:start(definition, said)
     live = { home = self, definition = definition, thread = false } }
   if self.is_phased then
     said = said or {}
-    require("skillrt.run.phased").start(self.run, definition, said)
+    require("skillrt.run.phases").start(self.run, definition, said)
   end
   if definition.output then
     said = said or {}

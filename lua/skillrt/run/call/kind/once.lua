@@ -2,7 +2,7 @@
 -- nothing, so it is no call, and has a place like one. Called by run/ctx.lua.
 
 local execution_of = require("skillrt.run.branch.execution")
-local shared = require("skillrt.run.ctx.shared")
+local context_of = require("skillrt.run.ctx.context")
 
 local M = {}
 
@@ -25,18 +25,18 @@ function M.perform(execution, branch, name, fn)
     execution:take(place)
     local record = journal:reread(known)
     if record.context then
-      shared.restore(step, branch.prefix, record.context)
+      context_of.restore(step, branch.prefix, record.context)
     end
     return record.value
   end
   local _ <close> = branch:performs_once(name) -- fn may raise
-  local count = shared.count(step)
+  local count = context_of.count(step)
   local value, message, class = fn()
   if value == nil and type(message) == "string" then
     return nil, message, class
   end
   local entry = { t = "result", step = step.number, c = place, digest = digest, value = value,
-    context = shared.since(step, count) }
+    context = context_of.since(step, count) }
   local ok, problem = journal:emit(entry)
   if not ok then
     error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)

@@ -4,7 +4,7 @@
 -- While a replay gives back results in the journal's order, a loop waits for the turn of its newest round, as its calls
 -- were out then. Called by run/branch/combine.lua; found by its name.
 
-local shared = require("skillrt.run.ctx.shared")
+local context_of = require("skillrt.run.ctx.context")
 
 ---@class skillrt.call.Round: skillrt.CallKind
 local M = {}
@@ -22,7 +22,7 @@ function M.newest(execution, branch, place)
   end
   local record = newest and calls.journal:reread(newest)
   if record and record.context then
-    shared.restore(step, place .. ".", record.context)
+    context_of.restore(step, place .. ".", record.context)
   end
   return record
 end
@@ -36,7 +36,7 @@ end
 function M.record(execution, place, number, value, last)
   local step, journal = execution.step, execution.run_calls.journal
   local entry = { t = "round", step = step.number, c = place, n = number, value = value, last = last,
-    context = shared.below(step, place) }
+    context = context_of.below(step, place) }
   local ok, message = journal:emit(entry)
   if not ok then
     error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)

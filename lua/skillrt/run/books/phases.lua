@@ -1,4 +1,4 @@
--- run/books/phased.lua: what the books of a run say of its phases: the tool set that is active, and in short what came
+-- run/books/phases.lua: what the books of a run say of its phases: the tool set that is active, and in short what came
 -- of each that was entered (R115, F58).
 --
 -- Called by the types of records that begin and end a step, and `switch`. Bounded: the

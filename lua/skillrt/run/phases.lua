@@ -1,4 +1,4 @@
--- run/phased.lua: what the runtime keeps of a skill's phases: the tool set that each step begins with, the fields of
+-- run/phases.lua: what the runtime keeps of a skill's phases: the tool set that each step begins with, the fields of
 -- the state that it writes itself (phase, verified, retry_count), and what a prompt says of both (R108, F51, F52).
 --
 -- Used only where a skill has tool sets or a step says `keeps`. Knows the skill and the books, records nothing. Called

@@ -1,4 +1,4 @@
--- run/ctx/shared.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
+-- run/ctx/context.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
 -- and what it sets itself, which is kept with its result.
 --
 -- A function that does not run again, as its round of a loop is over or its value is recorded (ctx.once), sets nothing

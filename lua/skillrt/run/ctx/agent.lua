@@ -1,4 +1,4 @@
--- run/ctx/prompted.lua: ctx.agent: a prompt to an agent, by the words of workflow scripts; what comes back is its
+-- run/ctx/agent.lua: ctx.agent: a prompt to an agent, by the words of workflow scripts; what comes back is its
 -- text, or a value that fits a schema.
 --
 -- Knows agents and tasks; the calls are the agent's own. Used by ctx.lua.
