@@ -88,7 +88,7 @@ in_root() {
 # on_node VERSION PATH: what workflow scripts can do, and what breaks out of them
 on_node() {
   in_root "workflow scripts on node $1" "$2" \
-    "node --version && make test-lua SET=full SPECS='tests/run/workflow_spec.lua tests/run/workflow_escape_spec.lua'"
+    "node --version && make test-lua SET=full SPECS='tests/run/workflow_spec.lua tests/run/workflow_escape_spec.lua tests/run/workflow_node_spec.lua'"
 }
 
 arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
