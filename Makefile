@@ -50,7 +50,7 @@ $(BUILD)/csrc/base/%.o $(BUILD)/csrc/lua/bind_json%.o $(BUILD)/csrc/store/journa
 HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
 PG_C    := $(wildcard csrc/store/postgres*.c)
 BASE_C  := $(wildcard csrc/base/*.c)
-CORE_C  := $(filter-out $(HTTP_C) $(PG_C),$(BASE_C) $(wildcard $(addprefix csrc/,jail/*.c store/*.c transport/*.c engine/*.c lua/*.c)))
+CORE_C  := $(filter-out $(HTTP_C) $(PG_C),$(BASE_C) $(wildcard $(addprefix csrc/,jail/*.c store/*.c transport/*.c engine/*.c lua/*.c))) csrc/transport/http_address.c
 CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
 HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o

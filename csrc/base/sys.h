@@ -36,6 +36,7 @@ struct sys_inside {
   /* 0 or an errno. System calls only. May come back in a child of the child, which executes. */
   int (*enter)(void *data, int life);
   void *data;
+  int keeps; /* a descriptor that `enter` needs; 0: none */
 };
 
 struct sys_spawn {

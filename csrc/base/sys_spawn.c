@@ -76,11 +76,19 @@ IN_CHILD static void child_close(unsigned first, unsigned last) {
 }
 
 /* All others are closed; 0: there is none. */
-IN_CHILD static void child_keep(unsigned one, unsigned other) {
-  unsigned first = one < other ? one : other, last = one < other ? other : one;
-  if (first > 3) child_close(3, first - 1);
-  if (last > 3) child_close(first > 2 ? first + 1 : 3, last - 1);
-  child_close(last > 2 ? last + 1 : 3, ~0U);
+IN_CHILD static void child_keep(unsigned kept[], int count) {
+  unsigned next = 3;
+  for (int done = 0; done < count; done++) {
+    int least = done;
+    for (int i = done + 1; i < count; i++)
+      if (kept[i] < kept[least]) least = i;
+    unsigned fd = kept[least];
+    kept[least] = kept[done];
+    if (fd < next) continue;
+    if (fd > next) child_close(next, fd - 1);
+    next = fd + 1;
+  }
+  child_close(next, ~0U);
 }
 
 IN_CHILD static int child_descriptors(const struct sys_spawn *wish, int told) {
@@ -91,7 +99,9 @@ IN_CHILD static int child_descriptors(const struct sys_spawn *wish, int told) {
   for (int i = 0; i < 3; i++)
     if (dup2(fds[i], i) < 0) return errno;
   if (wish->life > 2) child_bind(wish->life);
-  child_keep(wish->life > 2 ? (unsigned)wish->life : 0, (unsigned)told);
+  unsigned kept[] = {wish->life > 2 ? (unsigned)wish->life : 0, (unsigned)told,
+                     wish->inside ? (unsigned)wish->inside->keeps : 0};
+  child_keep(kept, sizeof kept / sizeof *kept);
   return 0;
 }
 

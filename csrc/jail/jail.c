@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,15 @@ static const char *behind(const char *word, const char *beginning) {
   return strncmp(word, beginning, length) == 0 ? word + length : NULL;
 }
 
+static bool add_port(struct jail *jail, const char *digits, struct error *e) {
+  int port = atoi(digits);
+  if (port <= 0 || port > UINT16_MAX || jail->port_count == JAIL_LISTENERS)
+    return error_set(e, ERROR_INVALID, "sandbox: \"listen %.20s\": no port, or one too many",
+                     digits);
+  jail->ports[jail->port_count++] = (uint16_t)port;
+  return true;
+}
+
 static bool read_word(struct jail *jail, const char *word, struct error *e) {
   const char *path;
   if (strcmp(word, "strict") == 0 || strcmp(word, "work") == 0)
@@ -38,6 +49,10 @@ static bool read_word(struct jail *jail, const char *word, struct error *e) {
     jail->network = true;
   else if (strcmp(word, "unix") == 0)
     jail->unix_sockets = true;
+  else if ((path = behind(word, "listen ")))
+    return add_port(jail, path, e);
+  else if (behind(word, "reach "))
+    return true;
   else if ((path = behind(word, "read ")))
     return jail_add(jail, PLACE_READ, path, "", e);
   else if ((path = behind(word, "keep ")))
@@ -71,11 +86,15 @@ static bool make_plan(struct jail *jail, const char *const *words, const char *c
   if (!jail_lists_add(jail, home && home[0] == '/' && home[1] ? home : NULL, e)) return false;
   snprintf(jail->maps[0], sizeof jail->maps[0], "%u %u 1", geteuid(), geteuid());
   snprintf(jail->maps[1], sizeof jail->maps[1], "%u %u 1", getegid(), getegid());
+  if (jail->port_count > 0 &&
+      socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, jail->channel) < 0)
+    return error_system(e, errno, "sandbox: a channel to its network");
   jail_filter_make(jail);
   jail->inside = (struct sys_inside){
       .namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
                     (jail->network ? 0 : CLONE_NEWNET),
       .enter = jail_enter,
+      .keeps = jail->channel[1] > 0 ? jail->channel[1] : 0,
       .data = jail,
   };
   return true;
@@ -86,6 +105,7 @@ bool jail_open(const struct sys *sys, const char *const *words, const char *cons
   struct jail *jail = sys_alloc(sys, sizeof *jail);
   if (!jail) return error_set(e, ERROR_MEMORY, "sandbox: out of memory");
   jail->sys = sys;
+  jail->channel[0] = jail->channel[1] = -1;
   jail->page =
       mmap(NULL, sizeof *jail->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   *to = jail;
@@ -113,6 +133,8 @@ void jail_ended(const struct jail *jail, int *wait_status) {
 void jail_close(struct jail **jail) {
   struct jail *old = *jail;
   if (!old) return;
+  for (int i = 0; i < 2; i++)
+    if (old->channel[i] >= 0) close(old->channel[i]);
   if (old->page) munmap(old->page, sizeof *old->page);
   sys_free(old->sys, old, sizeof *old);
   *jail = NULL;

@@ -1,7 +1,8 @@
 /* jail.h: what a program may reach of this machine, and how that is kept.
  *
  * A jail is made of words: first "strict" or "work", then, in any order, "network", "unix", "read
- * PATH", "write PATH", "keep PATH" (a place of ours: read-only wherever it lies). "strict" shows
+ * PATH", "write PATH", "keep PATH" (a place of ours: read-only wherever it lies), "listen PORT" (a
+ * socket in its network that is ours; "reach ..." is left to whom that is). "strict" shows
  * the system's programs and what is granted; "work" shows all but secrets, read-only. Namespaces
  * and mounts do it (jail_root.c), Landlock once more (jail_landlock.c), seccomp keeps away from
  * the kernel what programs do not need (jail_filter.c). Where one of the first is not there,
@@ -17,12 +18,17 @@
 
 struct jail;
 
+enum { JAIL_LISTENERS = 16 };
+
 /* `words` and `env` are NULL-terminated; `cwd` NULL: where we are. False: words that mean nothing,
  * or no memory. */
 bool jail_open(const struct sys *, const char *const *words, const char *const *env,
                const char *cwd, struct jail **, struct error *);
 /* For sys_spawn. A jail is for one start. */
 const struct sys_inside *jail_inside(const struct jail *);
+/* The sockets of its "listen" words, which belong to the caller then, when it has started. Gives
+ * their number. */
+size_t jail_listeners(const struct jail *, int fds[JAIL_LISTENERS]);
 /* What could not be done, in words for people; "" where all was. */
 const char *jail_failure(const struct jail *);
 /* Puts the end of the program in the place of that of its first process, where that saw it. */

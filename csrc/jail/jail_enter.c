@@ -108,6 +108,7 @@ int jail_enter(void *data, int life) {
   struct jail *jail = data;
   int failed = be_the_same(jail);
   if (!failed) failed = raise_loopback(jail);
+  if (!failed) failed = jail_listen(jail);
   if (!failed) failed = jail_root_enter(jail);
   if (!failed && chdir(jail->cwd) < 0)
     failed = jail_fail(jail, errno, "see its working folder; grant it: ", jail->cwd);

@@ -51,6 +51,9 @@ struct jail {
   const struct sys *sys;
   struct jail_page *page;
   bool strict, network, unix_sockets;
+  uint16_t ports[JAIL_LISTENERS];
+  size_t port_count;
+  int channel[2];                   /* from the child to its parent, where it listens; else -1 */
   char cwd[JAIL_PATH], maps[2][48]; /* of users and of groups */
   size_t count, text_used;
   char text[JAIL_TEXT]; /* paths of places, as given and as they are */
@@ -72,6 +75,8 @@ void jail_filter_make(struct jail *);
 
 /* ---- in the child: 0 or an errno ---- */
 
+/* jail_listen.c: the sockets of its network, sent to the parent. */
+int jail_listen(const struct jail *);
 /* All of it, in this order. Comes back in a child of the first process. */
 int jail_enter(void *jail, int life);
 /* The name under which a descriptor can be opened anew. */

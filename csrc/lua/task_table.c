@@ -216,5 +216,9 @@ void task_table_push_reply(lua_State *L, const struct reply *reply) {
   lua_setfield(L, -2, "elapsed_ms");
   lua_pushstring(L, reply->message);
   lua_setfield(L, -2, "message");
+  if (reply->refused[0]) {
+    lua_pushstring(L, reply->refused);
+    lua_setfield(L, -2, "refused");
+  }
   if (reply->event_id.length > 0) push_span(L, reply->event_id, "event_id");
 }

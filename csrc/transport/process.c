@@ -82,6 +82,8 @@ static void child_reply(struct child *child) {
     snprintf(reply.message, sizeof reply.message, "%.*s", (int)sizeof reply.message - 1,
              child->message.text);
   fill_end(child, &reply);
+  snprintf(reply.refused, sizeof reply.refused, "%s",
+           child->proxy ? proxy_refused(child->proxy) : child->refused);
   child->exchange = exchange->handle = NULL;
   child->task = NULL;
   if (child->stage == CHILD_TERMED || child->stage == CHILD_KILLED) child_linger(child);

@@ -18,6 +18,7 @@ struct start {
   int in;
   int ends[PIPES][2];
   int life[2];
+  struct strings words, env; /* of a jail with a proxy */
 };
 
 static void start_close(const struct sys *sys, int *fd) {
@@ -33,6 +34,8 @@ static void start_clear(const struct sys *sys, struct start *start) {
     start_close(sys, &start->ends[i][0]);
     start_close(sys, &start->ends[i][1]);
   }
+  strings_clear(&start->words, sys);
+  strings_clear(&start->env, sys);
 }
 
 static bool start_input(struct child *child, struct start *start, struct error *e) {
@@ -144,13 +147,32 @@ static void start_refused(const struct child *child, int failed, struct error *e
     start_explain(child, failed, e);
 }
 
-static bool start_jail(struct child *child, struct error *e) {
+static bool start_proxy(struct child *child, struct start *start, struct error *e) {
+  struct process *owner = child->owner;
+  const struct process_task *task = &child->task->process;
+  if (!proxy_open(owner->sys, owner->loop, &task->jail, &child->proxy, e)) return false;
+  return !child->proxy || (strings_copy(&start->words, owner->sys, &task->jail, e) &&
+                           proxy_tell(child->proxy, &task->env, &start->words, &start->env, e));
+}
+
+static bool start_jail(struct child *child, struct start *start, struct error *e) {
   const struct process_task *task = &child->task->process;
   struct error why;
   if (task->jail.count == 0) return true;
-  if (jail_open(child->owner->sys, (const char *const *)task->jail.items,
-                (const char *const *)task->env.items, task->cwd, &child->jail, &why))
+  bool fine = start_proxy(child, start, &why);
+  const struct strings *words = child->proxy ? &start->words : &task->jail;
+  if (fine && jail_open(child->owner->sys, (const char *const *)words->items,
+                        (const char *const *)task->env.items, task->cwd, &child->jail, &why))
     return true;
+  return error_set(e, why.code, "%s: %s", child->name, why.text);
+}
+
+/* It runs already, and waits in its network where that is not served at once. */
+static bool serve_network(struct child *child, struct error *e) {
+  int fds[JAIL_LISTENERS];
+  struct error why;
+  if (!child->proxy) return true;
+  if (proxy_listen(child->proxy, fds, jail_listeners(child->jail, fds), &why)) return true;
   return error_set(e, why.code, "%s: %s", child->name, why.text);
 }
 
@@ -158,9 +180,10 @@ static bool start_program(struct child *child, const struct start *start, struct
   static char *const none[] = {NULL};
   const struct sys *sys = child->owner->sys;
   const struct task *task = child->task;
+  const struct strings *env = child->proxy ? &start->env : &task->process.env;
   const struct sys_spawn wish = {
       .argv = (const char *const *)task->process.args.items,
-      .env = (const char *const *)(task->process.env.items ? task->process.env.items : none),
+      .env = (const char *const *)(env->items ? env->items : none),
       .cwd = task->process.cwd,
       .in = start->in,
       .out = start->ends[PIPE_OUT][1],
@@ -198,16 +221,19 @@ static void watch_end(struct child *child) {
 
 bool child_start(struct child *child, struct error *e) {
   struct process *owner = child->owner;
-  struct start start = {-1, {{-1, -1}, {-1, -1}}, {-1, -1}};
+  struct start start = {.in = -1, .ends = {{-1, -1}, {-1, -1}}, .life = {-1, -1}};
   bool fine = start_input(child, &start, e);
   for (int i = 0; fine && i < PIPES; i++)
     fine = start_pipe(&child->pipes[i], start.ends[i], e);
   if (fine)
-    fine = start_life(child, &start, e) && start_jail(child, e) && start_program(child, &start, e);
+    fine = start_life(child, &start, e) && start_jail(child, &start, e) &&
+           start_program(child, &start, e);
   start_clear(owner->sys, &start);
   if (!fine) return false;
   child->stage = CHILD_RUNNING;
   watch_end(child);
+  struct error why;
+  if (!serve_network(child, &why)) process_fail(child, REPLY_BROKEN, &why);
   return true;
 }
 
@@ -353,6 +379,8 @@ void child_discard(struct child *child) {
   if (child->life_fd >= 0) sys->close(sys, child->life_fd);
   child->life_fd = -1;
   jail_close(&child->jail);
+  snprintf(child->refused, sizeof child->refused, "%s", proxy_refused(child->proxy));
+  proxy_close(&child->proxy);
   uv_close((uv_handle_t *)&child->watch, on_closed);
   uv_close((uv_handle_t *)&child->timer, on_closed); /* these exist from the start */
 }

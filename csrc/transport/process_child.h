@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "jail/jail.h"
+#include "transport/proxy.h"
 #include "transport/transport.h"
 
 /*   stage     entered by                          left by
@@ -43,6 +44,8 @@ struct child {
   struct error message;      /* why, where `verdict` is not REPLY_OK */
   char name[96];             /* argv[0], cut: begins every message */
   struct jail *jail;         /* NULL: none */
+  struct proxy *proxy;       /* of its network; NULL: it has no list, or is closed */
+  char refused[512];         /* what a proxy that is closed has refused */
   pid_t pid;
   int ended_fd; /* -1: none, then `watch` asks now and then */
   int life_fd;  /* who holds the other end dies when this is closed; -1: none */

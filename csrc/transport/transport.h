@@ -125,6 +125,8 @@ struct reply {
   struct span event_id;   /* ... and the id of its last event */
   int64_t elapsed_ms;
   char message[256]; /* for people; begins with the object: host, program */
+  char refused[512]; /* process in a jail: places of the network that it asked for and may not
+                        reach, with a blank between; "" */
 };
 
 /* One request under way. The engine embeds it; the transport keeps its own in `handle`. */

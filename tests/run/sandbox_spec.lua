@@ -99,9 +99,31 @@ describe("a program", function()
       return run.out .. run.err
     end
     local told = said "touch /usr/made"
-    assert.truthy(told:find('its sandbox (work) may be why: sandbox = { write = { "/usr/made" } } grants it', 1, true),
+    assert.truthy(told:find('its sandbox may be why: sandbox = { write = { "/usr/made" } } grants it', 1, true),
       told)
     assert.is_nil(said("exit 4"):find("sandbox", 1, true))
+  end)
+
+  it("has the places of the network that are granted, and what it was refused is recorded with what grants it", function()
+    if not works() then return end
+    local folder <close> = kit.folder()
+    local server = R.server "/say/hello\n"
+    local at = server.url:match "http://([%d.:]+)"
+    local ask = "curl -sSf --noproxy '' http://%s/plan"
+    local function run(place)
+      script(folder, ask:format(place), { agent = (', sandbox = { network = { %q, "api.example.com" } }'):format(at) })
+      return kit.run(folder, { "run", "a.lua", "--work-dir", "w" .. place })
+    end
+    local fine = run(at)
+    assert.equal(0, fine.code, fine.out .. fine.err)
+    local held = run "evil.example.com:80"
+    assert.equal(1, held.code)
+    assert.truthy((held.out .. held.err):find(
+      'its sandbox may be why: sandbox = { network = { "evil.example.com:80" } } grants it', 1, true), held.out)
+    local reply = R.records(folder.path .. "/wevil.example.com:80", "result")[1].reply
+    assert.equal("evil.example.com:80", reply.refused)
+    assert.equal('network = { "evil.example.com:80" }', reply.grant)
+    server.stop()
   end)
 
   it("of a tool or a server of MCP runs in one, too", function()

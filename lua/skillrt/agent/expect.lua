@@ -9,7 +9,6 @@ local failure = require("skillrt.agent.failure")
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local sandbox = require("skillrt.skill.sandbox")
 local schema_of = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
 local types = require("skillrt.skill.types")
@@ -67,7 +66,6 @@ local function arrived_badly(kind, reply, request)
   elseif kind == "command" and not is_among(request.ok_codes, code) then
     local name = request.argv and request.argv[1] or "the program"
     local message = failure.of_program(("%s exited with %d"):format(name, code), reply)
-      .. sandbox.hint(request.jail, reply.extra)
     return { class = failure.of_exit(code), message = message, form = false }
   elseif kind == "host" and code ~= 0 then
     local class, message = failure.claimed(reply.extra ~= "" and reply.extra or nil, reply.message)

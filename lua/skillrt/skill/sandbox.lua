@@ -15,7 +15,7 @@ local M = {}
 ---@field level "strict"|"work"|"off"
 ---@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run began
 ---@field write string[]
----@field network boolean
+---@field network boolean|string[]  all of it, none, or places as name:port (csrc/transport/proxy.h)
 ---@field unix boolean     sockets of this machine
 ---@field env string[]     more of the environment
 
@@ -25,7 +25,7 @@ local FIELDS <const> = {
   level = { enum = M.LEVELS, default = "strict" },
   read = { type = "text", list = true, default = {} },
   write = { type = "text", list = true, default = {} },
-  network = { type = "boolean" },
+  network = { type = { "boolean", "text" }, list = true },
   unix = { type = "boolean", default = false },
   env = { type = "text", list = true, default = {} },
 }
@@ -40,13 +40,23 @@ function M.read(value)
     return nil, ('must be "strict", "work", "off" or a table, not %s'):format(names.show(value))
   end
   local sandbox, message = schema.record(value, FIELDS, "it")
-  if sandbox and sandbox.network == nil then
-    sandbox.network = sandbox.level == "work"
+  if not sandbox then
+    return nil, "is no sandbox: " .. message
   end
-  return sandbox, message and "is no sandbox: " .. message or nil
+  local network = sandbox.network or { sandbox.level == "work" }
+  sandbox.network = network
+  if type(network[1]) == "boolean" then
+    sandbox.network = network[1]
+  end
+  return sandbox
 end
 
 schema.types.sandbox = M.read
+
+-- The places that it may reach, where it has a list of them.
+local function places(sandbox)
+  return type(sandbox.network) == "table" and sandbox.network or {}
+end
 
 ---What holds for a program: its own, else its skill's; and what the person who runs it says of all. Theirs lifts it, or
 ---makes it stricter.
@@ -89,7 +99,7 @@ function M.words(request, run)
     return nil
   end
   local cwd = files.join(here, request.cwd or ".")
-  local words = { sandbox.level, sandbox.network and "network" or nil }
+  local words = { sandbox.level, sandbox.network == true and "network" or nil }
   local is_work = sandbox.level == "work"
   words[#words + 1] = sandbox.unix and "unix" or nil
   for _, folder in ipairs({ cwd, skill.dir }) do
@@ -99,6 +109,9 @@ function M.words(request, run)
   end
   if is_work and skill.context ~= "memory" then
     add_run(words, run.store:path())
+  end
+  for _, place in ipairs(places(sandbox)) do
+    words[#words + 1] = "reach " .. place
   end
   for _, what in ipairs({ "read", "write" }) do
     for _, path in ipairs(sandbox[what]) do
@@ -123,7 +136,8 @@ function M.shown(sandbox)
   for _, what in ipairs({ "read", "write", "env" }) do
     tables.append(out, sandbox[what][1] and { ("%s %s"):format(what, table.concat(sandbox[what], ", ")) } or {})
   end
-  out[#out + 1] = sandbox.network and "network" or nil
+  out[#out + 1] = sandbox.network == true and "network" or nil
+  out[#out + 1] = places(sandbox)[1] and "network " .. table.concat(places(sandbox), ", ") or nil
   out[#out + 1] = sandbox.unix and "unix sockets" or nil
   return table.concat(out, "; ")
 end
@@ -133,23 +147,34 @@ local function missing(line)
   return path and files.stat(path) and ("read = { %q }"):format(path) or nil
 end
 
----What to grant, where a program that failed says what it was refused; else "".
+-- The field that grants what a line of its errors says was refused; nil: it says no such thing.
+local function grant_of(line)
+  local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)") or "the path"
+  if lower:find("read-only file system", 1, true) or lower:find("erofs", 1, true) then
+    return ("write = { %q }"):format(path)
+  elseif lower:find("resolve", 1, true) or lower:find("name resolution", 1, true)
+    or lower:find("unreachable", 1, true) or lower:find("enotfound", 1, true) then
+    return "network = true"
+  end
+  return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
+end
+
+---What to grant a program that was refused something, as its network says, or its errors where it failed; nil: nothing.
 ---@param jail string[]|nil  its words
----@param errors string|nil
----@return string
-function M.hint(jail, errors)
-  for line in (jail and errors or ""):gmatch("[^\n]+") do
-    local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)") or "the path"
-    local grant = (lower:find("read-only file system", 1, true) or lower:find("erofs", 1, true))
-        and ("write = { %q }"):format(path)
-      or (lower:find("resolve", 1, true) or lower:find("name resolution", 1, true)
-        or lower:find("unreachable", 1, true) or lower:find("enotfound", 1, true)) and "network = true"
-      or lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
+---@param reply table        { code, extra, refused }
+---@return string?
+function M.grant(jail, reply)
+  if not jail then
+    return nil
+  elseif reply.refused then
+    return ('network = { "%s" }'):format(reply.refused:gsub(" ", '", "'))
+  end
+  for line in (reply.code ~= 0 and reply.extra or ""):gmatch("[^\n]+") do
+    local grant = grant_of(line)
     if grant then
-      return ("; its sandbox (%s) may be why: sandbox = { %s } grants it"):format(jail[1], grant)
+      return grant
     end
   end
-  return ""
 end
 
 return M

@@ -14,6 +14,7 @@ local names = require("skillrt.base.names")
 local queue = require("skillrt.run.call.queue")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
+local sandbox = require("skillrt.skill.sandbox")
 local secrets = require("skillrt.base.secrets")
 
 local M = {}
@@ -91,6 +92,13 @@ local function of_script(own, reply)
     is_unsaid = executed == nil } -- then its class decides, where the call may be made again
 end
 
+-- A failure with what would have been granted to its program.
+local function with_grant(failure, reply)
+  local message = reply.grant and ("%s; its sandbox may be why: sandbox = { %s } grants it"):format(
+    tostring(failure.message), reply.grant)
+  return message and setmetatable({ message = message }, { __index = failure }) or failure
+end
+
 ---What a reply means; a recorded one means the same again.
 ---@param request table  checked: kind, expect, judge
 ---@param reply table
@@ -100,7 +108,7 @@ end
 function M.meaning(request, reply)
   local own = reply.status == "ok" and request.judge and of_script(request.judge, reply)
   if own then
-    return false, own
+    return false, with_grant(own, reply)
   end
   local ok, value = expect.judge(request.expect or "raw", request.kind, reply, request)
   if ok then
@@ -109,7 +117,7 @@ function M.meaning(request, reply)
   value.executed = was_executed(request, reply)
   local wait = reply.status == "ok" and reply.retry_after_ms
   value.retry_after_ms = wait and wait >= 0 and wait or nil
-  return false, value
+  return false, with_grant(value, reply)
 end
 
 -- ---- what its branch is given ----
@@ -291,6 +299,7 @@ function M.take(calls, call, reply)
     request.take(reply)
   end
   M.clean(reply, request.secrets)
+  reply.grant = sandbox.grant(request.jail, reply)
   if call.ways.came then
     call.ways.came(calls, call, reply)
   end
