@@ -126,7 +126,8 @@ describe("docs/write/skills.md", function()
   end)
 
   it("names the fields of the requests that are awaited", function()
-    local common = "idempotent usage expect judge secrets take retry key acts shown label phase pure declared prompt show gate model converses"
+    local common = "idempotent usage expect judge secrets take retry key acts shown label phase"
+      .. " pure declared prompt show gate model converses"
     local rows = part("| request | more fields | reply |", "The members of a chain", steps)
     for kind, written in pairs { http = "kind url", command = "kind argv", sleep = "kind seconds until_ timeout idle_timeout" } do
       local more = rows:match("kind = \"" .. kind .. "\"[^|]*|([^|]*)|")
