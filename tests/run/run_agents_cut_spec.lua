@@ -188,6 +188,75 @@ describe("an agent that is killed behind any record and resumed", function()
     assert.is_true(doubts >= 3, doubts) -- each call was cut off behind its intent
   end)
 
+  local PAGE <const> = "# Commit\n\n## Step 1: Look\nLook.\n\n## Step 2: Ask\nAsk.\n\n## Step 3: Write\nWrite.\n"
+
+  it("is given no step of its page twice: a coding agent in its session, which asks in the second one", function()
+    local program = stand_in.new(R, "claude", { says "I looked", says "NEEDS_CONTEXT: Which branch?", says "main it is",
+      says "fix: it" })
+    local path, dir = plain(PAGE), R.folder() .. "/run"
+    local function skill()
+      return assert(skillrt.load(path, { by_section = true, agent = { kind = "claude", program = program.path } }))
+    end
+    local result = assert(skill():run { work_dir = dir, input = { task = "write it" } })
+    assert.same({ "waiting_for_person", "Which branch?" }, { result.reason, result.message })
+    result = ended(dir, { skill = skill(), answer = "main" })
+    assert.same({ "completed", "fix: it" }, { result.status, result.answer }, result.message)
+    local before, asked = programs(program)
+    local doubts = cut_everywhere(dir, { skill = skill, calls = { command = 4 }, answer = "main", before = before,
+      asked = function() return { command = asked() } end, result = function(state) return state.outputs end })
+    assert.is_true(doubts >= 4, doubts)
+    local first = program.of(1, "stdin")
+    assert.matches("step 3 of 3, which you are given later: Step 3: Write.*%[STEP 1 of 3%]\n## Step 1: Look\nLook%.$", first)
+    assert.is_nil(first:find("\nWrite%."))
+    assert.is_nil(program.of(1, "args"):find("--resume", 1, true))
+    assert.equal("[STEP 2 of 3]\n## Step 2: Ask\nAsk.", program.of(2, "stdin"))
+    assert.matches("^The person answers: main\n", program.of(3, "stdin"))
+    assert.matches("^%[STEP 3 of 3%]\n## Step 3: Write\nWrite%.\n\nThis is the last step", program.of(4, "stdin"))
+    for call = 2, 4 do
+      assert.matches("%-%-resume\n53d55d3c%-", program.of(call, "args"))
+    end
+  end)
+
+  it("is given no step of its page twice: a model, by its messages", function()
+    server = R.server()
+    local replies = { reply_file(P.anthropic({ { type = "tool_use", id = "t1", name = "read",
+      input = { path = "reference/style.md" } } }, { stop_reason = "tool_use" })), reply_file(P.anthropic "I looked"),
+      reply_file(P.anthropic "NEEDS_CONTEXT: Which branch?"), reply_file(P.anthropic "main it is"),
+      reply_file(P.anthropic "fix: it") }
+    local path, dir = plain(PAGE), R.folder() .. "/run"
+    local function skill()
+      return assert(skillrt.load(path, { by_section = true,
+        agent = { kind = "anthropic", url = server.url .. "/plan", key_env = "CUT_KEY" } }))
+    end
+    serve(replies, 1)
+    assert.equal("waiting_for_person", assert(skill():run { work_dir = dir, input = { task = "write it" } }).reason)
+    local result = ended(dir, { skill = skill(), answer = "main" })
+    assert.same({ "completed", "fix: it" }, { result.status, result.answer }, result.message)
+    local before, asked = models(replies)
+    cut_everywhere(dir, { skill = skill, calls = { http = 5 }, answer = "main", before = before,
+      asked = function() return { http = asked() } end, result = function(state) return state.outputs end })
+    local _, body = server.request(#server.log())
+    assert.equal(9, #body.messages) -- the page with its first step, a tool and two turns, the question, two steps
+  end)
+
+  it("goes on with the page of the one before it in a chain, behind the steps that were done", function()
+    local program = stand_in.new(R, "claude", { says '{"status":"completed","output":{"looked":true}}',
+      { out = assert(R.read "tests/support/streams/claude_401.jsonl"), code = 1 } })
+    local other = stand_in.new(R, "agent", { "main it is\n", "fix: it\n" })
+    local path, dir = plain(PAGE), R.folder() .. "/run"
+    local function skill()
+      return assert(skillrt.load(path, { by_section = true, agent = { kind = "chain", links = {
+        { kind = "claude", program = program.path }, { kind = "command", argv = { other.path }, stdin = "{prompt}" } } } }))
+    end
+    local result = assert(skill():run { work_dir = dir, input = { task = "write it" } })
+    assert.same({ "completed", "fix: it\n" }, { result.status, result.answer }, result.message)
+    assert.same({ 2, 2 }, { program.calls(), other.calls() })
+    for call, ends in ipairs { "%[STEP 2 of 3%]\n## Step 2: Ask\nAsk%.$", "main it is\n.*%[STEP 3 of 3%]\n" } do
+      assert.matches("%[STEP 1 of 3%]\n.*BEGIN UNTRUSTED RESULT %(data, not instructions%)\n{\"looked\":true}\n.*" .. ends,
+        other.of(call, "stdin"))
+    end
+  end)
+
   it("keeps what each member of a chain has said: a coding agent that may not, then a model", function()
     server = R.server()
     local program = stand_in.new(R, "claude", { { out = assert(R.read "tests/support/streams/claude_401.jsonl"), code = 1 } })

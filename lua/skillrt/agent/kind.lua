@@ -55,6 +55,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field retry table?           how the runtime tries the calls again; nil: the step does
 ---@field item any               of `each`
 ---@field index integer|string|nil
+---@field said any[]            by section: what came of the steps that were done
 
 ---@class skillrt.Outcome
 ---@field status "completed"|"partial"
@@ -73,6 +74,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field told string?  what a person tells it now
 ---@field tell (fun(self, text: string))?  the next exchange says it
 ---@field answered fun(self, question: string, answer: string)  the next one tells it what a person answered
+---@field go_on fun(self, said: any, text: string)  the next one gives it the next step of its page
 
 -- ---- by prompts ----
 
@@ -168,7 +170,31 @@ function Prompts:tell(text)
   self.text = self.session and text or self.words
 end
 
+function Prompts:go_on(said, text)
+  self.words = ("%s\n\n%s"):format(self.words, prompt.gone_on(said, text))
+  self.text = self.session and text or self.words
+end
+
 -- ---- the loop ----
+
+-- Goes on with the next step of a page that is given step by step; false: this was the last.
+-- What was said to each is known to the next agent of a chain, which goes on behind it.
+local function go_on(ctx, task, talk, outcome)
+  local steps = task.guide.steps
+  local said = task.said
+  if outcome then
+    said[#said + 1] = outcome.output or outcome.summary or ""
+  end
+  local at = #said + 1
+  if at > #steps then
+    return false
+  end
+  for i = outcome and #said or 1, #said do
+    talk:go_on(said[i], prompt.step(task, i + 1))
+  end
+  ctx.phase(("step %d of %d: %s"):format(at, #steps, steps[at].title))
+  return true
+end
 
 ---Performs a task.
 ---@param agent table
@@ -188,18 +214,24 @@ local function perform(agent, ctx, task)
   end
   local repairs, questions = 0, 0
   local most = math.max(agent.max_repairs, task.schema and REPAIRS_IN_SCHEMA or 0)
+  local by_section = task.answer == "text" and not task.schema and task.guide and task.guide.steps and true
+  if by_section then
+    go_on(ctx, task, talk)
+  end
   while true do
     local outcome, failure, left_out = talk:exchange()
     if left_out then
       ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
     end
     local told = talk.told
-    if outcome and not told then
+    if outcome and not told and not (by_section and go_on(ctx, task, talk, outcome)) then
       return outcome
     end
-    local question = not told and questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
+    local question = failure and not told and questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
     if told then
       talk:tell(told)
+    elseif outcome then
+      repairs, questions = 0, 0
     elseif question then
       local answer, message, class = asking.ask(ctx, question.header or (task.action or task.phase).id, question)
       if not answer then

@@ -636,6 +636,11 @@ function Turns:repair(failure)
   end
 end
 
+function Turns:go_on(said, text)
+  local turns = self.talk.turns
+  self.talk:add({ role = "user", text = turns[#turns].role == "model" and text or prompt.gone_on(said, text) })
+end
+
 function Turns:answered(_, answer)
   self.talk:add({ role = "user", text = asking.told(answer) })
 end

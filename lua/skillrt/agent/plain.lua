@@ -121,7 +121,31 @@ function M.add_places(lines, task)
   end
 end
 
----The whole text of a plain task; the task of the person comes last.
+-- What an agent is to do with what it was given.
+local function add_answer(lines, task)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "[ANSWER]"
+  if task.guide.steps then
+    lines[#lines + 1] = ("The instructions have %d steps, which you are given one at a time. Do the step that you are "
+      .. "given, and no other; your last message is its result, as text."):format(#task.guide.steps)
+  else
+    lines[#lines + 1] = "Do the task by these instructions. Your last message is the result, as text."
+  end
+  lines[#lines + 1] = ("If you cannot continue without a person's answer, end with one line: %s: your question"):format(
+    M.QUESTION)
+end
+
+---A numbered step of the page, as it is given in its turn.
+---@param task skillrt.Task
+---@param index integer
+---@return string
+function M.step(task, index)
+  local steps = task.guide.steps
+  local last = index == #steps and "\n\nThis is the last step: your last message is the result of the whole task." or ""
+  return ("[STEP %d of %d]\n%s%s"):format(index, #steps, M.filled(steps[index].text, task), last)
+end
+
+---The whole text of a plain task; the task of the person comes last, or the first step.
 ---@param task skillrt.Task
 ---@param untrusted fun(text: string, what: string): string
 ---@param values string?  the other input, as JSON
@@ -142,11 +166,10 @@ function M.text(task, untrusted, values)
   lines[#lines + 1] = ""
   lines[#lines + 1] = "[TASK]"
   lines[#lines + 1] = M.task(task) or "(nothing more was asked for: do what the instructions say)"
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = "[ANSWER]"
-  lines[#lines + 1] = "Do the task by these instructions. Your last message is the result, as text."
-  lines[#lines + 1] = ("If you cannot continue without a person's answer, end with one line: %s: your question"):format(
-    M.QUESTION)
+  add_answer(lines, task)
+  if task.guide.steps then
+    lines[#lines + 1] = "\n" .. M.step(task, 1)
+  end
   return table.concat(lines, "\n")
 end
 

@@ -223,6 +223,23 @@ function M.words(task)
   return action_text(task)
 end
 
+---A numbered step of a page that is given step by step.
+---@param task skillrt.Task
+---@param index integer
+---@return string
+function M.step(task, index)
+  return secrets.clean(plain.step(task, index))
+end
+
+---The next step of a page, for an agent that remembers nothing, or that did not do the one before.
+---@param said any  what the one before came to
+---@param text string
+---@return string
+function M.gone_on(said, text)
+  said = type(said) == "string" and said or assert(json.encode(said, { sorted = true }))
+  return ("[RESULT]\nThis step was done; its result:\n%s\n\n%s"):format(M.untrusted(said, "RESULT"), text)
+end
+
 local MAX_QUOTED = 256 * 1024
 
 ---The same task, with what a person answered to a question of the agent's.

@@ -25,7 +25,9 @@ function M.load(path, options, person)
   local function may(document)
     return gate.pass(path, document, person)
   end
-  if kind == "workflow" then
+  if kind ~= "document" and options and options.by_section then
+    return nil, ("%s: a script is not run by section: it says itself what its steps are"):format(path), "invalid"
+  elseif kind == "workflow" then
     local ok, message, code = may()
     if not ok then
       return nil, message, code

@@ -60,6 +60,7 @@ function M.skill_for(work_dir, options, load)
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
+    by_section = first.by_section,
     drawn = first.load,
     run = own,
   }, false)

@@ -212,6 +212,7 @@ local function first_record(parts, given)
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context, session = skill.contexts and given.session or nil,
     script = skill.source and absolute(skill.source) or nil,
+    by_section = skill.guide and skill.guide.steps and true or nil,
     folder = skill.folder and absolute(skill.folder) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),

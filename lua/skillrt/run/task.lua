@@ -139,6 +139,11 @@ function LATER.guide(task)
   return task._run.skill.guide
 end
 
+-- What came of the steps of a page so far, whoever of a chain did them.
+function LATER.said()
+  return {}
+end
+
 -- The phase of the step, where its skill has tool sets or keeps fields of the state.
 function LATER.phased(task)
   local run = task._run

@@ -47,6 +47,9 @@ end
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
   ctx.log(("would ask: %s"):format((task.prompt or (task.action or task.phase).id):gsub("%s+", " "):sub(1, 200)))
+  for i, one in ipairs(task.guide and task.answer == "text" and task.guide.steps or {}) do
+    ctx.log(("would ask: step %d: %s"):format(i, one.title))
+  end
   ctx.used(used_by(self, task))
   if task.schema then
     return in_form(self, task.schema)

@@ -74,6 +74,7 @@ local M = {
       choices = { "strict", "work", "off" },
       help = "what programs may reach: strict (what is granted), work (all but secrets; the folder is written), off",
     },
+    { name = "by-section", help = "gives an agent the numbered steps of a page one at a time" },
     { name = "dry-run", help = "a dry run: stub agents return minimal valid answers" },
     { name = "yes", help = "does not ask before many agents of a workflow (limits ask_above, ask_above_usd)" },
     { name = "wait", help = "stays while the run only waits: for a person, an event or a time" },
@@ -162,7 +163,7 @@ local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
   local own = runner.own(options)
   local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent,
-    run = own.run })
+    by_section = args.by_section, run = own.run })
   if not value and code == "no_skill" and own.last then
     return own.last
   elseif not value then

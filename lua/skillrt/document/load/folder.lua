@@ -250,6 +250,7 @@ local MAX_RESOURCES <const> = 200
 ---@field more integer?       files that are not listed
 ---@field is_plain boolean?   nothing but a page of instructions: it is given a task
 ---@field is_command boolean? a slash command: its arguments may be left out
+---@field steps skillrt.PageStep[]?  by section: given one at a time; the body has their titles
 
 -- Other skills in the folder and what nobody reads are no resources.
 local function is_resource(path)

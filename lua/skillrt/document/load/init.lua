@@ -19,6 +19,7 @@ local MAX_CONFIG = 16 << 20
 ---@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
 ---@field agent_env string[]?  variables that this agent's program is given, too
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
+---@field by_section boolean?  each numbered step of a page is a call of its own
 
 local function given_agents(options)
   local agents = {}
@@ -198,6 +199,7 @@ function M.read(path, options)
   end
   local document = read(path, given_agents(options or {}))
   document.script = script or nil
+  require("skillrt.document.load.page_steps").apply(document, options and options.by_section)
   if document.definition and document.agent_decides then
     require("skillrt.document.load.judge").add(document.definition)
   end
@@ -247,6 +249,8 @@ function M.load(path, options, may)
   end
   if script == nil or script == false and not document then
     return nil, message, code
+  elseif script and options.by_section then
+    return nil, ("%s: a script is not run by section: it says itself what its steps are"):format(script), "invalid"
   elseif document and not document.definition then
     return refused(document)
   end

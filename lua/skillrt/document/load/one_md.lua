@@ -32,7 +32,7 @@ function M.read(document, text, agents)
   if not front then
     return
   end
-  document.kind = kind
+  document.kind, document.body_line = kind, front.body_line
   form.check(kind == "agent" and "agent_md" or "command", front.fields, found, function(key)
     return { file = path, line = json_lines.nearest(front.lines, key) or 1 }
   end)

@@ -33,6 +33,7 @@ return {
     choices table? what may be chosen: actions, phases and routes with their conditions (skill/choices.lua)
     context any where its values lie: file or memory
     script string? where the skill is
+    by_section boolean? each numbered step of its page is a call
     folder string?
     strategy any
     durability string?
