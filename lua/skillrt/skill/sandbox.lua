@@ -159,14 +159,12 @@ local function grant_of(line)
   return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
 end
 
----What to grant a program that was refused something, as its network says, or its errors where it failed; nil: nothing.
----@param jail string[]|nil  its words
----@param reply table        { code, extra, refused }
+---What to grant a program in a jail that was refused something, as its network says, or its errors where it failed; nil:
+---nothing.
+---@param reply table  { code, extra, refused }
 ---@return string?
-function M.grant(jail, reply)
-  if not jail then
-    return nil
-  elseif reply.refused then
+function M.grant(reply)
+  if reply.refused then
     return ('network = { "%s" }'):format(reply.refused:gsub(" ", '", "'))
   end
   for line in (reply.code ~= 0 and reply.extra or ""):gmatch("[^\n]+") do

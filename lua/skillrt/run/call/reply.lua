@@ -299,7 +299,7 @@ function M.take(calls, call, reply)
     request.take(reply)
   end
   M.clean(reply, request.secrets)
-  reply.grant = sandbox.grant(request.jail, reply)
+  reply.grant = request.jail and sandbox.grant(reply)
   if call.ways.came then
     call.ways.came(calls, call, reply)
   end
