@@ -230,6 +230,13 @@ static bool lock_queue(struct folder *f, struct error *e) {
     return false;
   f->lock = lock_take(f->sys, path, e);
   if (f->lock >= 0) lock_sign(f->sys, f->lock, "");
+  if (f->lock < 0 && e->code == ERROR_BUSY) {
+    const struct error held = *e;
+    error_set(e, ERROR_BUSY,
+              "%s; a folder has one worker for each queue, whose --concurrency says how many runs "
+              "it performs at the same time; several workers need a database",
+              held.text);
+  }
   return f->lock >= 0;
 }
 

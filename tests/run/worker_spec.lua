@@ -220,6 +220,7 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
         local second = skillrt("worker", place)
         assert.equal(6, second.code)
         assert.matches("held by process " .. worker.pid, second.err, 1, true)
+        assert.matches("several workers need a database", second.err, 1, true)
         good("worker", place, "--queue", "other", "--once")
       end)
     end
