@@ -114,7 +114,18 @@ function M.saved(name)
   return require("skillrt.skill.workflow").saved(name)
 end
 
----A script that is not there may be a command that was misspelt.
+-- The file or folder beside a path that a person most likely meant.
+local function beside(path)
+  local files = require("skillrt.base.files")
+  local folder, list = files.dirname(path), {}
+  for i, entry in ipairs(files.list(folder) or {}) do
+    list[i] = entry.name
+  end
+  local near = require("skillrt.base.names").nearest(path:match("[^/]*$"), list)
+  return near and (folder == "." and near or files.join(folder, near))
+end
+
+---A script that is not there may have another name, or be a command that was misspelt.
 ---@param script string
 ---@return integer code
 function M.missing(script)
@@ -129,8 +140,9 @@ function M.missing(script)
     all[i] = command.name
   end
   local near = not script:find("[/.]") and (begun(script, all) or require("skillrt.base.names").nearest(script, all))
-  ending.complain(("%s: no such file"):format(script),
-    near and ("did you mean the command skillrt %s?"):format(near) or "skillrt --help lists the commands")
+  local path = not near and beside(script)
+  ending.complain(("%s: no such file"):format(script), near and ("did you mean the command skillrt %s?"):format(near)
+    or path and ("did you mean %s?"):format(path) or "skillrt --help lists the commands")
   return require("skillrt.cli.exit_codes").usage
 end
 
