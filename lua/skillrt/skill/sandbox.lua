@@ -159,8 +159,7 @@ local function grant_of(line)
   return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
 end
 
----What to grant a program in a jail that was refused something, as its network says, or its errors where it failed; nil:
----nothing.
+---What to grant a program in a jail that was refused something, as its network says, or its errors where it failed.
 ---@param reply table  { code, extra, refused }
 ---@return string?
 function M.grant(reply)
