@@ -1,11 +1,16 @@
 /* test_jail_programs.c: programs that mean no harm work in a jail as they do without: each line is
  * run without one first, so that one whose program is not on this machine is left out, and said to
  * be. */
+#include <signal.h>
 #include <stdlib.h>
 
 #include "support/jail_kit.h"
 
 static char place[600];
+
+/* Two servers of this machine, and the word that grants the first. Nothing listens under their
+ * addresses in a jail: what reaches the first went through the proxy. */
+static char granted[64], other[64], reach[80];
 
 struct line {
   const char *name, *words; /* more words of its jail, with a place for the work folder */
@@ -85,6 +90,37 @@ static const struct line lines[] = {
      "passwd root > /dev/null"},
 };
 
+static const struct line online[] = {
+    {"curl, of a server that is granted", reach,
+     "curl -sSf http://$GRANTED/served | grep -qx served"},
+    {"git, that clones from a server that is granted", reach,
+     "rm -rf c && git clone -q http://$GRANTED/r.git c && git -C c log --oneline | grep -q begun"},
+    {"python3, of a server that is granted", reach,
+     "python3 -c \"import os, urllib.request as u; assert u.urlopen('http://' + "
+     "os.environ['GRANTED'] + '/served').read() == b'served\\n'\""},
+    {"node's fetch, of a server that is granted", reach,
+     "node -e \"if (!process.allowedNodeEnvironmentFlags.has('--use-env-proxy')) process.exit(1); "
+     "fetch('http://' + process.env.GRANTED + '/served').then(r => r.text()).then(t => "
+     "process.exit(t === 'served\\n' ? 0 : 1))\""},
+    {"curl, without a proxy, at the port of this machine that is granted", reach,
+     "unset HTTP_PROXY http_proxy ALL_PROXY all_proxy; { curl -sSf "
+     "http://127.0.0.1:${GRANTED#*:}/served || curl -sSf "
+     "http://$GRANTED/served; } | grep -qx served"},
+};
+
+/* What works without a jail, and in one that grants the first server must not. */
+static const struct line strays[] = {
+    {"curl, of another server", reach, "curl -sSf http://$OTHER/served"},
+    {"curl, in a tunnel to another server", reach, "curl -sSfp http://$OTHER/served"},
+    {"curl, with the name of the granted server", reach,
+     "curl -sSf -H \"Host: $GRANTED\" http://$OTHER/served"},
+    {"curl, that says one server and connects to another", reach,
+     "curl -sSf --connect-to ::$OTHER http://$GRANTED/served"},
+    {"curl, past the proxy", reach, "curl -sSf --noproxy '*' http://$GRANTED/served"},
+    {"git, that clones from another server", reach,
+     "rm -rf c && git clone -q http://$OTHER/r.git c"},
+};
+
 static int run_line(const struct line *line, const char *level) {
   BENCH(b);
   char cwd[700], word[800];
@@ -94,6 +130,8 @@ static int run_line(const struct line *line, const char *level) {
   strings_clear(&b.task.process.env, sys_real());
   jail_set(&b, "PATH", getenv("PATH"));
   jail_set(&b, "HOME", getenv("HOME") ? getenv("HOME") : "/tmp");
+  jail_set(&b, "GRANTED", granted);
+  jail_set(&b, "OTHER", other);
   if (level) {
     add(&b.task.process.jail, level);
     jail_word(&b, "write", cwd);
@@ -103,23 +141,74 @@ static int run_line(const struct line *line, const char *level) {
   bench_sh(&b, line->script);
   bench_run(&b);
   int code = b.got.reply.status == REPLY_OK ? b.got.reply.code : 256;
-  if (code && level) printf("#   %s: %s %.2000s\n", level, b.got.reply.message, b.got.extra);
+  if (code)
+    printf("#   %s: %s %.2000s\n", level ? level : "no jail", b.got.reply.message, b.got.extra);
   b.task.process.cwd = NULL;
   bench_close(&b);
   return code;
 }
 
-static bool try_line(const struct line *line) {
-  char name[200];
+static bool try_line(const struct line *line, bool works) {
+  static char name[200];
   if (run_line(line, NULL) != 0) {
     printf("# skipped, as it does not work here without a jail, either: %s\n", line->name);
     return false;
   }
-  snprintf(name, sizeof name, "%s: it works in a jail", line->name);
+  snprintf(name, sizeof name, "%s: %s in a jail", line->name, works ? "it works" : "it is refused");
   TEST(name) {
-    CHECK(run_line(line, "work") == 0);
+    CHECK((run_line(line, "work") == 0) == works);
   }
   return true;
+}
+
+/* Serves a folder at an address of this machine's loopback; gives the process, or -1. */
+static pid_t serve(const char *folder, const char *address, char at[64]) {
+  int pipes[2], port = 0;
+  if (pipe(pipes) < 0) return -1;
+  pid_t pid = fork();
+  if (pid == 0) {
+    dup2(pipes[1], STDOUT_FILENO);
+    close(pipes[0]);
+    freopen("/dev/null", "w", stderr);
+    execlp("python3", "python3", "-um", "http.server", "-b", address, "-d", folder, "0",
+           (char *)NULL);
+    _exit(127);
+  }
+  close(pipes[1]);
+  FILE *told = fdopen(pipes[0], "r");
+  char line[200] = ""; /* the whole of it: else the server dies of what it writes */
+  if (told && fgets(line, sizeof line, told)) sscanf(line, "Serving HTTP on %*s port %d", &port);
+  if (told) fclose(told);
+  snprintf(at, 64, "%s:%d", address, port);
+  return pid;
+}
+
+static void serve_no_more(pid_t pid) {
+  if (pid <= 0) return;
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+static void test_network(void) {
+  char folder[700], command[4000];
+  snprintf(folder, sizeof folder, "%s/served", place);
+  snprintf(command, sizeof command,
+           "mkdir '%s' && cd '%s' && echo served > served && { ! command -v git > /dev/null || { "
+           "git clone -q --bare ../work r.git && git -C r.git update-server-info; }; }",
+           folder, folder);
+  if (system(command) != 0) printf("# nothing to serve could be made\n");
+  pid_t first = serve(folder, "127.0.0.2", granted), second = serve(folder, "127.0.0.3", other);
+  snprintf(reach, sizeof reach, "reach %s", granted);
+  bool serves = !strstr(granted, ":0") && !strstr(other, ":0");
+  TEST("both servers of this test serve, where they begin") {
+    CHECK(!serves || (run_line(&online[0], NULL) == 0 && run_line(&strays[0], NULL) == 0));
+  }
+  for (size_t i = 0; i < sizeof online / sizeof *online; i++)
+    try_line(&online[i], true);
+  for (size_t i = 0; i < sizeof strays / sizeof *strays; i++)
+    try_line(&strays[i], false);
+  serve_no_more(first);
+  serve_no_more(second);
 }
 
 /* How it ends is how it is told to have ended. */
@@ -203,8 +292,9 @@ int main(void) {
       place, place);
   if (system(command) != 0) printf("# no repository could be made\n");
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-    worked += try_line(&lines[i]);
+    worked += try_line(&lines[i], true);
   printf("# %d programs\n", worked);
+  test_network();
   test_ends();
   test_refusals();
   snprintf(command, sizeof command, "rm -rf '%s'", place);

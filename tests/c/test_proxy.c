@@ -406,6 +406,25 @@ static void test_bounds(void) {
     CHECK(strstr(ask_at(&b, own_port(&b), text), "400 Bad Request"));
     bench_close(&b);
   }
+  TEST("a client that says nothing, or a little now and then, is let go when its time is over") {
+    struct bench b;
+    bench_open(&b, here, NULL, NULL);
+    int fd = dial(own_port(&b));
+    for (int64_t end = now_ms() + PATIENCE_MS; !b.proxy->first && now_ms() < end;)
+      uv_run(&b.loop, UV_RUN_NOWAIT);
+    struct proxy_link *link = b.proxy->first;
+    CHECK(link && uv_timer_get_due_in(&link->timer) <= 30000);
+    if (link) uv_timer_start(&link->timer, link->timer.timer_cb, 1000000, 0);
+    if (write(fd, "GET ", 4) < 0) perror("request");
+    for (int64_t end = now_ms() + PATIENCE_MS; link && link->client.length < 4 && now_ms() < end;)
+      uv_run(&b.loop, UV_RUN_NOWAIT);
+    CHECK(link && link->client.length == 4);
+    CHECK(link && uv_timer_get_due_in(&link->timer) > 30000); /* what it said gave it no new time */
+    if (link) uv_timer_start(&link->timer, link->timer.timer_cb, 0, 0);
+    CHECK(hear(&b, fd, heard, sizeof heard) == 0 && b.proxy->links == 0);
+    close(fd);
+    bench_close(&b);
+  }
   TEST("of more connections than 64 the others wait until one is over") {
     struct bench b;
     int fds[PROXY_LINKS + 1];
