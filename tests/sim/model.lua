@@ -360,7 +360,7 @@ end)
 -- Where the loop resumes a failed step, its calls that may have acted keep their results, unless its author lets them
 -- be sent again.
 rule("start", function(run, entry, it)
-  if it.scope.retrying == it.id and not it.scope.stands
+  if it.scope.retrying == it.id and not it.scope.harmless
     or it.scope.sub == "" and (run.actions[it.id] or {}).repeatable then
     return nil
   end
@@ -1003,8 +1003,8 @@ function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
   local is_error = not scope.free[id] and (not entry.harmless or scope.counted[id])
   scope.errors, scope.counted[id] = math.max(0, scope.errors - (is_error and 1 or 0)), nil
-  scope.retrying, scope.stands, scope.barred[id], scope.aborting, scope.over[id] = id, entry.stands, nil, nil, nil
-  scope.decided[id] = entry.stands and scope.decided[id] or nil
+  scope.retrying, scope.harmless, scope.barred[id], scope.aborting, scope.over[id] = id, entry.harmless, nil, nil, nil
+  scope.decided[id] = entry.harmless and scope.decided[id] or nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
   for _, forgotten in ipairs(entry.forget or {}) do
     scope.runs[forgotten] = nil -- as if it had not run
