@@ -36,21 +36,18 @@ end
 
 function Writer:load()
   self.journal.newest:apply()
-  local entries = self.entries(self.books)
-  self.last = table.remove(entries)
-  for _, entry in ipairs(entries) do
-    assert(self.journal:emit(entry))
-  end
-  if next(self.books.state.root.phases_completed) or self.store:stat("execution-state.json") then
-    self.skill.phases[1] = true
-  end
+  self.wanted = self.entries(self.books)
 end
 
--- The last record goes with the stop: what is listed of a run comes with its last batch.
+-- All records in one batch, so that a process that dies leaves all or none; with the stop, as what is listed of a run
+-- comes with its last batch.
 function Writer:choose()
-  if self.last then
-    assert(self.journal:emit(self.last))
-    self.last = nil
+  for _, entry in ipairs(self.wanted) do
+    assert(self.journal:emit(entry))
+  end
+  self.wanted = {}
+  if next(self.books.state.root.phases_completed) or self.store:stat("execution-state.json") then
+    self.skill.phases[1] = true
   end
   return "stop", self.books.status, self.books.reason, self.books.due
 end
