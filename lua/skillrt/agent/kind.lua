@@ -177,8 +177,8 @@ end
 
 -- ---- the loop ----
 
--- Goes on with the next step of a page that is given step by step; false: this was the last.
--- What was said to each is known to the next agent of a chain, which goes on behind it.
+-- Gives an agent the next step of a page that is run by section; false: that was the last one. The results so far
+-- belong to the task, so that the next agent of a chain begins behind them.
 local function go_on(ctx, task, talk, outcome)
   local steps = task.guide.steps
   local said = task.said

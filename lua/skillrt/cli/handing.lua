@@ -1,14 +1,14 @@
--- cli/handing.lua: hands something to the process that goes on with a run, by the run's inbox, and waits until it has
--- met it.
+-- cli/handing.lua: puts entries into the inbox of a run, and waits until the process that advances it has taken or
+-- refused them.
 --
--- Called by the commands that bring a run what it does not wait for by itself: answer, and those that steer an agent.
+-- Called by the command answer and by cli/steering.lua.
 
 local M = {}
 
 ---@param store skillrt.Store
 ---@param entries table[]  in their order
----@return { name: string, fate: "taken"|"refused"|"waits" }[]|nil handed  waits: the process has gone before
----@return string? message  nil: somebody interrupted the wait
+---@return { name: string, fate: "taken"|"refused"|"waits" }[]|nil handed  waits: the process ended before
+---@return string? message  nil: a signal ended the wait
 function M.over(store, entries)
   local handed, at = {}, 1
   for i, entry in ipairs(entries) do

@@ -26,7 +26,7 @@ function M.load(path, options, person)
     return gate.pass(path, document, person)
   end
   if kind ~= "document" and options and options.by_section then
-    return nil, ("%s: a script is not run by section: it says itself what its steps are"):format(path), "invalid"
+    return require("skillrt.document.load.page_steps").refuse_script(path)
   elseif kind == "workflow" then
     local ok, message, code = may()
     if not ok then

@@ -250,7 +250,7 @@ function M.load(path, options, may)
   if script == nil or script == false and not document then
     return nil, message, code
   elseif script and options.by_section then
-    return nil, ("%s: a script is not run by section: it says itself what its steps are"):format(script), "invalid"
+    return require("skillrt.document.load.page_steps").refuse_script(script)
   elseif document and not document.definition then
     return refused(document)
   end

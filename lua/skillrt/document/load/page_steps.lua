@@ -160,4 +160,13 @@ function M.apply(document, is_asked)
   document.definition = nil
 end
 
+---What is said of a script that is to be run by section.
+---@param path string
+---@return nil
+---@return string message
+---@return string code
+function M.refuse_script(path)
+  return nil, ("%s: a script is not run by section: it says itself what its steps are"):format(path), "invalid"
+end
+
 return M

@@ -3,7 +3,7 @@
 local places = require("skillrt.run.places")
 local tables = require("skillrt.base.tables")
 
--- What the agent is told behind its reply at the place.
+-- The message that the agent gets behind its reply at the place.
 local function tell(step, record)
   local told = tables.fill({}, step.told or {})
   local before = told[record.c]
@@ -38,13 +38,13 @@ return {
     c string the place of its call
     steer string skip, again, tell
     label string
-    text string? what it is told
+    text string? the message that it gets
   ]],
 
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
     if not step then
-      for _, held in pairs(books.held) do
+      for _, held in pairs(books.held or {}) do
         if held.number == record.step then
           change(held, record)
         end
