@@ -339,7 +339,7 @@ describe("bad input", function()
     says(2, { "c.lua", "--work-dri", "w" }, { ["c.lua"] = COUNT }, "unknown option '--work-dri'", "--work-dir", "Usage:")
     says(2, { "c.lua", "--durability", "no" }, { ["c.lua"] = COUNT }, "--durability", "power")
     says(2, { "c.lua", "d.lua" }, { ["c.lua"] = COUNT }, "too many arguments")
-    says(2, { "answer" }, {}, "missing argument 'DIR'")
+    says(2, { "diff" }, {}, "missing argument 'A'")
   end)
 end)
 

@@ -95,6 +95,49 @@ describe("a command for several runs", function()
   end)
 end)
 
+describe("skillrt answer", function()
+  it("answers several runs that are named or chosen by filters, and asks first where it was not told which", function()
+    local folder <close> = folder_of("ask", "event", "none")
+    for _, name in ipairs { "b", "c", "d" } do
+      kit.run(folder, { "pub.lua", "--work-dir", "runs/" .. name, "--set", "what=ask", "--quiet" })
+    end
+    local asked = kit.run(folder, { "answer", "--waiting", "yes" })
+    assert.equal(2, asked.code)
+    assert.matches("4 runs would be chosen", asked.err, 1, true)
+    assert.equal(0, kit.run(folder, { "answer", "runs/ask", "runs/b", "1", "yes", "--quiet" }).code)
+    assert.same({ "ask", "b", "none" }, listed(folder, "--status", "completed"))
+    local run = kit.run(folder, { "answer", "runs", "no", "--waiting", "--all", "--quiet" })
+    assert.equal(0, run.code, run.err)
+    assert.same({ "event" }, listed(folder, "--waiting"))
+    assert.matches("no run matches", kit.run(folder, { "answer", "--waiting", "--all", "yes" }).err)
+  end)
+
+  it("answers the last run where none is named, and nothing where a word is neither a run nor the answer", function()
+    local folder <close> = folder_of("none", "ask")
+    for _, words in ipairs { { "runs/ask" }, {}, { "runs/ask", "so", "yes" }, { "runs/ask", "2", "yes" }, { "2", "yes" },
+      { "odd", "yes" }, { "runs/ask", "perhaps" }, { "--every", "1", "yes" }, { "--file", "missing" } } do
+      local run = kit.run(folder, { "answer", table.unpack(words) })
+      assert.equal(2, run.code, table.concat(words, " "))
+      assert.same({ "ask" }, listed(folder, "--waiting"), table.concat(words, " "))
+    end
+    folder.file("text", "yes\n")
+    assert.equal(0, kit.run(folder, { "answer", "--file", "text", "--quiet" }).code)
+    assert.same({ "ask", "none" }, listed(folder, "--status", "completed"))
+  end)
+end)
+
+describe("skillrt send", function()
+  it("sends to the last run where none is named", function()
+    local folder <close> = folder_of("none", "event")
+    for _, words in ipairs { {}, { "runs/event" }, { "odd", "built" }, { "a", "b", "c" } } do
+      assert.equal(2, kit.run(folder, { "send", table.unpack(words) }).code, table.concat(words, " "))
+    end
+    assert.equal(0, kit.run(folder, { "send", "built", '{"at":1}' }).code)
+    assert.equal(0, kit.run(folder, { "resume", "--quiet" }).code)
+    assert.same({ "event", "none" }, listed(folder, "--status", "completed"))
+  end)
+end)
+
 describe("skillrt stop", function()
   it("stops the process of a run, which can be resumed, and says where there is none", function()
     local folder <close> = folder_of("none")

@@ -142,8 +142,9 @@ end
 ---@param args table    dir: its words
 ---@param what string   the verb for people
 ---@param perform fun(dir: string): integer
+---@param takes nil|fun(stands: table): boolean  whether it is for a run that filters chose
 ---@return integer code
-function M.each(args, what, perform)
+function M.each(args, what, perform, takes)
   local ending = require("skillrt.cli.ending")
   local filter, problem = M.filter(args)
   local dirs, cause = args.dir, nil
@@ -153,8 +154,8 @@ function M.each(args, what, perform)
     local list
     list, problem, cause = M.listed(dirs, filter)
     dirs = {}
-    for i, one in ipairs(list or {}) do
-      dirs[i] = one.dir
+    for _, one in ipairs(list or {}) do
+      dirs[#dirs + 1] = (not takes or takes(one.status)) and one.dir or nil
     end
     if list and not dirs[1] then
       output.say("info", "no run matches")

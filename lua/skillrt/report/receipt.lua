@@ -7,8 +7,10 @@
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local record_of = require("skillrt.run.record")
+local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
 local store_of = require("skillrt.run.store")
+local story_of = require("skillrt.run.story")
 
 local M = {}
 
@@ -16,38 +18,12 @@ local function encoded(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- Whether a place lies below another one; all lie below "".
-local function is_below(place, other)
-  return other == "" or place:sub(1, #other + 1) == other .. "."
-end
-
 -- What stands for bytes that came back, or were given.
 local function digest_of(value)
   return value ~= nil and core.sha256(type(value) == "string" and value or encoded(value)) or nil
 end
 
-local TAKE <const> = {} -- what a record adds, by its type
-
-function TAKE.run(told, record)
-  if not record.sub then
-    told.run, told.status = record, "executing"
-  end
-end
-
-function TAKE.resume(told)
-  told.status, told.reason = "executing", nil
-end
-
-function TAKE.stop(told, record)
-  if not record.sub then
-    told.status, told.reason = record.status, record.reason
-  end
-end
-
-function TAKE.start(told, record)
-  told.steps[record.step] = { name = record.action or record.phase, calls = {}, tools = {}, asked = {},
-    approvals = json.array({}) }
-end
+local TAKE <const> = {} -- what a record adds to a step of the story, by its type
 
 function TAKE.tool(_, record, _, step)
   step.tools[record.c] = record.name
@@ -57,25 +33,25 @@ end
 local function leave_of(step, place)
   local approvals, tool = json.array({}), nil
   for _, one in ipairs(step.approvals) do
-    approvals[#approvals + 1] = is_below(place, one.below) and one.said or nil
+    approvals[#approvals + 1] = place:find(one.branch, 1, true) == 1 and one.said or nil
   end
   for at, name in pairs(step.tools) do
-    tool = is_below(place, at) and name or tool
+    tool = places.is_below(place, at) and name or tool
   end
   return approvals, tool
 end
 
 function TAKE.call(told, record, seq, step)
-  local act = step.calls[record.c]
+  local act = step.acts[record.c]
   if record.question and record.question.approval then
     step.asked[record.c] = record
   elseif repeats.ACTS[record.kind] and not record.pure then
     if not act or act.outcome.state ~= "unknown" then
       local approvals, tool = leave_of(step, record.c)
-      act = { step = record.step, name = step.name, call = record.c, kind = record.kind, to = record.to,
-        key = record.key, request = record.digest, sandbox = record.sandbox or told.run.sandbox, tool = tool,
+      act = { step = record.step, name = step.id, call = record.c, kind = record.kind, to = record.to,
+        key = record.key, request = record.digest, sandbox = record.sandbox or told.story.run.sandbox, tool = tool,
         approvals = approvals, attempts = json.array({}), outcome = { state = "unknown" } }
-      step.calls[record.c] = act
+      step.acts[record.c] = act
       told.acts[#told.acts + 1] = act
     end
     act.attempts[#act.attempts + 1] = { record = seq, at = record.at, outcome = "unknown" }
@@ -83,16 +59,16 @@ function TAKE.call(told, record, seq, step)
 end
 
 function TAKE.attempt(_, record, _, step)
-  local act = step.calls[record.c]
+  local act = step.acts[record.c]
   if act then
     act.attempts[#act.attempts].outcome = record.class or "failed"
   end
 end
 
 function TAKE.result(_, record, seq, step)
-  local act, asked, reply, failed = step.calls[record.c], step.asked[record.c], record.reply, record.failed
+  local act, asked, reply, failed = step.acts[record.c], step.asked[record.c], record.reply, record.failed
   if asked and record.value == "approve" then
-    table.insert(step.approvals, { below = record.c:match("^(.*)%.") or "", said = { question = asked.q,
+    table.insert(step.approvals, { branch = places.prefix_of(record.c), said = { question = asked.q,
       what = asked.question.question, sha256 = record.approval or asked.question.approval, record = seq, at = record.at,
       arrival = record.arrival } })
   elseif act then
@@ -104,13 +80,9 @@ function TAKE.result(_, record, seq, step)
   end
 end
 
-function TAKE.done(told, record)
-  told.files[#told.files + 1] = record.file
-end
-
 -- What the journal tells, up to a record.
 local function read(place, last)
-  local told = { head = "", acts = {}, steps = {}, files = {} }
+  local told = { head = "", acts = {}, story = story_of.new() }
   local wishes = { whole = true }
   local report, message, code = store_of.at(place):read(function(payload, seq)
     if last and seq > last then
@@ -123,13 +95,16 @@ local function read(place, last)
       error({ message = ("%s: record %d: %s"):format(place, seq, why), code = cause or "corrupt" }, 0)
     end
     record_of.each(record, function(one)
-      local take, step = TAKE[one.t], told.steps[one.step]
-      if take and (step or not record_of.types[one.t].of_step) then
-        take(told, one, seq, step)
+      told.story:add(one)
+      local step = told.story.by_number[one.step]
+      if step and TAKE[one.t] then
+        step.acts = step.acts or {}
+        step.tools, step.asked, step.approvals = step.tools or {}, step.asked or {}, step.approvals or {}
+        TAKE[one.t](told, one, seq, step)
       end
     end)
   end, wishes)
-  if report and not told.run then
+  if report and not told.story.run then
     return nil, require("skillrt.run.look").nothing(place), "missing"
   end
   return report and told, message, code
@@ -151,7 +126,7 @@ function M.statements(place, last)
   if not told then
     return nil, message, code
   end
-  local run, store = told.run, store_of.at(place)
+  local run, store = told.story.run, store_of.at(place)
   local head = { name = "journal " .. run.run, digest = { sha256 = told.head } }
   local list, subjects, digests, seen = {}, { head }, json.array({}), {}
   for i, act in ipairs(told.acts) do
@@ -159,13 +134,14 @@ function M.statements(place, last)
     list[i + 1] = statement("act", { head }, act)
     digests[i] = core.sha256(list[i + 1])
   end
-  for _, name in ipairs(told.files) do
-    local text = not seen[name] and store:kept(name)
-    seen[name] = true
+  for _, step in ipairs(told.story.steps) do
+    local name = step.file
+    local text = name and not seen[name] and store:kept(name)
+    seen[name or ""] = true
     subjects[#subjects + 1] = text and { name = name, digest = { sha256 = core.sha256(text) } } or nil
   end
   list[1] = statement("run", subjects, { run = run.run, skill = run.skill, version = run.version, skillrt = run.skillrt,
-    at = run.at, pins = run.pins, input = digest_of(run.input), status = told.status, reason = told.reason,
+    at = run.at, pins = run.pins, input = digest_of(run.input), status = told.story.status, reason = told.story.reason,
     last = told.last, acts = digests })
   return list
 end

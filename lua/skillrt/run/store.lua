@@ -114,6 +114,13 @@ end
 function Store:open(policy, options)
   if not self.keeps_nothing then
     options.directory = self.place
+    local ok, message, code = self.folder == self.place, nil, nil
+    if not ok then -- a run in a database has its files here all the same
+      ok, message, code = self:make()
+    end
+    if not ok then
+      return nil, message --[[@as string]], code
+    end
   end
   return core.open(policy, options)
 end

@@ -1,64 +1,61 @@
--- cli/command/answer.lua: `skillrt answer DIR [N] VALUE`: answers an open question of a run, and goes on.
+-- cli/command/answer.lua: `skillrt answer [DIR ...] [N] VALUE`: answers an open question of runs, and resumes them.
 
 local ending = require("skillrt.cli.ending")
 local names = require("skillrt.base.names")
 local open_questions = require("skillrt.run.books.questions")
 local question_of = require("skillrt.skill.question")
 local questions = require("skillrt.run.questions")
+local selection = require("skillrt.cli.selection")
 
 local MAX_FILE <const> = 1 << 20
 
--- A text that is not among the words: of a file, or written now. False: neither was asked for.
-local function apart(args, question)
-  local text, problem
-  if args.edit then
-    return require("skillrt.cli.editor").write(question.edit or "", args.dir)
-  elseif not args.file then
-    return false
-  elseif args.file == "-" then
-    text = io.read("a")
-  else
-    text, problem = require("skillrt.base.files").read(args.file, MAX_FILE)
+-- Takes what is no run out of the words of a line: the answer, and before it the number of a question. What is wrong
+-- with them.
+local function take_words(args)
+  local words, store, problem = args.dir or {}, require("skillrt.run.store"), nil
+  if args.file == "-" then
+    args.text = io.read("a")
+  elseif args.file then
+    args.text, problem = require("skillrt.base.files").read(args.file, MAX_FILE)
+  elseif not args.edit then
+    args.text = table.remove(words)
+    problem = (not args.text or not words[1] and store.at(args.text):exists())
+      and "say the answer, or --file, or --edit" or nil
   end
-  return text and (text:gsub("[\r\n]+$", "")), problem
+  args.text = args.text and args.file and args.text:gsub("[\r\n]+$", "") or args.text
+  local last = words[#words]
+  if last and last:find("^%d+$") and (words[2] or not store.at(last):exists()) then
+    args.number = math.tointeger(table.remove(words))
+  end
+  for i = 2, selection.filter(args) and 0 or #words do
+    problem = problem or not store.at(words[i]):exists()
+      and ("%s is no run; an answer of several words is one argument: 'like this'"):format(names.show(words[i])) or nil
+  end
+  args.dir = words[1] and words or nil
+  return problem or args.every and (args.number or not args.text) and "--every takes one answer, and no number" or nil
 end
 
--- The words with the answer behind the number, wherever it comes from.
-local function words_of(args, books)
-  local words = args.value or {}
-  if not (args.file or args.edit) then
-    return words, #words == 0 and "say the answer, or --file, or --edit" or nil
-  elseif #words > 1 then
-    return nil, "with --file or --edit only the number of the question is given"
-  end
-  local number = words[1] and math.tointeger(tonumber(words[1])) or nil
-  local one, why = questions.named(books, { question = number })
-  if not one then
-    return nil, why
-  end
-  local text, problem = apart(args, one.question)
-  return text and { tostring(one.q), text } or nil, problem
-end
-
--- Which question is meant, by its number where there are several, and the answer.
-local function read(args, books)
+-- Which question of a run is meant, and the answer to it.
+local function read(args, dir, books)
   local open = open_questions.list(books)
   if #open == 0 then
     return nil, ("no question is open in this run (it is %s)"):format(books.status)
-  end
-  local words, missing = words_of(args, books)
-  if missing or not words then
-    return nil, missing
-  elseif #words > 2 then
-    return nil, "too many words; an answer of several words is one argument: 'like this'"
   elseif args.every then
-    return #words == 1 and { every = words[1] } or nil, "--every takes one answer, and no number"
+    return { every = args.text }
   end
-  local number = #words == 2 and math.tointeger(tonumber(words[1])) or nil
-  if #words == 2 and not number then
-    return nil, ("%s is not the number of a question"):format(names.show(words[1]))
+  local value, number = args.text, args.number or not open[2] and open[1].q or nil
+  if not value then
+    local one, why = questions.named(books, { question = number })
+    if not one then
+      return nil, why
+    end
+    value, why = require("skillrt.cli.editor").write(one.question.edit or "", dir)
+    if not value then
+      return nil, why
+    end
+    number = one.q
   end
-  return questions.meant(books, { question = number or not open[2] and open[1].q or nil, value = words[#words] })
+  return questions.meant(books, { question = number, value = value })
 end
 
 -- One answer for every open question that takes it.
@@ -125,60 +122,74 @@ local function go_on_with(dir, store, waiting, options, args)
   return refusal(dir, refused) or code
 end
 
+-- Answers a question of one run.
+local function answer_of(dir, args)
+  local look = require("skillrt.run.look")
+  local books, message, code = look.books(dir)
+  if not books then
+    return ending.refused(message, code, nil, dir)
+  end
+  local answer, why = read(args, dir, books)
+  if not answer then
+    return ending.refused(("%s: %s"):format(dir, why), "invalid")
+  end
+  local waiting, store = {}, require("skillrt.run.store").at(dir)
+  local is_submitted = (look.first(dir) or {}).submitted ~= nil
+  if store:holder() or is_submitted then
+    local list, none = { answer }, nil
+    if answer.every then
+      list, none = for_every(books, answer.every)
+    end
+    if not list then
+      return ending.refused(("%s: %s"):format(dir, none), "invalid")
+    end
+    local done
+    done, waiting = hand_over(dir, store, list)
+    if not done and is_submitted then
+      require("skillrt.report.output").say("info", dir .. ": the answer waits for a worker")
+    end
+    if done or is_submitted then
+      return done or 0
+    end
+    answer = {} -- it lies in the inbox
+  end
+  return go_on_with(dir, store, waiting, {
+    answers = answer.question and { answer } or nil,
+    answer_all = answer.every,
+  }, args)
+end
+
 return {
   name = "answer",
   drives = true,
-  summary = "Answers an open question of a run, and resumes it",
+  summary = "Answers an open question of runs, and resumes them",
   arguments = {
-    { name = "DIR", help = "the directory of the run" },
     {
-      name = "VALUE",
+      name = "DIR",
       many = true,
       optional = true,
-      usage = "[N] VALUE",
-      help = "an option's id or number; a text where there are no options. N: which question, where several are open "
-        .. "(skillrt status lists them)",
+      usage = "[DIR ...] [N] VALUE",
+      help = "VALUE: an option's id or number; a text where there are no options. N: which question, where several are "
+        .. "open (skillrt status lists them). DIR: runs; default: the last run of ./runs. With a filter: folders of "
+        .. "runs, of which those are chosen that have an open question",
     },
   },
-  options = ending.options({
+  options = ending.options(selection.options({
     { name = "file", value = "FILE", help = "reads the answer from a file; -: standard input" },
     { name = "edit", help = "opens your editor (VISUAL, EDITOR) with the answer that the question suggests" },
     { name = "every", help = "gives this answer to every open question that offers it" },
-  }),
+  })),
   ---@param args table
   ---@return integer code
   run = function(args)
-    local books, message, code = require("skillrt.run.look").books(args.dir)
-    if not books then
-      return ending.refused(message, code, nil, args.dir)
+    local problem = take_words(args)
+    if problem then
+      return ending.refused(problem, "invalid")
     end
-    local answer, why = read(args, books)
-    if not answer then
-      return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
-    end
-    local waiting, store = {}, require("skillrt.run.store").at(args.dir)
-    local is_submitted = (require("skillrt.run.look").first(args.dir) or {}).submitted ~= nil
-    if store:holder() or is_submitted then
-      local list, none = { answer }, nil
-      if answer.every then
-        list, none = for_every(books, answer.every)
-      end
-      if not list then
-        return ending.refused(("%s: %s"):format(args.dir, none), "invalid")
-      end
-      local done
-      done, waiting = hand_over(args.dir, store, list)
-      if not done and is_submitted then
-        require("skillrt.report.output").say("info", args.dir .. ": the answer waits for a worker")
-      end
-      if done or is_submitted then
-        return done or 0
-      end
-      answer = {} -- it lies in the inbox
-    end
-    return go_on_with(args.dir, store, waiting, {
-      answers = answer.question and { answer } or nil,
-      answer_all = answer.every,
-    }, args)
+    return selection.each(args, "answer", function(dir)
+      return answer_of(dir, args)
+    end, function(stands)
+      return stands.questions > 0
+    end)
   end,
 }

@@ -9,7 +9,8 @@ return {
   summary = "Prints metrics of a run, or of all runs in a folder, in Prometheus' text format",
   description = "For node_exporter's textfile collector: skillrt metrics runs > DIR/skillrt.prom. "
     .. "skillrt_completion_rate is completed runs / started runs; skillrt_action_duration is in seconds.",
-  arguments = { { name = "DIR", help = "the directory of a run, or a folder of runs" } },
+  arguments = { { name = "DIR", optional = true, is_run = true,
+    help = "the directory of a run, or a folder of runs; default: the last run of ./runs" } },
   options = {},
   ---@param args table
   ---@return integer code

@@ -23,7 +23,7 @@ local function digests_of(place)
       add(digest)
     end
   end, wishes)
-  return report and list, report and report.run_id or message, code
+  return report and list, message, code, report and report.run_id
 end
 
 return {
@@ -41,9 +41,9 @@ return {
   ---@return integer code
   run = function(args)
     local from, to, ok = args.from, args.to, nil
-    local digests, message, code = digests_of(from)
+    local digests, message, code, run_id = digests_of(from)
     if digests then
-      to = store_of.absolute(to, message --[[@as string]])
+      to = store_of.absolute(to, run_id)
       ok, message, code = core.move(from, to, digests)
     end
     if not ok then

@@ -8,7 +8,7 @@ local M = {
     .. "call or step that differs is shown, with the nearest recorded one. Nothing in DIR is changed. Exit code 0: the "
     .. "same, as far as the run was recorded; 1: another path or another result. See docs/write/testing.md.",
   own_codes = true,
-  arguments = { { name = "DIR", help = "the directory of the run, which may still be going" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "skill", value = "SKILL", help = "a changed script, folder or configuration; default: the run's skill, as "
       .. "it is now" },

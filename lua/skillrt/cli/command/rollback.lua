@@ -6,7 +6,7 @@ return {
   description = "State, outputs and completed steps become what they were at that place. The journal and the counters "
     .. "of limits only grow: spent calls stay spent, and you can also roll forward to where the run was. Output files "
     .. "that were written later are renamed to FILE.rolled-back-SEQ. Effects of steps outside the run are not undone.",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "to", value = "PLACE", needed = true, help = "a record's number, or a checkpoint's name; "
       .. "`skillrt history DIR` lists them" },

@@ -1,10 +1,10 @@
--- cli/command/send.lua: `skillrt send DIR NAME [JSON]`: an event for a run, taken once by who waits for it.
+-- cli/command/send.lua: `skillrt send [DIR] NAME [JSON]`: an event for a run, taken once by who waits for it.
 
 local ENDED <const> = { completed = true, failed = true, aborted = true }
 
 -- The event; nil and what is wrong with it.
 local function event_of(args)
-  local words, json = args.name, require("skillrt.base.json")
+  local words, json = args.dir, require("skillrt.base.json")
   local problem = require("skillrt.base.names").problem_of_event(words[1])
   if problem or #words > 2 then
     return nil, problem or "too many words; JSON of several words is one argument: '{\"a\": 1}'"
@@ -27,25 +27,36 @@ return {
   description = "The event stays in the run's inbox until a process takes it: the one that waits now, or the next "
     .. "skillrt resume.",
   arguments = {
-    { name = "DIR", help = "the directory of the run" },
-    { name = "NAME", many = true, usage = "NAME [JSON]", help = "the event's name; JSON: its value (default: true)" },
+    { name = "DIR", many = true, optional = true, usage = "[DIR] NAME [JSON]",
+      help = "DIR: the run; default: the last run of ./runs. NAME: the event's name; JSON: its value (default: true)" },
   },
   options = { { name = "id", value = "ID", help = "the event's id; of several with one id a run takes one" } },
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending = require("skillrt.cli.ending")
-    local books, message, code = require("skillrt.run.look").books(args.dir)
+    local ending, store_of = require("skillrt.cli.ending"), require("skillrt.run.store")
+    local dir, books, message, code
+    args.dir = args.dir or {}
+    if not args.dir[1] then
+      return ending.refused("say the event's name", "invalid")
+    elseif args.dir[3] or store_of.at(args.dir[1]):exists() then
+      dir = table.remove(args.dir, 1)
+    else
+      dir, message, code = require("skillrt.cli.selection").last()
+    end
+    if dir then
+      books, message, code = require("skillrt.run.look").books(dir)
+    end
     if not books then
-      return ending.refused(message, code, nil, args.dir)
+      return ending.refused(message, code, nil, dir)
     elseif ENDED[books.status] then
-      return ending.refused(("%s: the run is %s and takes no event any more"):format(args.dir, books.status), "invalid")
+      return ending.refused(("%s: the run is %s and takes no event any more"):format(dir, books.status), "invalid")
     end
     local event, why = event_of(args)
     if not event then
       return ending.refused(why, "invalid")
     end
-    local store = require("skillrt.run.store").at(args.dir)
+    local store = store_of.at(dir)
     local name, problem = store:put(event)
     if not name then
       return ending.refused(problem, "system")
@@ -53,7 +64,7 @@ return {
     if not store:holder() then
       local text_of = require("skillrt.base.terminal_text")
       require("skillrt.report.output").say("info",
-        ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(args.dir))))
+        ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(dir))))
     end
     return 0
   end,
