@@ -218,7 +218,9 @@ bool sim_people(void) {
 
 /* The same in a process of the world's; false: it was killed, as planned. */
 static bool in_process(const char *name, bool resume) {
-  if (world->calls > world->most_calls) world->most_calls = world->calls;
+  struct extent *most = &world->most;
+  if (world->calls > most->calls) most->calls = world->calls;
+  if (world->syncs > most->syncs) most->syncs = world->syncs;
   world->calls = world->syncs = world->events = 0;
   world->outside = false;
   image_restore();
@@ -250,10 +252,11 @@ static uint64_t draw_harm(uint64_t below, const char *what) {
   return world_draw_for(below, "harm %u %s", world->episode, what);
 }
 
-static void plan_harm(uint64_t calls) {
+/* `calm`: how far the run's longest process came in a calm world. */
+static void plan_harm(struct extent calm) {
   world->harm = (struct harm){0};
   if (world_leaves_out("harm:%u", world->episode)) return;
-  uint64_t most = draw_harm(4, "opening") ? calls + calls / 4 + 1 : 40,
+  uint64_t most = draw_harm(4, "opening") ? calm.calls + calm.calls / 4 + 1 : 40,
            at = 1 + draw_harm(most, "at");
   struct harm *h = &world->harm;
   if (draw_harm(2, "people")) h->people_at = 1 + draw_harm(60, "people at");
@@ -267,7 +270,6 @@ static void plan_harm(uint64_t calls) {
   case 0:
   case 1:
   case 2:
-  case 3:
     h->kill_at = at;
     h->halfway = draw_harm(2, "halfway");
     break;
@@ -285,25 +287,32 @@ static void plan_harm(uint64_t calls) {
   case 6:
     h->stop_at = 1 + draw_harm(60, "stop");
     break;
-  default:
+  case 7:
     h->sync_at = draw_harm(16, "sync");
     h->dies = draw_harm(2, "dies");
+    break;
+  default: /* what was written last is not durable, and the next process reads it */
+    h->sync_at = calm.syncs - draw_harm(4, "syncs before the last");
+    h->dies = true;
   }
 }
 
+/* The power fails, in half of the worlds where that may lose nothing. */
+static void cut_power(void) {
+  if (!world->durable || !world_one_in(2) || world_leaves_out("cut:%u", world->episode)) return;
+  world_note("power cut");
+  world->disk = ram_disk_cut(world->disk, world_draw(1 << 30));
+}
+
 static void after_death(void) {
-  if (world->durable && world_one_in(2)) {
-    if (world_leaves_out("cut:%u", world->episode)) return;
-    world_note("power cut");
-    world->disk = ram_disk_cut(world->disk, world_draw(1 << 30));
-  }
+  cut_power();
   if (world_one_in(4)) world->wall_ms += (int64_t)world_draw(4) * 86400000 - 86400000;
   world->now_ns += (int64_t)world_draw(world_one_in(3) ? 7200 : 5) * 1000000000;
   world_sys();
 }
 
 /* Runs to the end; `harms` episodes of it are harmed. */
-static void run_to_end(unsigned harms, uint64_t calls) {
+static void run_to_end(unsigned harms, struct extent calm) {
   bool resume = false;
   for (world->episode = 1; !world->wrong[0]; world->episode++) {
     if (world->episode > EPISODES) {
@@ -313,7 +322,7 @@ static void run_to_end(unsigned harms, uint64_t calls) {
     }
     world->harm = (struct harm){0};
     if (harms > 0) {
-      plan_harm(calls);
+      plan_harm(calm);
       harms--;
     }
     world_sys();
@@ -329,10 +338,14 @@ static void run_to_end(unsigned harms, uint64_t calls) {
 }
 
 /* The same seed: the same run, to the byte. */
-static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, uint64_t calls) {
+static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct extent calm) {
   world_begin(seed, seed % 2 == 1, harmed ? 1 : 0);
   world_sys();
-  run_to_end(harms, calls);
+  run_to_end(harms, calm);
+  if (harmed) {
+    cut_power();
+    world_sys();
+  }
   if (!world->wrong[0] || world->shows) in_process("audit", false);
   return world->trace;
 }
@@ -341,17 +354,18 @@ static bool point(uint64_t seed) {
   static char calm[65536];
   progress->seed = seed;
   progress->points++;
-  uint64_t trace = one_run(seed, false, 0, 0), calls = world->most_calls;
+  uint64_t trace = one_run(seed, false, 0, (struct extent){0});
+  struct extent extent = world->most;
   progress->digest = progress->digest * 31 + trace;
   snprintf(calm, sizeof calm, "%s", world->summary);
   if (!world->wrong[0]) {
-    trace = one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), calls);
+    trace = one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), extent);
     progress->digest = progress->digest * 31 + trace;
     bool compares = !world->rough && world->summary[0];
     if (!world->wrong[0] && compares && strcmp(calm, world->summary) != 0)
       world_wrong("another end than in a calm world:\n  %.600s\n  %.600s", calm, world->summary);
     if (!world->wrong[0] && seed % 50 == 0 &&
-        one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), calls) != trace)
+        one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), extent) != trace)
       world_wrong("the same seed, and another run");
   }
   snprintf(progress->wrong, sizeof progress->wrong, "%s", world->wrong);

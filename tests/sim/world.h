@@ -62,6 +62,11 @@ struct harm {
   uint64_t people_at; /* at this one people answer, and events come */
 };
 
+/* How much a process did. */
+struct extent {
+  uint64_t calls, syncs; /* of the disk; of the journal */
+};
+
 struct world {
   uint64_t chance; /* the state of what is drawn one behind the other */
   uint64_t fixed;  /* what is drawn by name comes of it */
@@ -72,7 +77,7 @@ struct world {
   struct harm harm;
   bool outside;                  /* others use the disk now: nothing of it is harmed */
   uint64_t calls, syncs, events; /* of this episode */
-  uint64_t most_calls;           /* of an episode before */
+  struct extent most;            /* of the episodes before */
   unsigned retried;              /* how often a person retried what had failed */
   bool durable;                  /* the run promises to survive a power cut */
   unsigned episode;
