@@ -231,8 +231,6 @@ return skillrt.skill {
 $ skillrt count.lua --work-dir runs/one
 ...
 [Iteration 2] Completed: more
-=== All actions completed ===
-=== Orchestrator Finished ===
 completed (task_completed): 2 steps in ..., in runs/one
 $ skillrt status runs/one
 skill      count (autonomous)

@@ -71,7 +71,7 @@ describe("skillrt retry", function()
     assert.equal(2, run.code)
     assert.truthy(run.err:find("no step of this run has failed", 1, true))
     assert.truthy(before:find '"t":"stop"')
-    assert.equal(1, count(kit.run(folder, { "log", "w" }).out, "Orchestrator Finished"))
+    assert.equal(1, count(kit.run(folder, { "log", "w" }).out, "Run completed"))
   end)
 end)
 

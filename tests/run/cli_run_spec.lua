@@ -21,25 +21,43 @@ return skillrt.skill {
 }]]
 
 describe("skillrt SCRIPT", function()
-  it("prints the lines of an autonomous run and its end (R67, R83)", function()
+  local function in_order(out, expected)
+    local at = 1
+    for _, line in ipairs(expected) do
+      local from = out:find(line, at, true)
+      assert.truthy(from, line .. " is missing in\n" .. out)
+      at = from
+    end
+  end
+
+  it("prints the lines of an autonomous run and its end (R83)", function()
     local folder <close> = kit.folder()
     folder.file("count.lua", COUNT)
     local run = kit.run(folder, { "count.lua", "--work-dir", "w" })
     assert.equal(0, run.code)
     assert.equal("", run.err)
-    local expected = {
-      "=== Orchestrator Started ===", "Context Strategy: file", "[Iteration 1] Status: running, Completed: 0",
+    in_order(run.out, {
+      "Skill: count ", "[Iteration 1] Status: running, Completed: 0",
       "[Iteration 1] Executing: more", "[Iteration 1] Completed: more", "[Iteration 2] Status: running, Completed: 1",
-      "[Iteration 2] Completed: more", "=== All actions completed ===", "=== Orchestrator Finished ===",
-      "completed (task_completed): 2 steps in ",
-    }
-    local at = 1
-    for _, line in ipairs(expected) do
-      local from = run.out:find(line, at, true)
-      assert.truthy(from, line .. " is missing in\n" .. run.out)
-      at = from
-    end
+      "[Iteration 2] Completed: more\ncompleted (task_completed): 2 steps in ",
+    })
     assert.truthy(run.out:find(", in w\n", 1, true))
+    assert.is_nil(run.out:find("===", 1, true))
+  end)
+
+  it("prints the lines of document 000's orchestrator for a skill-config, and for no other skill (R67)", function()
+    local folder <close> = kit.folder()
+    folder.file("skill-config.json", [[{ "skill_name": "count", "description": "Counts.", "execution_mode": "autonomous",
+      "autonomous_config": { "actions": [{ "id": "more", "name": "More" }] } }]])
+    folder.file("agent", "#!/bin/sh\necho '{\"status\": \"completed\", \"stateUpdates\": {}, \"summary\": \"one more\"}'\n")
+    os.execute("chmod +x " .. folder.path .. "/agent")
+    local run = kit.run(folder, { "run", "skill-config.json", "--agent", "./agent", "--work-dir", "w" })
+    assert.equal(0, run.code, run.out .. run.err)
+    in_order(run.out, {
+      "=== Orchestrator Started ===", "Context Strategy: file", "[Iteration 1] Status: running, Completed: 0",
+      "[Iteration 1] Executing: more", "[Iteration 1] Completed: one more", "=== All actions completed ===",
+      "=== Orchestrator Finished ===", "completed (task_completed): 1 step in ",
+    })
   end)
 
   it("prints the lines of phases, skipped and failed, and stops with code 1 (R30, R33)", function()

@@ -118,7 +118,7 @@ describe("skillrt log", function()
     local text = table.concat(shown, "\n") .. "\n"
     assert.truthy(text:find("long: half way\n", 1, true))
     local last = live.out:match "\n[^\n]*\n$"
-    assert.equal(live.out:sub(1, -#last), text)
+    assert.equal(live.out:sub(1, -#last) .. "Run completed (task_completed)\n", text)
   end)
 
   it("gives the journal's records as JSON, also of a run in segments, and stops when nobody reads", function()
@@ -129,7 +129,7 @@ describe("skillrt log", function()
     assert.equal(3000 * 2 + 2, #events)
     assert.equal(events[1].run, events[6002].run_id)
     local pipe <close> = io.popen(("cd %s && %s log w 2>&1 | head -1; true"):format(folder.path, kit.program))
-    assert.truthy(pipe:read("a"):find "^[^\n]*Orchestrator Started ===\n$")
+    assert.truthy(pipe:read("a"):find "^[^\n]*Skill: many [^\n]*\n$")
   end)
 
 end)

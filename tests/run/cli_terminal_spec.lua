@@ -117,7 +117,7 @@ end } } }]])
     assert.is_nil(text:find("  | line", 1, true), text)
     assert.is_nil(text:find("> sleepy", 1, true), text)
     assert.equal(1, select(2, text:gsub("Executing: sleepy", "")))
-    assert.truthy(text:find("[Iteration 2] Completed: sleepy\n=== All actions completed ===\n", 1, true), text)
+    assert.truthy(text:find("[Iteration 2] Completed: sleepy\ncompleted (task_completed)", 1, true), text)
   end)
 
   see("what a script writes by its file handles stays among the lines of the live view", 80, 24, function(screen, folder)

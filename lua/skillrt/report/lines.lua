@@ -143,6 +143,18 @@ function Lines:say(step, kind, format, ...)
   self.out[#self.out + 1] = { kind = kind, text = (step == false and "" or prefix(step)) .. filled(format, ...) }
 end
 
+---A line in the words of document 000's orchestrator (R67): only of a skill that is such a document.
+---@param pins table<string, string>|nil  the run's; nil: those that an earlier line saw
+---@param kind string
+---@param format string
+---@param ... string|number
+function Lines:banner(pins, kind, format, ...)
+  self.pins = pins or self.pins
+  if self.pins and self.pins["skill-config.json"] then
+    self:say(false, kind, format, ...)
+  end
+end
+
 ---A text of many lines: the first behind a head, the others below it.
 ---@param step table|false|nil
 ---@param kind string

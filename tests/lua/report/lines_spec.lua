@@ -31,7 +31,6 @@ describe("report.lines", function()
       "[Iteration 2] Status: running, Completed: 1",
       "[Iteration 2] Executing: b",
       "[Iteration 2] Error: broken",
-      "=== Orchestrator Finished ===",
     }, out)
     assert.same({ 1, 1, 1 }, { formatter.done, formatter.failed, formatter.retries })
   end)
@@ -53,10 +52,20 @@ describe("report.lines", function()
   end)
 
   it("tells both ends of a run (R67)", function()
-    assert.same({ "=== All actions completed ===", "=== Orchestrator Finished ===" },
-      (told { { t = "stop", status = "completed", reason = "task_completed" } }))
-    assert.same({ "No action selected, terminating.", "  a: n < 2", "=== Orchestrator Paused (blocked) ===" },
-      (told { { t = "stop", status = "paused", reason = "blocked", message = "a: n < 2" } }))
+    local run = { t = "run", skill = "s", mode = "autonomous", run = "r", pins = { ["skill.lua"] = "1" } }
+    local completed = { t = "stop", status = "completed", reason = "task_completed" }
+    local blocked = { t = "stop", status = "paused", reason = "blocked", message = "a: n < 2" }
+    local plain = "Skill: s ? (autonomous), run r"
+    assert.same({ plain }, (told { run, completed }))
+    assert.same({ plain, "Run completed (task_completed)" }, (told({ run, completed }, { detail = true })))
+    assert.same({ "No action selected, terminating.", "  a: n < 2" }, (told { blocked }))
+    run.pins["skill-config.json"] = "2"
+    assert.same({ "=== Orchestrator Started ===", plain, "Context Strategy: file", "=== All actions completed ===",
+      "=== Orchestrator Finished ===" }, (told { run, completed }))
+    assert.same({ "=== Orchestrator Started ===", plain, "Context Strategy: file", "No action selected, terminating.",
+      "  a: n < 2", "=== Orchestrator Paused (blocked) ===" }, (told { run, blocked }))
+    local resumed = lines.new({ continuing = true }):of(completed, { pins = run.pins })
+    assert.equal("=== Orchestrator Finished ===", resumed[2].text)
   end)
 
   it("tells what a run goes on with (R69), retries and repeats", function()

@@ -73,9 +73,9 @@ return {
       return
     end
     lines.status = "pending"
-    lines:say(false, "info", "=== Orchestrator Started ===")
+    lines:banner(record.pins, "info", "=== Orchestrator Started ===")
     lines:say(false, "info", "Skill: %s %s (%s), run %s", record.skill, version, mode, record.run)
-    lines:say(false, "info", "Context Strategy: %s", record.context or "file")
+    lines:banner(record.pins, "info", "Context Strategy: %s", record.context or "file")
   end,
 
   story = function(story, record, step)

@@ -43,16 +43,17 @@ return {
     end
   end,
 
-  line = function(lines, record)
+  line = function(lines, record, _, books)
     local status, reason = record.status, record.reason
     if record.sub then
       lines:say(false, status == "completed" and "good" or "warning", "%s[Sub-run %s] %s (%s)",
         lines:indent(record.sub), record.sub, status, tostring(reason))
       return
     end
+    local pins = books and books.pins
     lines.status = status
     if status == "completed" and reason ~= "nothing_ran" then
-      lines:say(false, "good", "=== All actions completed ===")
+      lines:banner(pins, "good", "=== All actions completed ===")
     elseif reason == "blocked" or reason == "no_action_selected" then
       lines:say(false, "warning", "No action selected, terminating.")
     end
@@ -63,9 +64,12 @@ return {
       lines:block(false, kind, tostring(record.message), "  ")
     end
     if ENDS[status] then
-      lines:say(false, "info", "=== Orchestrator Finished ===")
+      lines:banner(pins, "info", "=== Orchestrator Finished ===")
     else
-      lines:say(false, "info", "=== Orchestrator Paused (%s) ===", tostring(reason))
+      lines:banner(pins, "info", "=== Orchestrator Paused (%s) ===", tostring(reason))
+    end
+    if lines.detail then -- below a run, closing.lua says it
+      lines:say(false, "info", "Run %s (%s)", status, tostring(reason))
     end
   end,
 
