@@ -43,15 +43,16 @@ If you cannot continue without a person's answer, end with one line: NEEDS_CONTE
 
   it("gives a page with steps its first one, and no other", function()
     local text = plain.text(task_of({ body = "Two steps.", steps = { { text = "Find." }, { text = "Mend." } } }), quoted)
-    assert.equal([==[
+    assert.equal(([==[
 (nothing more was asked for: do what the instructions say)
 
 [ANSWER]
-The instructions have 2 steps, which you are given one at a time. Do the step that you are given, and no other; your last message is its result, as text.
+The instructions have 2 steps, which you are given one at a time. %s
 If you cannot continue without a person's answer, end with one line: NEEDS_CONTEXT: your question
 
 [STEP 1 of 2]
-Find.]==], text:match "%[TASK%]\n(.*)$")
+Find.]==]):format "Do the step that you are given, and no other; your last message is its result, as text.",
+      text:match "%[TASK%]\n(.*)$")
     assert.equal("[STEP 2 of 2]\nMend.\n\nThis is the last step: your last message is the result of the whole task.",
       plain.step(task_of { steps = { {}, { text = "Mend." } } }, 2))
   end)
