@@ -148,8 +148,9 @@ limits: all ## write the limits into docs/reference/ends.md and examples/systemd
 types: all ## write docs/skillrt.d.lua, the types of skills for editors, from the code and the pages; docs/workflow.d.ts is by hand
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/types.lua
 .PHONY: schemas
-schemas: all ## write docs/schema/*.json from the table of the keys of documents
+schemas: all ## write docs/schema/*.json and docs/reference/json.md from the tables of keys and of output
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/forms.lua
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/reference/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua

@@ -157,7 +157,7 @@ describe("skillrt replay", function()
     assert.truthy(out:find("no good", 1, true) and out:find("no better", 1, true), out)
     local json = kit.run(folder, { "replay", "run", "--json" })
     assert.equal(0, json.code)
-    assert.truthy(json.out:find('"same": true', 1, true), json.out)
+    assert.truthy(json.out:find('"same":true', 1, true), json.out)
   end)
 
   it("replays a run that is under way as far as it is recorded, one that was taken back up to there, no damaged one",

@@ -143,7 +143,7 @@ end
 local function show_json(result, code)
   local event = require("skillrt.report.events").result(result)
   event.exit_code = code
-  output.write(assert(core.json.encode(event)) .. "\n")
+  output.write_json(event)
 end
 
 local function show(result, args, started)

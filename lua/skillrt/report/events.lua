@@ -22,6 +22,10 @@ end
 ---@param result skillrt.Result
 ---@return table
 function M.result(result)
+  local questions = {}
+  for i, one in ipairs(result.questions or {}) do
+    questions[i] = require("skillrt.report.question").told(one)
+  end
   return {
     t = "result",
     run_id = result.run_id,
@@ -35,7 +39,7 @@ function M.result(result)
     agents = result.state.agents,
     work_dir = result.work_dir,
     question = result.question,
-    questions = result.questions and json.array(result.questions) or nil,
+    questions = result.questions and json.array(questions) or nil,
     state = result.in_memory and result.state or nil,
   }
 end

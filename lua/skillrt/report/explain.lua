@@ -4,6 +4,7 @@
 -- All of it comes from the journal; no skill is loaded, and no function of a script is called. Knows books and
 -- conditions. Called by cli/command/explain.lua.
 
+local core = require("skillrt.core")
 local edges_of = require("skillrt.skill.limit.edges")
 local expr = require("skillrt.expr")
 local names = require("skillrt.base.names")
@@ -67,7 +68,7 @@ local function read_choices(choices)
 end
 
 local function clauses_of(one, state)
-  local list = {}
+  local list = core.json.array({})
   for _, condition in ipairs(one.when) do
     for _, clause in ipairs(condition:clauses(state)) do
       list[#list + 1] = clause
@@ -138,7 +139,7 @@ local function ordered(choices, books)
   if choices.routes then
     return of_machine(choices, books)
   end
-  local list = {}
+  local list = core.json.array({})
   for i, one in ipairs(choices.actions) do
     list[i] = candidate(one, books)
   end
@@ -200,7 +201,7 @@ local function choice_of(choices, books, record, seq)
     end
     choice.reason = record.t == "skip" and (record.why or "condition not met") or "its turn among the phases"
     choice.skipped = record.t == "skip" or nil
-    choice.candidates = choice.candidates or {}
+    choice.candidates = choice.candidates or core.json.array({})
     return choice
   end
   choice.candidates = ordered(choices, books)

@@ -84,10 +84,10 @@ function M.write_lines(lines)
   end
 end
 
----A value for programs (`--json`).
+---A value for programs (`--json`), in a line of its own; docs/forms.lua has what each command prints.
 ---@param value table
 function M.write_json(value)
-  M.write(assert(require("skillrt.base.json").encode(value, { sorted = true, indent = 2 })) .. "\n")
+  M.write(assert(require("skillrt.base.json").encode(value, { sorted = true })) .. "\n")
 end
 
 ---One line for people on standard error; escaped already.

@@ -51,6 +51,16 @@ function M.lines(question, number)
   return list
 end
 
+---For programs: the number is what an answer names.
+---@param one table  an open question of the books
+---@param id string?  of its step
+---@return table
+function M.told(one, id)
+  local iso = require("skillrt.base.instant").iso
+  return { q = one.q, question = one.question, nonce = one.nonce, step = one.step, id = id,
+    asked_at = one.at and iso(one.at) or nil, due = one.due and iso(one.due) or nil }
+end
+
 -- A question in one line, with what answers it.
 local function in_short(question, number)
   local ids = {}

@@ -78,20 +78,11 @@ local function open_steps(books)
   return list
 end
 
--- What people are asked, for programs too: the number is what an answer names.
 local function open_questions(books, open)
   local list = {}
   for i, one in ipairs(open) do
     local step = one.step and books.steps[one.step]
-    list[i] = {
-      q = one.q,
-      question = one.question,
-      nonce = one.nonce,
-      step = one.step,
-      id = step and step.id or nil,
-      asked_at = one.at and instant.iso(one.at) or nil,
-      due = one.due and instant.iso(one.due) or nil,
-    }
+    list[i] = question.told(one, step and step.id or nil)
   end
   return list
 end

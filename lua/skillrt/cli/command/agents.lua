@@ -135,9 +135,8 @@ function M.run(args)
   local list = all()
   if args.json then
     local chosen = require("skillrt.agent.choice").in_force()
-    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = chosen,
-      sandbox = of_sandbox() },
-      { sorted = true })) .. "\n")
+    require("skillrt.report.output").write_json({ agents = core.json.array(list), chosen = chosen,
+      sandbox = of_sandbox() })
   else
     show(list)
   end

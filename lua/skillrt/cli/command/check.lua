@@ -13,7 +13,7 @@ local M = {
   arguments = { { name = "PATH", many = true,
     help = "a skill's folder, script, skill-config.json, workflow.json, agent.yml, command or agent's file" } },
   options = {
-    { name = "json", help = "prints one JSON object" },
+    { name = "json", help = "prints one JSON object per PATH and line" },
     { name = "format", value = "FORMAT", choices = { "text", "json", "sarif" },
       help = "text (the default), json, or sarif, which editors and CI services read" },
     { name = "strict", help = "treats warnings as errors: code 2" },
@@ -69,16 +69,12 @@ local function report(result, args, output)
   local report_of = require "skillrt.document.check.report"
   local made = report_of.of(result, os.date "!%Y-%m-%dT%H:%M:%SZ" --[[@as string]])
   if args.json then
-    output.write(assert(require("skillrt.base.json").encode(made)) .. "\n")
+    output.write_json(made)
   else
     for _, line in ipairs(report_of.lines(made)) do
       output.write(clean(line) .. "\n")
     end
   end
-end
-
-local function encoded(value)
-  return assert(require("skillrt.base.json").encode(value)) .. "\n"
 end
 
 local function show_all(results, args, output)
@@ -88,15 +84,11 @@ local function show_all(results, args, output)
       report(result, { json = format == "json" }, output)
     end
   elseif format == "sarif" then
-    output.write(encoded(require("skillrt.document.check.sarif").of(results, require("skillrt.core").version)))
-  elseif format == "json" and #results == 1 then
-    output.write(encoded(plain(results[1])))
+    output.write_json(require("skillrt.document.check.sarif").of(results, require("skillrt.core").version))
   elseif format == "json" then
-    local list = require("skillrt.base.json").array {}
-    for i, result in ipairs(results) do
-      list[i] = plain(result)
+    for _, result in ipairs(results) do
+      output.write_json(plain(result))
     end
-    output.write(encoded(list))
   else
     for _, result in ipairs(results) do
       show(result, output)

@@ -14,7 +14,7 @@ return {
   summary = "Shows what the runs of a folder take on the disk: journal, large values, all other files",
   arguments = { selection.FOLDER },
   options = table.move(selection.FILTERS, 1, #selection.FILTERS, 2, { { name = "json",
-    help = "prints one JSON object per line: work_dir, journal, blobs, others, in bytes" } }),
+    help = "prints one JSON object per line" } }),
   ---@param args table
   ---@return integer code
   run = function(args)
@@ -29,7 +29,7 @@ return {
       all = all + whole
       if args.json then
         sizes.work_dir = one.dir
-        output.write(assert(require("skillrt.base.json").encode(sizes, { sorted = true })) .. "\n")
+        output.write_json(sizes)
       else
         output.write(("%9s  %s  (journal %s, large values %s)\n"):format(bytes(whole), text_of.escape(one.dir),
           bytes(sizes.journal), bytes(sizes.blobs)))

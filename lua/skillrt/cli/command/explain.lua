@@ -57,7 +57,7 @@ function M.run(args)
     end
     shown = shown + 1
     if args.json then
-      core.terminal.write(1, assert(core.json.encode(choice)) .. "\n")
+      output.write_json(choice)
       return
     end
     local lines = {}

@@ -25,11 +25,13 @@ return {
     local moment = require("skillrt.run.travel.moment")
     local output = require("skillrt.report.output")
     local iso = require("skillrt.base.instant").iso
-    local json = require("skillrt.base.json")
     local ok, message, code = moment.points(args.dir, function(point, books)
       if point.name or not args.checkpoints then
-        local line = args.json and assert(json.encode(moment.told(point, books))) or line_of(point, iso)
-        output.write(line .. "\n")
+        if args.json then
+          output.write_json(moment.told(point, books))
+        else
+          output.write(line_of(point, iso) .. "\n")
+        end
       end
     end)
     return ok and 0 or require("skillrt.cli.ending").refused(message, code, nil, args.dir)

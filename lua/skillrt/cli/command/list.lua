@@ -16,20 +16,13 @@ return {
     if not list then
       return code --[[@as integer]]
     end
-    local lines = {}
-    if args.json then
-      local json, look = require("skillrt.base.json"), require("skillrt.run.look")
-      local status = require("skillrt.report.status")
-      for i, one in ipairs(list) do
-        local books, report = look.books(one.dir)
-        lines[i] = assert(json.encode(books and status.of(one.dir, books, report)
-          or { work_dir = one.dir, problem = report }))
-      end
-    else
-      lines = runs.lines(list)
+    for _, one in ipairs(args.json and list or {}) do
+      local books, report = require("skillrt.run.look").books(one.dir)
+      output.write_json(books and require("skillrt.report.status").of(one.dir, books, report)
+        or { work_dir = one.dir, problem = report })
     end
-    if lines[1] then
-      output.write(table.concat(lines, "\n") .. "\n")
+    if list[1] and not args.json then
+      output.write(table.concat(runs.lines(list), "\n") .. "\n")
     end
     return 0
   end,

@@ -11,7 +11,7 @@ local M = {
   options = {
     { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "prints JSON" },
+    { name = "json", help = "prints one JSON object" },
   },
 }
 
@@ -25,7 +25,7 @@ local function of_run(dir)
   end
   local plan = books.plan
   return { steps = plan.steps, cost = plan.cost, states = plan.states, because = plan.because,
-    begun = math.min(#plan.steps, books.state.root.iteration_count - plan.n + 1), status = books.status }
+    begun = math.min(#plan.steps, books.state.root.iteration_count - plan.n + 1) }
 end
 
 -- The state that a run of the skill would begin with.

@@ -13,7 +13,7 @@ local M = {
     { name = "skill", value = "SKILL", help = "a changed script, folder or configuration; default: the run's skill, as "
       .. "it is now" },
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "prints JSON" },
+    { name = "json", help = "prints one JSON object" },
   },
 }
 

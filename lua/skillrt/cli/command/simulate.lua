@@ -10,7 +10,7 @@ local M = {
   arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
   options = {
     require("skillrt.cli.trust").OPTION,
-    { name = "json", help = "prints JSON" },
+    { name = "json", help = "prints one JSON object" },
   },
 }
 

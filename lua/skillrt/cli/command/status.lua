@@ -1,7 +1,5 @@
 -- cli/command/status.lua: `skillrt status DIR`: how a run stands. Takes no lock, changes nothing.
 
-local core = require("skillrt.core")
-
 return {
   name = "status",
   summary = "Shows a run's status, steps, last error, open questions, and the suggested next command",
@@ -18,7 +16,7 @@ return {
     end
     local status = report.of(args.dir, books, found --[[@as table]])
     if args.json then
-      output.write(assert(core.json.encode(status)) .. "\n")
+      output.write_json(status)
     else
       output.write(table.concat(report.lines(status, books), "\n") .. "\n")
     end
