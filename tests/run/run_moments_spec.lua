@@ -211,6 +211,24 @@ describe("a rollback", function()
   end)
 end)
 
+describe("a place within a step", function()
+  after_each(R.clean)
+
+  it("has the step start over, as rollback and fork say, with how much is done again", function()
+    local dir = run(skill { phases = {}, actions = { { id = "work", when = "n < 3", run = function(_, ctx)
+      for i = 1, 2 do
+        assert(ctx.await { kind = "local", name = "pay " .. i, run = function() return i end })
+      end
+      ctx.checkpoint "paid"
+      return { n = 3 }
+    end } } })
+    local again = { "work was under way there and starts over: what it had done (2 calls with a result) is done again" }
+    assert.same(again, assert(travel.fork(dir, "paid", dir .. "-2")).again)
+    assert.same({}, assert(travel.rollback(dir, "1")).again)
+    assert.same(again, assert(travel.rollback(dir, "paid")).again)
+  end)
+end)
+
 describe("a fork", function()
   after_each(R.clean)
 

@@ -142,10 +142,26 @@ local function beginning(dir, place)
   return there and first, there, message, code
 end
 
+-- What is made again from a place on, a line for each step that was under way there: it starts over.
+local function made_again(there)
+  local lines = {}
+  for _, step in pairs(there.steps) do
+    local count = 0
+    for _ in pairs(step.known) do
+      count = count + 1
+    end
+    lines[#lines + 1] = step.sub == nil and ("%s was under way there and starts over%s"):format(step.id,
+      count > 0 and (": what it had done (%d calls with a result) is done again"):format(count) or "") or nil
+  end
+  table.sort(lines)
+  return lines
+end
+
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
----@return { seq: integer, files: string[], left: table[], books: skillrt.Books }|nil  left: of rolled_files.plan
+---@return { seq: integer, files: string[], left: table[], books: skillrt.Books, again: string[] }|nil  left: of
+---rolled_files.plan; again: a line for each step that starts over
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
@@ -190,7 +206,7 @@ function M.rollback(dir, place)
     return nil, problem, "system"
   end
   table.move(others, 1, #others, #written + 1, written)
-  return { seq = seq, files = written, left = left, books = books }
+  return { seq = seq, files = written, left = left, books = books, again = made_again(there) }
 end
 
 ---Begins a new run at a place of another one: paused, with the state it had there.
@@ -198,7 +214,7 @@ end
 ---@param place string
 ---@param out string   the new run's directory
 ---@param set table?   a merge patch for its state
----@return { seq: integer, books: skillrt.Books }|nil
+---@return { seq: integer, books: skillrt.Books, again: string[] }|nil
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
@@ -231,7 +247,7 @@ function M.fork(dir, place, out, set)
   if problem then
     return nil, problem, "system"
   end
-  return { seq = seq, books = books }
+  return { seq = seq, books = books, again = made_again(there) }
 end
 
 return M

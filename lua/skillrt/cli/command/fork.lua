@@ -27,6 +27,9 @@ return {
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     output.write(("%s is run %s, as %s was after record %d\n"):format(text_of.escape(args.out),
       text_of.escape(done.books.run_id), text_of.escape(dir), done.seq))
+    for _, line in ipairs(done.again) do
+      output.say("warning", text_of.escape(line))
+    end
     output.say("info", ("next: skillrt resume %s"):format(text_of.escape(text_of.shell(args.out))))
     return 0
   end,
