@@ -53,14 +53,17 @@ local word = P "true" * Cc(true) + P "false" * Cc(false) + (P "null" + "undefine
 local key = C((R("az", "AZ") + S "_$") * (R("az", "AZ", "09") + S "_$") ^ 0) + quoted + C(digit ^ 1)
 local comma = blank * (P "," * blank) ^ -1
 
--- What is read over: brackets, also such as are never closed, and texts, whatever they hold.
+---What holds no code: comments and texts.
+M.SKIPPED = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
+  + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * "`"
+
+-- What is read over: brackets, also such as are never closed.
 local function inside(open, close)
   return P(open) * (V "part" + 1 - P(close)) ^ 0 * (P(close) + -1)
 end
 
 local RULES <const> = {
-  part = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
-    + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * "`" + inside("(", ")") + inside("[", "]") + inside("{", "}"),
+  part = M.SKIPPED + inside("(", ")") + inside("[", "]") + inside("{", "}"),
   code = C((V "part" + 1 - S ",)]};") ^ 1) / as_code,
   value = V "literal" * #stop + V "code",
   literal = text + number + word + P "[" * blank * Ct((V "literal" * #stop * comma) ^ 0) * "]" / json.array

@@ -18,7 +18,6 @@ local trim, trim_end, without_end = texts.trim, texts.trim_end, texts.without_en
 ---@field checked boolean?  item with a box
 ---@field lang string?      code: the first word of its info
 ---@field closed boolean?   code
----@field nested integer?   code: a line that looks like another fence of the same length (F65)
 ---@field header string[]?  table
 ---@field rows { cells: string[], line: integer }[]?  table
 
@@ -37,69 +36,12 @@ function M.normal(text)
   return text:find("\r", 1, true) and text:gsub("\r\n?", "\n") or text
 end
 
--- The line that begins at a place, its first character that is no blank ("" where it has none),
--- and the place of the next line; nil behind the last.
-local function line_at(text, at)
-  local stop = text:find("\n", at, true)
-  if not stop then
-    return nil
-  end
-  local line = text:sub(at, stop - 1)
-  return line, line:match "^%s*(%S)" or "", stop + 1
-end
-
-local function lines_in(text)
-  return select(2, text:gsub("[^\n]*\n", ""))
-end
-
--- What a line may begin, by its first character: most lines begin nothing.
-local BEGINS = { ["`"] = "fence", ["~"] = "fence", ["#"] = "heading", ["|"] = "table", ["<"] = "comment" }
-for c in ("-*+0123456789"):gmatch "." do
-  BEGINS[c] = "item"
-end
-
 local function fence_start(line)
   local mark, info = line:match "^%s*(```+)([^`]*)$"
   if not mark then
     mark, info = line:match "^%s*(~~~+)(.*)$"
   end
   return mark, info and trim(info)
-end
-
--- Whether nothing but blanks stand before a place on its line.
-local function is_first(text, at)
-  local before
-  repeat
-    at = at - 1
-    before = text:sub(at, at)
-  until before == "\n" or not before:find "^%s"
-  return before == "\n" and at
-end
-
--- What a line is made of that may end code: the fence itself, what stands behind it, its end.
-local FENCES = { ["`"] = "^(`+)([^`\n]*)()\n", ["~"] = "^(~+)([^\n]*)()\n" }
-
--- Code is taken as it stands: its lines are counted, not read.
-local function read_fence(text, at, number, mark, info)
-  local block = { kind = "code", lang = info:match "^[^%s{]*", info = info, line = number, closed = false }
-  local char, from = mark:sub(1, 1), at
-  local least, pattern = char:rep(3), FENCES[char]
-  while true do
-    local start = text:find(least, from, true)
-    if not start then
-      block.text = text:sub(at, -2) -- the line break behind it is ours
-      return block, #text + 1, number
-    end
-    local other, more, stop = text:match(pattern, start)
-    local before = other and is_first(text, start)
-    if before and #other >= #mark and not more:find "%S" then
-      block.text, block.closed = text:sub(at, before - 1), true
-      return block, stop + 1, number + 1 + lines_in(text:sub(at - 1, before))
-    elseif before and #other == #mark then
-      block.nested = block.nested or number + lines_in(text:sub(at - 1, before))
-    end
-    from = text:find("\n", start, true)
-  end
 end
 
 ---The cells of a table's line; "\|" is a bar in a cell.
@@ -122,22 +64,7 @@ function M.cells(line)
 end
 
 local function is_delimiter(line)
-  return line:find "^[%s:|-]+$" ~= nil and line:find("-", 1, true) ~= nil and line:find("|", 1, true) ~= nil
-end
-
--- `at` is the place of the delimiter below the header.
-local function read_table(text, header, at, number)
-  local block = { kind = "table", line = number, header = M.cells(header), rows = {} }
-  local line, _, after
-  _, _, at = line_at(text, at)
-  number = number + 2
-  line, _, after = line_at(text, at)
-  while line and line:find("|", 1, true) do
-    block.rows[#block.rows + 1] = { cells = M.cells(line), line = number }
-    at, number = after, number + 1
-    line, _, after = line_at(text, at)
-  end
-  return block, at, number
+  return line and line:find "^[%s:|-]+$" and line:find("-", 1, true) and line:find("|", 1, true)
 end
 
 local function item_start(line)
@@ -148,120 +75,137 @@ local function item_start(line)
   return indent and #indent:gsub("\t", "    "), text
 end
 
-local function starts_block(line, first)
-  local begins = BEGINS[first]
-  return first == "" or begins == "table"
-    or begins == "heading" and line:find "^%s*#+%s"
-    or begins == "fence" and fence_start(line)
-    or begins == "item" and item_start(line)
+-- What a line may begin, by its first character: most lines begin nothing.
+local BEGINS = { [""] = "blank", ["`"] = "code", ["~"] = "code", ["#"] = "heading", ["|"] = "row", ["<"] = "comment" }
+for c in ("-*+0123456789"):gmatch "." do
+  BEGINS[c] = "item"
 end
 
-local function read_item(text, at, number, indent, told)
-  local block = { kind = "item", line = number, indent = indent }
-  local box, rest = told:match "^%[([ xX])%]%s*(.*)$"
-  if box then
-    block.checked, told = box ~= " ", rest
-  end
-  local line, first, after = line_at(text, at)
-  local parts = { told }
-  number = number + 1
-  while line and line:find "^%s%s" and not starts_block(line, first) do
-    parts[#parts + 1], at, number = trim(line), after, number + 1
-    line, first, after = line_at(text, at)
-  end
-  block.text = trim(table.concat(parts, " "))
-  return block, at, number
+local function begins(line)
+  return BEGINS[line:match "^%s*(%S?)"]
 end
 
-local function read_text(text, told, at, number)
-  local start = number
-  local parts = { trim(told) }
-  number = number + 1
-  local line, first, after = line_at(text, at)
-  while line and not starts_block(line, first) do
-    local under = line:match "^%s*(=+)%s*$" or line:match "^%s*(%-+)%s*$"
-    if under then
-      local level = under:sub(1, 1) == "=" and 1 or 2
-      return { kind = "heading", line = start, level = level, text = table.concat(parts, "\n") }, after, number + 1
+-- How a block is read whose first line is at a place of a list: gives the block and the place behind it; no block:
+-- the line is another's.
+local READ = {}
+
+-- Code is taken as it is.
+function READ.code(lines, at)
+  local mark, info = fence_start(lines[at])
+  if not mark then
+    return nil
+  end
+  local block = { kind = "code", lang = info:match "^[^%s{]*", closed = false }
+  local pattern = "^%s*(" .. mark:sub(1, 1) .. "+)(.*)$"
+  for i = at + 1, #lines do
+    local other, more = lines[i]:match(pattern)
+    if other and #other >= #mark and not more:find "%S" then
+      block.text, block.closed = table.concat(lines, "\n", at + 1, i - 1), true
+      return block, i + 1
     end
-    parts[#parts + 1], at, number = trim(line), after, number + 1
-    line, first, after = line_at(text, at)
   end
-  return { kind = "text", line = start, text = table.concat(parts, "\n") }, at, number
+  block.text = table.concat(lines, "\n", at + 1)
+  return block, #lines + 1
 end
 
--- `line` is the one the comment begins on, `at` and `number` of the next one and of this one.
-local function read_comment(text, line, at, number)
-  local block, told = { kind = "comment", line = number }, {}
-  local _
-  while line do
-    told[#told + 1] = line
-    if line:find("-->", 1, true) then
-      break
-    end
-    line, _, at = line_at(text, at)
-    number = number + 1
+function READ.comment(lines, at)
+  local last = at
+  if not lines[at]:find "^%s*<!%-%-" then
+    return nil
   end
-  block.text = table.concat(told, "\n")
-  return block, at or #text + 1, number + 1
+  while not lines[last]:find("-->", 1, true) and lines[last + 1] do
+    last = last + 1
+  end
+  return { kind = "comment", text = table.concat(lines, "\n", at, last) }, last + 1
 end
 
 -- A heading may end with marks too: "## Title ##".
-local function without_marks(title)
-  if title:sub(-1):find "[#%s]" then
-    return trim(without_end(trim(title), "#"))
+function READ.heading(lines, at)
+  local marks, title = lines[at]:match "^%s?%s?%s?(#+)%s+(.*)$"
+  if marks and #marks <= 6 then
+    title = title:sub(-1):find "[#%s]" and trim(without_end(trim(title), "#")) or title
+    return { kind = "heading", level = #marks, text = title }, at + 1
   end
-  return title
 end
 
--- The block that a line begins, the place behind it and the number of the line there.
-local function read_block(text, line, first, at, number)
-  local begins = BEGINS[first]
-  if begins == "fence" then
-    local mark, info = fence_start(line)
-    if mark then
-      return read_fence(text, at, number, mark, info)
+local function read_table(lines, at)
+  local block = { kind = "table", header = M.cells(lines[at]), rows = {} }
+  at = at + 2
+  while lines[at] and lines[at]:find("|", 1, true) do
+    block.rows[#block.rows + 1] = { cells = M.cells(lines[at]), line = at }
+    at = at + 1
+  end
+  return block, at
+end
+
+local function starts_block(line)
+  local kind = begins(line)
+  return kind == "blank" or kind == "row" or kind == "heading" and line:find "^%s*#+%s"
+    or kind == "code" and fence_start(line) or kind == "item" and item_start(line)
+end
+
+function READ.item(lines, at)
+  local indent, text = item_start(lines[at])
+  local box, rest = (text or ""):match "^%[([ xX])%]%s*(.*)$"
+  local parts = { rest or text }
+  while text and lines[at + 1] and lines[at + 1]:find "^%s%s" and not starts_block(lines[at + 1]) do
+    at = at + 1
+    parts[#parts + 1] = trim(lines[at])
+  end
+  local block = { kind = "item", indent = indent, text = trim(table.concat(parts, " ")) }
+  block.checked = box and box ~= " "
+  return text and block, at + 1
+end
+
+local function read_text(lines, at)
+  local parts = { trim(lines[at]) }
+  at = at + 1
+  while lines[at] and not starts_block(lines[at]) do
+    local under = lines[at]:match "^%s*(=+)%s*$" or lines[at]:match "^%s*(%-+)%s*$"
+    if under then
+      return { kind = "heading", level = under:find "=" and 1 or 2, text = table.concat(parts, "\n") }, at + 1
     end
-  elseif begins == "comment" and line:find "^%s*<!%-%-" then
-    return read_comment(text, line, at, number)
+    parts[#parts + 1], at = trim(lines[at]), at + 1
   end
-  local indent, told
-  if begins == "item" then
-    indent, told = item_start(line)
-  elseif begins == "heading" then
-    local marks, title = line:match "^%s?%s?%s?(#+)%s+(.*)$"
-    if marks and #marks <= 6 then
-      return { kind = "heading", line = number, level = #marks, text = without_marks(title) }, at, number + 1
-    end
+  return { kind = "text", text = table.concat(parts, "\n") }, at
+end
+
+-- The block that a line begins, none for a blank or a rule; and the place behind it.
+local function read_block(lines, at)
+  local line, block, after = lines[at], nil, nil
+  local kind = begins(line)
+  if READ[kind] then
+    block, after = READ[kind](lines, at)
   end
-  if not indent and line:find "^%s*[-*_][-*_%s]+$" then
-    return nil, at, number + 1
-  elseif line:find("|", 1, true) then
-    local below = line_at(text, at)
-    if below and is_delimiter(below) then
-      return read_table(text, line, at, number)
-    end
+  local is_table = line:find("|", 1, true) and is_delimiter(lines[at + 1]) and (not block or kind == "item")
+  if kind == "blank" or not block and line:find "^%s*[-*_][-*_%s]+$" then
+    return nil, at + 1
+  elseif is_table then
+    return read_table(lines, at)
+  elseif not block then
+    return read_text(lines, at)
   end
-  if indent then
-    return read_item(text, at, number, indent, told)
-  end
-  return read_text(text, line, at, number)
+  return block, after
 end
 
 ---@param text string
 ---@param first_line integer?  the line its first line has in its file, default 1
 ---@return skillrt.load.Markdown
 function M.parse(text, first_line)
-  text = M.normal(text) .. "\n"
-  local blocks, number = {}, first_line or 1
-  local line, first, at = line_at(text, 1)
-  while line do
-    if first == "" then
-      number = number + 1
-    else
-      blocks[#blocks + 1], at, number = read_block(text, line, first, at, number)
+  local lines, blocks, at, above = {}, {}, 1, (first_line or 1) - 1
+  for line in texts.lines(M.normal(text)) do
+    lines[#lines + 1] = line
+  end
+  while lines[at] do
+    local block, after = read_block(lines, at)
+    blocks[#blocks + 1] = block
+    if block then
+      block.line = at + above
     end
-    line, first, at = line_at(text, at)
+    for _, row in ipairs(block and block.rows or {}) do
+      row.line = row.line + above
+    end
+    at = after
   end
   return blocks
 end

@@ -1,8 +1,9 @@
 -- document/load/mermaid.lua: nodes and edges of a Mermaid graph or state diagram, each with its line.
 --
--- Reads the shapes that documents of skills use; a line it cannot read is named. Knows no
--- skills. Called by the readers of catalogs and orchestrators.
+-- Reads the shapes that documents of skills use. Knows no skills. Called by the readers of catalogs and orchestrators.
+local lpeg = require "skillrt.base.system".require "lpeg"
 local texts = require("skillrt.base.text")
+
 local M = {}
 
 local trim = texts.trim
@@ -12,7 +13,6 @@ local trim = texts.trim
 ---@field nodes table<string, { id: string, label: string?, line: integer, decides: boolean? }>  it is a rhombus
 ---@field order string[]   ids of the nodes as they first stand there
 ---@field edges { from: string, to: string, label: string?, line: integer }[]
----@field unread { text: string, line: integer }[]
 
 local WORDS = {}
 for word in ([[style class classDef linkStyle click subgraph end direction note state title
@@ -20,132 +20,56 @@ for word in ([[style class classDef linkStyle click subgraph end direction note 
   WORDS[word] = true
 end
 
-local SHAPES = {
-  { "([", "])" },
-  { "((", "))" },
-  { "[[", "]]" },
-  { "[(", ")]" },
-  { "{{", "}}" },
-  { "[", "]" },
-  { "(", ")" },
-  { "{", "}" },
-  { ">", "]" },
-}
+local P, R, S, C, Cg, Ct = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cg, lpeg.Ct
 
-local LINKS = {
-  "^%s*<?%-%-+[>ox]%s*()",
-  "^%s*%-%-%-+%s*()",
-  "^%s*==+>?%s*()",
-  "^%s*<?%-%.+%->?%s*()",
-}
--- ... and those with words on them: how they begin, how they end, what their line is made of.
-local TOLD = {
-  { "^%s*%-%-%s+()", "-->", "%-" },
-  { "^%s*==%s+()", "==>", "=" },
-  { "^%s*%-%.%s*()", ".->" },
-}
+local blank, letter = S " \t" ^ 0, R("az", "AZ", "09") + "_"
+local sign = letter + R "\128\255"
 
-local function add_node(graph, id, label, line, decides)
-  local node = graph.nodes[id]
+local function up_to(close)
+  return C((1 - P(close)) ^ 0)
+end
+
+local shape = P(false)
+for open, close in ("([ ]) (( )) [[ ]] [( )] {{ }} [ ] ( ) { } > ]"):gmatch "(%S+) (%S+)" do
+  local quoted = blank * '"' * up_to '"' * '"' * (1 - P(close)) ^ 0
+  local decides = open == "{" and Cg(lpeg.Cc(true), "decides") or true
+  shape = shape + open * Cg(quoted + up_to(close), "label") * decides * close
+end
+
+-- `ID`, `ID[label]`, `ID(["label"])`, several with "&" between; hyphens belong to a name between letters.
+local node = Ct(blank * Cg(C(sign * (sign + ".") ^ 0 * (P "-" * letter ^ 1) ^ 0), "id") * shape ^ -1
+  * (":::" * letter ^ 1) ^ -1)
+local nodes = Ct(node * (blank * "&" * node) ^ 0)
+local arrow = P "<" ^ -1 * "--" * P "-" ^ 0 * S ">ox" + "---" * P "-" ^ 0 + "==" * P "=" ^ 0 * P ">" ^ -1
+  + P "<" ^ -1 * "-" * P "." ^ 1 * "-" * P ">" ^ -1
+local link = blank * ("--" * S " \t" ^ 1 * up_to(P "-" ^ 0 * "-->") * P "-" ^ 0 * "-->"
+  + "==" * S " \t" ^ 1 * up_to(P "=" ^ 0 * "==>") * P "=" ^ 0 * "==>" + "-." * (1 - S ".-") * up_to ".->" * ".->"
+  + arrow * blank * ("|" * up_to "|" * "|" + lpeg.Cc(false)))
+local FLOW <const> = Ct(nodes * (Ct(Cg(link, "label")) * nodes) ^ 0)
+
+local function add_node(graph, given, line)
+  local node = graph.nodes[given.id]
   if not node then
-    node = { id = id, line = line }
-    graph.nodes[id] = node
-    graph.order[#graph.order + 1] = id
+    node = { id = given.id, line = line }
+    graph.nodes[given.id] = node
+    graph.order[#graph.order + 1] = given.id
   end
-  node.label, node.decides = node.label or label, node.decides or decides
-end
-
--- `ID`, `ID[label]`, `ID(["label"])`; hyphens belong to a name between letters.
-local function node_at(graph, text, at, line)
-  local start, after = text:match("^%s*()[%w_\128-\255][%w_.\128-\255]*()", at)
-  if not start then
-    return nil
-  end
-  local more = after
-  while more do
-    after, more = more, text:match("^%-[%w_]+()", more)
-  end
-  local id = text:sub(start, after - 1)
-  local label, decides
-  for _, shape in ipairs(SHAPES) do
-    if text:sub(after, after + #shape[1] - 1) == shape[1] then
-      local from = after + #shape[1]
-      local quoted, rest = text:match('^%s*"([^"]*)"%s*()', from)
-      local first, last = text:find(shape[2], rest or from, true)
-      if first then
-        label, after, decides = quoted or text:sub(from, first - 1), last + 1, shape[1] == "{" or nil
-        break
-      end
-    end
-  end
-  add_node(graph, id, label, line, decides)
-  return id, text:match("^:::[%w_]+()", after) or after
-end
-
--- `A & B`: several nodes at one end of an edge.
-local function nodes_at(graph, text, at, line)
-  local ids = {}
-  repeat
-    local id, after = node_at(graph, text, at, line)
-    if not id then
-      return nil
-    end
-    ids[#ids + 1] = id
-    at = after
-    after = text:match("^%s*&()", at)
-    at = after or at
-  until not after
-  return ids, at
-end
-
-local function told_at(text, at)
-  for _, one in ipairs(TOLD) do
-    local from = text:match(one[1], at)
-    local first, last = text:find(one[2], from or #text + 1, true)
-    if from and first then
-      local label = text:sub(from, first - 1)
-      local line = one[3] and texts.without_end(label, one[3]) or label
-      return trim(line), text:match("^%s*()", last + 1)
-    end
-  end
-  return nil
-end
-
-local function link_at(text, at)
-  for _, pattern in ipairs(LINKS) do
-    local stop = text:match(pattern, at)
-    if stop then
-      local label, after = text:match("^|([^|]*)|%s*()", stop)
-      return label and trim(label), after or stop
-    end
-  end
-  return told_at(text, at)
+  node.label, node.decides = node.label or given.label, node.decides or given.decides
 end
 
 local function read_flow(graph, text, line)
-  local from, at = nodes_at(graph, text, 1, line)
-  if not from then
-    return false
-  end
-  while text:find("%S", at) do
-    local label, after = link_at(text, at)
-    if not after then
-      local rest = trim(text:sub(at))
-      return rest == "" or rest == ";"
+  local parts = FLOW:match(text) or {} -- lists of nodes, and what stands on the way from one to the next
+  for i = 1, #parts, 2 do
+    for _, one in ipairs(parts[i]) do
+      add_node(graph, one, line)
     end
-    local to
-    to, at = nodes_at(graph, text, after, line)
-    if not to then
-      return false
-    end
-    for _, a in ipairs(from) do
-      for _, b in ipairs(to) do
-        graph.edges[#graph.edges + 1] = { from = a, to = b, label = label, line = line }
+    for _, from in ipairs(parts[i - 2] or {}) do
+      for _, to in ipairs(parts[i]) do
+        local label = parts[i - 1].label
+        graph.edges[#graph.edges + 1] = { from = from.id, to = to.id, label = label and trim(label) or nil, line = line }
       end
     end
-    from = to
   end
-  return true
 end
 
 local function read_state(graph, text, line)
@@ -153,15 +77,14 @@ local function read_state(graph, text, line)
   if not from then
     local id, told = text:match "^%s*([%w_-]+)%s*:(.*)$"
     if id then
-      add_node(graph, id, trim(told), line)
+      add_node(graph, { id = id, label = trim(told) }, line)
     end
-    return id ~= nil or text:find "^%s*[%w_-]+%s*$" ~= nil or text:find "^%s*[{}]%s*$" ~= nil
+    return
   end
   label = trim(trim(label):gsub("^:", ""))
-  add_node(graph, from, nil, line)
-  add_node(graph, to, nil, line)
+  add_node(graph, { id = from }, line)
+  add_node(graph, { id = to }, line)
   graph.edges[#graph.edges + 1] = { from = from, to = to, label = label ~= "" and label or nil, line = line }
-  return true
 end
 
 -- A line that styles or groups, and says nothing of nodes.
@@ -174,7 +97,7 @@ end
 ---@param first_line integer  of its first line in the file
 ---@return skillrt.load.Graph?
 function M.parse(text, first_line)
-  local graph = { nodes = {}, order = {}, edges = {}, unread = {} }
+  local graph = { nodes = {}, order = {}, edges = {} }
   local line, in_note = first_line - 1, false
   for one in texts.lines(text) do
     line = line + 1
@@ -194,9 +117,7 @@ function M.parse(text, first_line)
       in_note = not now:find(":", 1, true)
     elseif now:find "%S" and not is_word(word, now) then
       local read = graph.kind == "flow" and read_flow or read_state
-      if not read(graph, now, line) then
-        graph.unread[#graph.unread + 1] = { text = trim(now), line = line }
-      end
+      read(graph, now, line)
     end
   end
   return graph.kind and graph or nil

@@ -188,7 +188,7 @@ local function read_code(prose, block, file)
     end
   end
   if ours then
-    prose.route = prose.route or route_of.read(text, block.line + 1)
+    prose.route = prose.route or route_of.read(text, line_of)
     prose.route_file = prose.route_file or prose.route and file
     for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
       found("recoveries", at, { name = name })

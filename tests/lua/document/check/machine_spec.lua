@@ -7,7 +7,9 @@ local machines = require "tests.support.check_machines"
 local route = require "skillrt.document.load.machine.route"
 
 local function routes(code)
-  local out, read = {}, route.read(code, 10)
+  local out, read = {}, route.read(code, function(at)
+    return 10 + select(2, code:sub(1, at - 1):gsub("\n", ""))
+  end)
   for _, name in ipairs(read.order) do
     local to = {}
     for i, one in ipairs(read.cases[name].to) do
@@ -80,8 +82,24 @@ function route(state, context) {
     assert.equal("complete", read.default.to[1].action)
   end)
 
+  it("is read over lines, and behind a switch it is for the states without a case", function()
+    local _, read = routes [[
+function route(state) {
+  switch (state) {
+    case 'one':
+      return state.ok && state.list.length > 0
+        ? 'go'
+        : 'wait';
+  }
+  return 'complete';
+}]]
+    assert.same({ { action = "go", when = "state.ok && state.list.length > 0", line = 13 }, { action = "wait", line = 13 } },
+      read.cases.one.to)
+    assert.same({ { action = "complete", line = 17 } }, read.default.to)
+  end)
+
   it("that routes by no state is no route", function()
-    assert.is_nil(route.read("function add(a, b) { return 'x'; }", 1))
+    assert.is_nil(route.read("function add(a, b) { return 'x'; }", function() end))
   end)
 end)
 

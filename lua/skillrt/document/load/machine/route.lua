@@ -2,10 +2,13 @@
 -- its code: switch and case, `if (state === 'x')`, return of a text or of Action.NAME, throw.
 --
 -- Not a parser of the language: what it cannot tell it leaves out. Called by prose.lua.
+local js = require "skillrt.document.load.js"
+local lpeg = require "skillrt.base.system".require "lpeg"
+
 local M = {}
 
-local MAX_DEEP <const> = 16 -- tests inside tests
-local MAX_TEST <const> = 400 -- bytes of the brackets behind an if
+local P, R, S, V = lpeg.P, lpeg.R, lpeg.S, lpeg.V
+local C, Cc, Cg, Cp, Ct = lpeg.C, lpeg.Cc, lpeg.Cg, lpeg.Cp, lpeg.Ct
 
 ---@class skillrt.load.Case
 ---@field line integer
@@ -17,16 +20,43 @@ local MAX_TEST <const> = 400 -- bytes of the brackets behind an if
 ---@field order string[]
 ---@field default skillrt.load.Case?
 
+local letter = R("az", "AZ", "09") + "_"
+local blank, at = S " \t\r\n" ^ 0, Cg(Cp(), "at")
+local name = C((letter + S ".-") ^ 1)
+local text = P "'" * name * "'" + P '"' * name * '"'
+-- the action that is named: Action.NAME or a text
+local action = R "AZ" * R("az", "AZ", "09") ^ 0 * "." * C(R "AZ" * (R("AZ", "09") + "_") ^ 0) / string.lower + text
+local test = C((1 - S ";?\n") ^ 1) * blank
+
+local function word(one)
+  return P(one) * -letter * blank
+end
+
+local list = Ct((V "one" + V "other") ^ 0)
+local BODY <const> = P {
+  "block",
+  block = "{" * list * (P "}" + -1),
+  one = V "label" + V "guard" + V "answer" + Ct(Cg(V "block", "block")),
+  label = Ct(at * (word "case" * Cg(text, "label") + word "default" * Cg(Cc(false), "label")) * blank * ":"),
+  guard = Ct(at * word "if" * "(" * Cg(C(V "inside"), "test") * ")" * blank * Cg(V "guarded", "yes")
+    * (blank * word "else" * (Cg(Ct(V "guard"), "chain") + Cg(V "guarded", "no"))) ^ -1),
+  guarded = V "block" + Ct(V "one" + (V "other" - S ";\n") ^ 1),
+  inside = ("(" * V "inside" * ")" + (1 - S "()")) ^ 0,
+  answer = Ct(at * (word "return" * (Cg(test, "test") * "?" * blank * Cg(action, "action") * blank * ":" * blank
+    * Cg(action, "other") + Cg(action, "action") + true) + word "throw" * Cg(Cc(true), "throws"))),
+  other = letter ^ 1 + js.SKIPPED + 1 - S "{}",
+}
+
 local Reader = {}
 Reader.__index = Reader
 
-function Reader:case(name)
+function Reader:case(state, place)
   local route = self.route
-  local one = name and route.cases[name] or not name and route.default
+  local one = state and route.cases[state] or not state and route.default
   if not one then
-    one = { to = {}, throws = false, line = self.line }
-    if name then
-      route.cases[name], route.order[#route.order + 1] = one, name
+    one = { to = {}, throws = false, line = self.line_of(place) }
+    if state then
+      route.cases[state], route.order[#route.order + 1] = one, state
     else
       route.default = one
     end
@@ -34,173 +64,56 @@ function Reader:case(name)
   return one
 end
 
--- The cases that a statement here belongs to, and the tests it stands behind.
-function Reader:where()
-  local states, tests = #self.labels > 0 and self.labels or { false }, {}
-  for _, guard in ipairs(self.guards) do
-    states = guard.state and { guard.state } or states
-    tests[#tests + 1] = guard.test
-  end
-  return states, #tests > 0 and table.concat(tests, " && ") or nil
-end
-
-function Reader:answer(action, test, throws)
-  local states, when = self:where()
-  for _, name in ipairs(states) do
-    local case = self:case(name or nil)
-    case.throws = case.throws or throws or false
-    if action then
-      local both = when and test and when .. " && " .. test or when or test
-      case.to[#case.to + 1] = { action = action, when = both, line = self.line }
+function Reader:answer(one, states, when)
+  for _, state in ipairs(states) do
+    local case = self:case(state, one.at)
+    case.throws = case.throws or one.throws or false
+    for i, id in ipairs { one.action, one.other } do
+      local own = i == 1 and one.test and one.test:match "^(.-)%s*$" or nil
+      case.to[#case.to + 1] = { action = id, when = when and own and when .. " && " .. own or when or own,
+        line = self.line_of(one.at) }
     end
   end
-  self.answered = true
-  while #self.guards > 0 and self.guards[#self.guards].once do -- an if without braces is over
-    self.last = table.remove(self.guards)
-  end
 end
 
--- The action that is named at a place: Action.NAME or a text.
-local function action_at(text, at)
-  local name, after = text:match("^%s*%u%w*%.(%u[%u%d_]*)()", at)
-  if name then
-    return name:lower(), after
-  end
-  return text:match("^%s*['\"]([%w_.-]+)['\"]()", at)
-end
-
-local WORDS = {}
-
-function WORDS.case(self, text, at)
-  local name, after = text:match("^case%s+['\"]([%w_.-]+)['\"]%s*:()", at)
-  if not name then
-    return nil
-  end
-  self.labels = self.answered and {} or self.labels
-  self.labels[#self.labels + 1], self.answered = name, false
-  self:case(name)
-  return after
-end
-
-function WORDS.default(self, text, at)
-  local after = text:match("^default%s*:()", at)
-  if after then
-    self.labels, self.answered = {}, false
-    self:case(nil)
-  end
-  return after
-end
-
--- What stands behind an if is guarded: to the end of its braces, or its one statement.
-local function guard(self, one, text, at)
-  if #self.guards >= MAX_DEEP then
-    return at -- what stands deeper is behind the tests so far
-  end
-  one.depth, one.once = self.depth, not text:find("^%s*{", at)
-  self.guards[#self.guards + 1] = one
-  return at
-end
-
-WORDS["if"] = function(self, text, at)
-  local inside = text:sub(at, at + MAX_TEST):match "^if%s*(%b())"
-  if not inside then
-    return nil
-  end
-  local after = text:match("^if%s*()", at) + #inside
-  local test = inside:sub(2, -2):match "^%s*(.-)%s*$"
-  local state = test:match "^[%w_.]*[sS]tate%s*===?%s*['\"]([%w_.-]+)['\"]$"
-  if state then
-    self:case(state)
-  end
-  return guard(self, { state = state, test = not state and test or nil }, text, after)
-end
-
-WORDS["else"] = function(self, text, at)
-  local last, after = self.last, at + 4
-  if last and last.test and not text:find("^%s+if%f[%W]", after) then
-    return guard(self, { test = ("!(%s)"):format(last.test) }, text, after)
-  end
-  return after
-end
-
-WORDS["return"] = function(self, text, at)
-  local after = at + 6
-  local action, behind = action_at(text, after)
-  local test, rest = text:sub(after, after + MAX_TEST):match "^%s*([^;?\n]+)%s*%?()"
-  local one, colon = action_at(text, test and after + rest - 1 or #text + 1)
-  local other, stop = action_at(text, one and text:match("^%s*:()", colon) or #text + 1)
-  if one and other then
-    local guards = self.guards
-    self.guards = { table.unpack(guards) }
-    self:answer(one, test:match "^(.-)%s*$")
-    self.guards = guards
-    self:answer(other)
-    return stop
-  end
-  self:answer(action)
-  return behind or after
-end
-
-function WORDS.throw(self, _, at)
-  self:answer(nil, nil, true)
-  return at + 5
-end
-
--- One function's body, from its first brace on; gives the place behind it.
-function Reader:body(text, at)
-  self.depth = 0
-  while true do
-    local start = text:find("[%a_{}'\"`\n]", at)
-    if not start then
-      return #text + 1
-    end
-    local c = text:sub(start, start)
-    at = start + 1
-    if c == "\n" then
-      self.line = self.line + 1
-    elseif c == "{" then
-      self.depth = self.depth + 1
-    elseif c == "}" then
-      self.depth = self.depth - 1
-      while #self.guards > 0 and self.guards[#self.guards].depth >= self.depth do
-        self.last = table.remove(self.guards)
+-- `states`: the cases that the statements belong to; `when`: the tests that they are behind.
+function Reader:read(list, states, when)
+  local is_over = true -- else the next label is one more of the same case
+  for _, one in ipairs(list) do
+    local state = one.yes and one.test:match "^%s*[%w_.]*[sS]tate%s*===?%s*['\"]([%w_.-]+)['\"]%s*$"
+    if one.label ~= nil then
+      states, is_over = is_over and {} or states, false
+      states[#states + 1] = one.label
+      self:case(one.label, one.at)
+    elseif one.yes then
+      local own = not state and one.test:match "^%s*(.-)%s*$"
+      local function both(more)
+        return own and (when and when .. " && " or "") .. more or when
       end
-      if self.depth <= 0 then
-        return at
+      if state then
+        self:case(state, one.at)
       end
-    elseif c:find "['\"`]" then
-      at = text:match("^[^" .. c .. "\n]*" .. c .. "()", at) or at
+      self:read(one.yes, state and { state } or states, both(own))
+      self:read(one.no or one.chain or {}, states, one.no and both(("!(%s)"):format(own)) or when)
+    elseif one.block then
+      self:read(one.block, states, when)
     else
-      local word, after = text:match("^([%w_]+)()", start)
-      local read = WORDS[word]
-      at = read and read(self, text, start) or after
+      self:answer(one, states, when)
     end
+    is_over = is_over or one.label == nil
   end
 end
 
 ---Reads the functions of a piece of code that route by a state.
 ---@param code string
----@param first_line integer  of its first line in the file
+---@param line_of fun(at: integer): integer  the line of a place in it
 ---@return skillrt.load.Route?
-function M.read(code, first_line)
-  if not code:find("function", 1, true) then
-    return nil
-  end
-  local text = code:gsub("//[^\n]*", "")
-  local self = setmetatable({ route = { cases = {}, order = {} }, line = first_line }, Reader)
-  local at, counted = 1, 1
-  while true do
-    local start, name, after = text:match("()%f[%w_]function%s+([%w_]+)%s*()", at)
-    if not start then
-      break
-    end
-    at = after
-    if name:lower():find "route" or name:find "[nN]ext" or name:find "[sS]elect" then
-      local brace = text:find("{", after, true) or #text + 1
-      self.line = self.line + select(2, text:sub(counted, brace - 1):gsub("\n", ""))
-      self.labels, self.guards, self.answered = {}, {}, false
-      at = self:body(text, brace)
-      counted = at
+function M.read(code, line_of)
+  local self = setmetatable({ route = { cases = {}, order = {} }, line_of = line_of }, Reader)
+  for called, brace in code:gmatch "%f[%w_]function%s+([%w_]+)%s*%b()[^{}]*(){" do
+    if called:lower():find "route" or called:find "[nN]ext" or called:find "[sS]elect" then
+      local ok, list = pcall(BODY.match, BODY, code, brace) -- nested too deep for a match, it cannot be read
+      self:read(ok and list or {}, { false })
     end
   end
   return #self.route.order > 0 and self.route or nil
