@@ -13,19 +13,20 @@ local M = {}
 -- A kind of object, and below it its keys in the order in which they are written: `key type doc`. "*" behind a kind: it
 -- may have other keys, which are programs' own. A type is a leaf or a kind; `type[]` is a list of these, `type{}` a map
 -- to these; `~type` may be a text instead, which is what the first key says; `one|other` are words to choose from. "!"
--- behind a key: it is required, "+": it is made where it is missing. Behind "=" stands what it is then. A label is a
+-- behind a key: it is required, "+": it is made where it is missing. Behind "=" stands what it is then. ">word": what
+-- the key is called where this goes to (M.taken), ">" alone: the same. A label is a
 -- text that says something, words that say nothing are missing; what is unread is a host's, and its doc says what
 -- skillrt goes by instead. "&": all keys of a kind above.
 local TABLE <const> = [[
 config
   $schema text="urn:skillrt:schema:skill-config" The schema of this file.
-  skill_name! name The folder's name: 3 to 30 small letters, digits and single hyphens.
-  display_name text For people; default: skill_name.
-  description! about What the skill does and when it is of use.
+  skill_name!>name name The folder's name: 3 to 30 small letters, digits and single hyphens.
+  display_name> text For people; default: skill_name.
+  description!> about What the skill does and when it is of use.
   triggers+ text[] Words that call the skill.
-  execution_mode sequential|autonomous|hybrid sequential: phases in order. autonomous: actions chosen by conditions.
-    hybrid: phases, then the loop of actions, then phases. Default: what its parts say.
-  context_strategy file|memory="file" file: survives a crash. memory: fast, nothing is kept.
+  execution_mode>mode sequential|autonomous|hybrid sequential: phases in order. autonomous: actions chosen by
+    conditions. hybrid: phases, then the loop of actions, then phases. Default: what its parts say.
+  context_strategy>context file|memory="file" file: survives a crash. memory: fast, nothing is kept.
   llm_integration llm The agent of all phases that name none is a model.
   sequential_config sequential The phases.
   autonomous_config autonomous The loop of actions.
@@ -40,7 +41,7 @@ config
   specs+ ~document[] Documents that must be read before anything else (Phase 0); no run starts without them.
   templates+ ~document[] Documents that outputs are made from.
   created_at any When it was written.
-  version text="1.0.0" The skill's version.
+  version> text="1.0.0" The skill's version.
   x_skillrt+ extension What skillrt understands beyond the common keys; other readers ignore it.
 llm
   enabled truth Whether a model performs phases.
@@ -63,25 +64,25 @@ machine
   conditions+ condition[] Conditions by name, for transitions.
   errors+ error_class[] Where errors lead, by their class.
 state
-  name! text How it is called.
-  description text What it means.
-  entry text When a run comes into it.
-  terminal any The run ends in it.
+  name!> text How it is called.
+  description> text What it means.
+  entry> text When a run comes into it.
+  terminal> any The run ends in it.
 transition
-  from! text The state that is left.
-  action! text What is done.
-  to! text The state that it leads to.
-  when text A condition, or the name of one in conditions, or "!" and a name.
-  limit count How often it may be taken.
+  from!> text The state that is left.
+  action!> text What is done.
+  to!> text The state that it leads to.
+  when> text A condition, or the name of one in conditions, or "!" and a name.
+  limit>max_runs count How often it may be taken.
 condition
   name! text How transitions call it.
   test! text A condition on the state.
 error_class
-  class! text The class that a failed reply names.
+  class!> text The class that a failed reply names.
   severity text How bad it is.
   recovery text What is done about it.
-  to! text The state that it leads to.
-  limit count How often it may lead there.
+  to!> text The state that it leads to.
+  limit>max_runs count How often it may lead there.
 state_schema
   fields+ field[] The keys of the state.
 field
@@ -89,15 +90,15 @@ field
   type label="object" A type of TypeScript: string, number, boolean, T[], T | null, ...
   description words What it holds.
 phase
-  id! id Names phases/<id>.md; the order is that of the list.
-  name label For people; default: the id.
-  description words What the phase does.
-  input text[] Outputs of earlier phases that it reads, or their ids; default: what the phase before it makes.
-  output path The file it makes in the work directory; default: <id>.json.
-  parallel truth Runs at once with its neighbours that say so too.
-  condition words A condition on the state, as in `files.length > 0 && !reviewed` (docs/reference/conditions.md).
+  id!> id Names phases/<id>.md; the order is that of the list.
+  name> label For people; default: the id.
+  description> words What the phase does.
+  input> text[] Outputs of earlier phases that it reads, or their ids; default: what the phase before it makes.
+  output> path The file it makes in the work directory; default: <id>.json.
+  parallel> truth Runs at once with its neighbours that say so too.
+  condition>when words A condition on the state, as in `files.length > 0 && !reviewed` (docs/reference/conditions.md).
   agent ~agent Its agent: a type that the host knows, or a model (type "llm").
-  objectives+ text[] What has to come out.
+  objectives+> text[] What has to come out.
 agent
   type text The agent's type, default universal-executor; "llm" asks the model named by `tool`.
   run_in_background any For hosts.
@@ -106,15 +107,16 @@ agent
   fallback_chain text[] Type llm: tools that are asked, in order, where the first one fails.
   thoroughness any For hosts.
 action
-  id! id Names phases/actions/<id>.md.
-  name label For people; default: the id.
-  description words What the action does.
-  purpose words Why it is there.
-  preconditions+ label[] Conditions on the state (docs/reference/conditions.md); all must hold for the action to run.
-  effects+ label[] What holds after the action: k=v, k!=null, k.length>0, k++, k--, k or !k.
-  priority rank=0 The highest of those that can run is chosen.
+  id!> id Names phases/actions/<id>.md.
+  name> label For people; default: the id.
+  description> words What the action does.
+  purpose> words Why it is there.
+  preconditions+>when label[] Conditions on the state (docs/reference/conditions.md); all must hold for the action to
+    run.
+  effects+> label[] What holds after the action: k=v, k!=null, k.length>0, k++, k--, k or !k.
+  priority> rank=0 The highest of those that can run is chosen.
   repeatable truth May run as often as its preconditions hold.
-  max_runs any How often it may run; default 1.
+  max_runs> any How often it may run; default 1.
   type any "llm" or "code-analysis"; more keys then say how.
   tool ~tool Type llm: the model's tool and those to fall back on.
   agent ~agent Its agent: a type that the host knows, or a model (type "llm").
@@ -163,9 +165,9 @@ limits
   attempts_per_action number Attempts of a step, the first one too.
 own_limits
 timeouts
-  context_load any Of loading contexts.
-  step any Of one exchange of a step.
-  run any Of the whole run.
+  context_load> any Of loading contexts.
+  step> any Of one exchange of a step.
+  run> any Of the whole run.
 termination
   on_success text For hosts.
   on_error text stop_and_report or continue.
@@ -174,71 +176,71 @@ hybrid
   order text[] All phases in their order, with @autonomous where the loop runs.
   on_loop_failed stop|run_finalize Whether the phases behind a failed loop run.
 own_action
-  terminal any The run ends after it: completed, failed, aborted, true or false.
+  terminal> any The run ends after it: completed, failed, aborted, true or false.
   repeatable truth May run as often as its preconditions hold.
-  max_runs any How often it may run; default 1.
-  idempotent truth May be sent again after a crash.
-  max_retries any Further attempts.
-  max_errors any How often it may fail before on_error counts.
-  on_error any fail, skip, continue, or the id of the action that runs next.
-  limits own_limits Limits of this action alone.
-  timeout_s any Seconds of one exchange.
-  tool_set text The tool set that is active.
-  writes_context any Keys of the context that it writes.
+  max_runs> any How often it may run; default 1.
+  idempotent> truth May be sent again after a crash.
+  max_retries> any Further attempts.
+  max_errors> any How often it may fail before on_error counts.
+  on_error> any fail, skip, continue, or the id of the action that runs next.
+  limits> own_limits Limits of this action alone.
+  timeout_s>timeout any Seconds of one exchange.
+  tool_set> text The tool set that is active.
+  writes_context> any Keys of the context that it writes.
   interaction any Who takes part.
 own_phase
-  idempotent truth May be sent again after a crash.
-  max_retries any Further attempts.
-  max_errors any How often it may fail before on_error counts.
-  on_error any fail, skip, continue, or the id of a later phase that runs next.
-  limits own_limits Limits of this phase alone.
-  timeout_s any Seconds of one exchange.
-  tool_set text The tool set that is active.
-  writes_context any Keys of the context that it writes.
+  idempotent> truth May be sent again after a crash.
+  max_retries> any Further attempts.
+  max_errors> any How often it may fail before on_error counts.
+  on_error> any fail, skip, continue, or the id of a later phase that runs next.
+  limits> own_limits Limits of this phase alone.
+  timeout_s>timeout any Seconds of one exchange.
+  tool_set> text The tool set that is active.
+  writes_context> any Keys of the context that it writes.
   group any Neighbours of one group run at once.
 detection
   strategy any orchestrator, self_report, explicit or tool_calls.
-  tool_phase_map any By tool: the set that a call of it speaks for.
-  start any The set that a run begins with.
-  next any By set: what may follow it.
-  rules any By set: when its phase has finished, in words.
-  window any How many calls are looked at.
-  lead any How many more of them must speak for another set.
-  fallback any The set that a call to an absent tool leads to.
+  tool_phase_map>map any By tool: the set that a call of it speaks for.
+  start> any The set that a run begins with.
+  next> any By set: what may follow it.
+  rules> any By set: when its phase has finished, in words.
+  window> any How many calls are looked at.
+  lead> any How many more of them must speak for another set.
+  fallback> any The set that a call to an absent tool leads to.
   context_summary summary What prompts say of earlier phases.
 summary
   max_bytes any Its length at most.
 tool_set*
-  name! id How it is called.
-  description text What it does and when it is of use.
-  tools text[] The tools it may use; an empty list stands for all.
-  optional text[] Of its tools: what may be missing.
-  bind object By a name in it: a built-in tool, or a list of them.
-  prompt text What is said besides while it is active.
+  name!> id How it is called.
+  description> text What it does and when it is of use.
+  tools> text[] The tools it may use; an empty list stands for all.
+  optional> text[] Of its tools: what may be missing.
+  bind> object By a name in it: a built-in tool, or a list of them.
+  prompt> text What is said besides while it is active.
 workflow
   $schema text="urn:skillrt:schema:workflow" The schema of this file.
-  skill_name skill_name The skill's name, as in SKILL.md.
-  display_name text For people.
-  description text What the skill does and when it is of use.
-  version text The skill's version, default 1.0.0.
-  execution_mode sequential|hybrid Default: sequential.
-  context_strategy file|memory Default: file.
+  skill_name> skill_name The skill's name, as in SKILL.md.
+  display_name> text For people.
+  description> text What the skill does and when it is of use.
+  version> text The skill's version, default 1.0.0.
+  execution_mode> sequential|hybrid Default: sequential.
+  context_strategy> file|memory Default: file.
   phases_to_run text[] Ids of the phases that run, in their order; default: all.
   phases! workflow_phase[] The phases.
   termination termination What follows success and errors.
   loop loop Hybrid: where the loop of actions runs.
 workflow_phase
-  id! id Names phases/<id>.md.
-  name label For people; default: the id.
+  id!> id Names phases/<id>.md.
+  name> label For people; default: the id.
   order any Its place, from 1; the list's order is what counts.
-  description words What the phase does.
+  description> words What the phase does.
   input text[] The last of its inputs.
   inputs text[] All of its inputs: outputs of earlier phases.
-  output path The file it makes in the work directory; default: <id>.json.
-  parallel truth Runs at once with its neighbours that say so too.
-  condition words A condition on the state (docs/reference/conditions.md).
-  agent ~agent Its agent: a type that the host knows, or a model (type "llm").
-  objectives text[] What has to come out.
+  output> path The file it makes in the work directory; default: <id>.json.
+  parallel> truth Runs at once with its neighbours that say so too.
+  condition> words A condition on the state (docs/reference/conditions.md).
+  agent> ~agent Its agent: a type that the host knows, or a model (type "llm").
+  objectives> text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.
   idempotent truth May be done again after a crash.
 loop
@@ -348,6 +350,7 @@ agent_md*
 ---@field default string    as JSON; "": none
 ---@field choices table<string, boolean>?
 ---@field doc string
+---@field as string?        how it is called where an object of this kind goes to
 
 ---@type table<string, { [integer]: skillrt.Key, rank: table<string, integer>, is_open: boolean }>
 M.KINDS = {}
@@ -370,9 +373,10 @@ for line in TABLE:gsub("\n    ", " "):gmatch "[^\n]+" do
       add(row)
     end
   else
-    local key, mark, text, of, many, default, doc =
-      line:match "^  ([%w_$-]+)([!+]?) (~?)([%w_|]*)([%[{]?)[%]}]?=?(%S*) ?(.*)$"
-    local row = { key = key, type = of, many = many, text = text ~= "", mark = mark, default = default, doc = doc }
+    local key, mark, goes, as, text, of, many, default, doc =
+      line:match "^  ([%w_$-]+)([!+]?)(>?)([%w_]*) (~?)([%w_|]*)([%[{]?)[%]}]?=?(%S*) ?(.*)$"
+    local row = { key = key, type = of, many = many, text = text ~= "", mark = mark, default = default, doc = doc,
+      as = as ~= "" and as or goes ~= "" and key or nil }
     for word in (of:find "|" and of or ""):gmatch "[^|]+" do
       row.choices = row.choices or {}
       row.choices[word] = true
@@ -612,6 +616,21 @@ function Check:object(kind, object, where)
       self:value(row, value, where .. row.key, row.many)
     end
   end
+end
+
+---An object under the names that its keys have where it goes to: a config's in a definition, a workflow's in a config.
+---@param kind string
+---@param object table
+---@param into table?  gets them
+---@return table
+function M.taken(kind, object, into)
+  into = into or {}
+  for _, row in ipairs(M.KINDS[kind]) do
+    if row.as and object[row.key] ~= nil then
+      into[row.as] = object[row.key]
+    end
+  end
+  return into
 end
 
 ---Checks an object of a kind, makes what is missing of it, and names every key that nothing reads. What is null is

@@ -9,7 +9,6 @@ local model_of = require "skillrt.document.check.model"
 local rounds_of = require "skillrt.skill.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
-local subject_of = require "skillrt.document.check.subject"
 
 local M = {}
 
@@ -71,19 +70,9 @@ end
 ---@return string? message
 ---@return string? code
 function M.of(given)
-  local found = require("skillrt.document.findings").new()
-  local subject, message, code = subject_of.of(given, found)
-  if not subject then
-    return nil, message, code
-  elseif subject.refused or not subject.definition then
-    local first = subject.refused or found:sort()[1]
-    return nil, ("%s: %s"):format(subject.path or "skill",
-      subject.is_whole or first and first.what or "contains no skill"), "invalid"
-  end
-  local model
-  model, message = model_of.of(subject.definition, found, subject_of.places(subject))
+  local model, subject, code = model_of.at(given)
   if not model then
-    return nil, message, "invalid"
+    return nil, subject --[[@as string]], code
   end
   local result = search.run(space_of.of(model))
   local out = { ends = {}, unmet = unmet_of(given), states = result.looked, complete = result.complete }

@@ -2,13 +2,15 @@
 -- of its conditions and effects is a finding, and left out: skill.check refuses at the first fault, and a check wants
 -- them all.
 --
--- Reads no files. Called by document/check/init.lua, document/graph/init.lua and document/simulate.lua.
+-- Called by document/check/init.lua, document/graph/init.lua and document/simulate.lua.
 local effect = require "skillrt.skill.effect"
 local ends = require "skillrt.skill.ends"
 local expr = require "skillrt.expr"
+local findings = require "skillrt.document.findings"
 local machine_actions = require "skillrt.document.check.machine_actions"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
+local subject_of = require "skillrt.document.check.subject"
 local tables = require "skillrt.base.tables"
 
 local M = {}
@@ -158,6 +160,25 @@ function M.of(given, found, place)
       status = one.status } or nil
   end
   return model
+end
+
+---The model of whatever lies at a path, or of a definition, and what is known of it besides.
+---@param given string|table
+---@return skillrt.check.Model? model
+---@return skillrt.check.Subject|string subject_or_message
+---@return string? code
+function M.at(given)
+  local found = findings.new()
+  local subject, message, code = subject_of.of(given, found)
+  if not subject then
+    return nil, message, code
+  elseif subject.refused or not subject.definition then
+    local first = subject.refused or found:sort(true)[1]
+    return nil, ("%s: %s"):format(subject.path or "skill",
+      subject.is_whole or first and first.what or "contains no skill"), "invalid"
+  end
+  local model, why = M.of(subject.definition, found, subject_of.places(subject))
+  return model, model and subject or why, not model and "invalid" or nil
 end
 
 return M

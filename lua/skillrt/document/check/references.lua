@@ -5,6 +5,7 @@
 local files = require "skillrt.base.files"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
+local tree = require "skillrt.expr.tree"
 local strategy = require "skillrt.skill.strategy"
 local trim = require("skillrt.base.text").trim
 
@@ -25,16 +26,8 @@ end
 
 -- Every node of a condition's tree.
 local function walk(node, visit)
-  if type(node) ~= "table" then
-    return
-  elseif node.type then
-    visit(node)
-  end
-  for _, child in pairs(node) do
-    if type(child) == "table" then
-      walk(child, visit)
-    end
-  end
+  visit(node)
+  tree.each_below(node, walk, visit)
 end
 
 local function is_name(node, name)

@@ -4,6 +4,7 @@
 --
 -- Called by config, machine_md, initial_state and load/config.
 local files = require "skillrt.base.files"
+local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
@@ -47,13 +48,13 @@ end
 local function given_of(config)
   local given = { initial = config.initial, states = {}, edges = {}, errors = {} }
   for i, one in ipairs(config.states) do
-    given.states[i] = { name = one.name, terminal = one.terminal, description = one.description, entry = one.entry }
+    given.states[i] = form.taken("state", one)
   end
   for i, row in ipairs(M.transitions(config)) do
-    given.edges[i] = { action = row.action, from = row.from, to = row.to, when = row.when, max_runs = row.limit }
+    given.edges[i] = form.taken("transition", row)
   end
   for i, one in ipairs(config.errors) do
-    given.errors[i] = { class = one.class, to = one.to, max_runs = one.limit }
+    given.errors[i] = form.taken("error_class", one)
   end
   return given
 end

@@ -55,28 +55,20 @@ end
 ---@return string? message
 ---@return string? code
 function M.of(given, run)
-  local found = require("skillrt.document.findings").new()
-  local subject_of = require "skillrt.document.check.subject"
-  local subject, message, code = subject_of.of(given, found)
-  if not subject then
-    return nil, message, code
-  elseif subject.refused or not subject.definition then
-    local first = subject.refused or found:sort(true)[1]
-    return nil, ("%s: %s"):format(subject.path or "skill",
-      subject.is_whole or first and first.what or "contains no skill"), "invalid"
-  end
-  local path
-  if run and not subject.definition.machine then
+  local model, subject, code = require("skillrt.document.check.model").at(given)
+  if not model then
+    return nil, subject --[[@as string]], code
+  elseif run and not model.machine then
     return nil, (subject.path or "skill") .. ": has no machine; the way of a run is drawn for these only", "invalid"
-  elseif run then
-    path, message, code = path_of(run)
-    if not path then
-      return nil, message, code
-    end
   end
-  local model
-  model, message = require("skillrt.document.check.model").of(subject.definition, found, subject_of.places(subject))
-  return model and build.of(model, subject, path), message, "invalid"
+  local path, message
+  if run then
+    path, message, code = path_of(run)
+  end
+  if message then
+    return nil, message, code
+  end
+  return build.of(model, subject, path)
 end
 
 ---The text of a graph.

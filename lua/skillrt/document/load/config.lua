@@ -33,15 +33,8 @@ end
 -- What configs say of who takes part; anything else is refused with the skill.
 local INTERACTION <const> = { required = "interactive", none = "autonomous" }
 
-local REFINES <const> = { "idempotent", "max_retries", "max_errors", "on_error", "limits", "writes_context",
-  "tool_set" }
-
 local function refine(step, own)
   step.interaction = INTERACTION[own.interaction] or own.interaction
-  for _, key in ipairs(REFINES) do
-    step[key] = own[key]
-  end
-  step.timeout = own.timeout_s or step.timeout
   step.x = next(own) ~= nil and own or nil
   return step
 end
@@ -53,40 +46,21 @@ end
 
 local function action_of(action, config, options, agents)
   local own = config_of.own(config, "actions", action.id)
-  local step = {
-    id = action.id,
-    name = action.name,
-    description = action.description,
-    purpose = action.purpose,
-    priority = action.priority,
-    when = list_or_nil(action.preconditions),
-    effects = action.effects,
-    agent = agents:of_action(action),
-    prompt = prompt_of(options, ("phases/actions/%s.md"):format(action.id)),
-    timeout = seconds(action.timeout),
-    max_runs = own.max_runs or action.max_runs,
-    terminal = own.terminal,
-  }
-  if step.max_runs == nil and (own.repeatable or action.repeatable) then
-    step.repeatable = true
-  end
+  local step = form.taken("own_action", own, form.taken("action", action))
+  step.when, step.timeout = list_or_nil(step.when), step.timeout or seconds(action.timeout)
+  step.agent = agents:of_action(action)
+  step.prompt = prompt_of(options, ("phases/actions/%s.md"):format(action.id))
+  step.repeatable = step.max_runs == nil and (own.repeatable or action.repeatable) or nil
   return refine(step, own)
 end
 
 local function phase_of(phase, trailing, config, options, agents)
-  return refine({
-    id = phase.id,
-    name = phase.name,
-    description = phase.description,
-    objectives = list_or_nil(phase.objectives),
-    input = phase.input,
-    output = phase.output,
-    when = phase.condition,
-    parallel = phase.parallel,
-    trailing = trailing or nil,
-    agent = agents:of_phase(phase),
-    prompt = prompt_of(options, ("phases/%s.md"):format(phase.id)),
-  }, config_of.own(config, "phases", phase.id))
+  local own = config_of.own(config, "phases", phase.id)
+  local step = form.taken("own_phase", own, form.taken("phase", phase))
+  step.objectives, step.trailing = list_or_nil(step.objectives), trailing or nil
+  step.agent = agents:of_phase(phase)
+  step.prompt = prompt_of(options, ("phases/%s.md"):format(phase.id))
+  return refine(step, own)
 end
 
 local function phases_of(config, options, agents)
@@ -118,12 +92,6 @@ local function limits_of(config)
   end
   limits.max_retries = config_of.retries(config)
   return limits
-end
-
--- What a config says of times, and nothing where it does not: loading contexts, steps, the run.
-local function times_of(config)
-  local times = config.x_skillrt.timeouts_s or {}
-  return { context_load = times.context_load, step = times.step, run = times.run }
 end
 
 local function schema_of(config)
@@ -165,30 +133,18 @@ end
 local BY <const> = { llm_self_report = "report", self_report = "report", tool_calls = "calls",
   tool_call_pattern = "calls", prompt = "rules", explicit = "rules" }
 
--- By keys of a config: those of `switching`.
-local SAME <const> = { "start", "next", "rules", "window", "lead", "fallback" }
-
 -- The tool sets (x_skillrt.skills) and how they are switched (x_skillrt.phase_detection); skill.check judges them.
 local function add_tool_sets(definition, own)
+  local given = own.phase_detection
   if #(own.skills or {}) == 0 then
     return
   end
   definition.tool_sets = {}
-  for i, given in ipairs(own.skills) do
-    local set = {}
-    for _, row in ipairs(form.KINDS.tool_set) do
-      set[row.key] = given[row.key]
-    end
-    definition.tool_sets[i] = set
+  for i, set in ipairs(own.skills) do
+    definition.tool_sets[i] = form.taken("tool_set", set)
   end
-  local given = own.phase_detection
-  if given then
-    definition.switching = { by = BY[given.strategy] or given.strategy, map = given.tool_phase_map,
-      summary = (given.context_summary or {}).max_bytes }
-    for _, key in ipairs(SAME) do
-      definition.switching[key] = given[key]
-    end
-  end
+  definition.switching = given and form.taken("detection", given, { by = BY[given.strategy] or given.strategy,
+    summary = (given.context_summary or {}).max_bytes })
 end
 
 ---The definition a config stands for.
@@ -206,13 +162,7 @@ function M.definition(raw, options)
   end
   local agents = agents_of.new(config, options)
   local own = config.x_skillrt
-  local definition = {
-    name = config.skill_name,
-    version = config.version,
-    description = config.description,
-    display_name = config.display_name,
-    mode = config.execution_mode,
-    context = config.context_strategy,
+  local definition = form.taken("config", config, {
     dir = options.folder,
     source = options.source,
     interaction = own.interaction_mode,
@@ -221,12 +171,12 @@ function M.definition(raw, options)
     on_error = (own.termination or {}).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
-    timeouts = times_of(config),
+    timeouts = form.taken("timeouts", own.timeouts_s or {}), -- nothing where it says nothing
     protocol = true,
     specs = list_or_nil(paths_of(config.specs)),
     config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
-  }
+  })
   add_tool_sets(definition, own)
   definition.phases = phases_of(config, options, agents)
   if definition.mode ~= "sequential" then

@@ -7,7 +7,6 @@ local choice = require "skillrt.agent.choice"
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"
-local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local skill = require "skillrt.skill"
 
@@ -72,11 +71,10 @@ local function read_json(document, agents)
   if not text then
     return
   end
-  local raw, problem = json.decode(text)
-  document.place = require("skillrt.document.load.json_lines").places(path, text)
+  local raw
+  raw, document.place = require("skillrt.document.load.json_lines").read(path, text, document.findings)
   if raw == nil then
-    local line = tonumber(tostring(problem):match "line (%d+)")
-    document.findings:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))
+    return
   elseif is_workflow(raw, path) then
     document.kind = "workflow"
     local place

@@ -2,6 +2,8 @@
 --
 -- The text has been decoded before, so this only walks. Called where a finding about a key
 -- needs a place.
+local json = require "skillrt.base.json"
+
 local M = {}
 
 local function skip(text, at)
@@ -105,6 +107,21 @@ function M.places(file, text)
     local short = key:gsub("^autonomous_config%.", ""):gsub("^sequential_config%.", "")
     return { file = file, line = M.nearest(lines, key) or M.nearest(lines, short) }
   end
+end
+
+---Decodes a JSON text; that it is none is told.
+---@param file string
+---@param text string
+---@param found skillrt.Findings
+---@return any value
+---@return fun(key: string): { file: string, line: integer? } place
+function M.read(file, text, found)
+  local value, problem = json.decode(text)
+  if value == nil then
+    local line = tonumber(tostring(problem):match "line (%d+)" or tostring(problem):match "^(%d+):")
+    found:error("json", { file = file, line = line }, "is no JSON: " .. tostring(problem))
+  end
+  return value, M.places(file, text)
 end
 
 return M

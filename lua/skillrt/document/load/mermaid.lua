@@ -37,14 +37,15 @@ for open, close in ("([ ]) (( )) [[ ]] [( )] {{ }} [ ] ( ) { } > ]"):gmatch "(%S
 end
 
 -- `ID`, `ID[label]`, `ID(["label"])`, several with "&" between; hyphens belong to a name between letters.
-local node = Ct(blank * Cg(C(sign * (sign + ".") ^ 0 * (P "-" * letter ^ 1) ^ 0), "id") * shape ^ -1
+local named = Ct(blank * Cg(C(sign * (sign + ".") ^ 0 * (P "-" * letter ^ 1) ^ 0), "id") * shape ^ -1
   * (":::" * letter ^ 1) ^ -1)
-local nodes = Ct(node * (blank * "&" * node) ^ 0)
+local nodes = Ct(named * (blank * "&" * named) ^ 0)
 local arrow = P "<" ^ -1 * "--" * P "-" ^ 0 * S ">ox" + "---" * P "-" ^ 0 + "==" * P "=" ^ 0 * P ">" ^ -1
   + P "<" ^ -1 * "-" * P "." ^ 1 * "-" * P ">" ^ -1
-local link = blank * ("--" * S " \t" ^ 1 * up_to(P "-" ^ 0 * "-->") * P "-" ^ 0 * "-->"
-  + "==" * S " \t" ^ 1 * up_to(P "=" ^ 0 * "==>") * P "=" ^ 0 * "==>" + "-." * (1 - S ".-") * up_to ".->" * ".->"
-  + arrow * blank * ("|" * up_to "|" * "|" + lpeg.Cc(false)))
+local thin, thick = "--" * P "-" ^ 0 * ">", "==" * P "=" ^ 0 * ">"
+local labelled = "--" * S " \t" ^ 1 * up_to(thin) * thin + "==" * S " \t" ^ 1 * up_to(thick) * thick
+  + "-." * -S ".-" * up_to ".->" * ".->"
+local link = blank * (labelled + arrow * blank * ("|" * up_to "|" * "|" + lpeg.Cc(false)))
 local FLOW <const> = Ct(nodes * (Ct(Cg(link, "label")) * nodes) ^ 0)
 
 local function add_node(graph, given, line)
@@ -66,7 +67,8 @@ local function read_flow(graph, text, line)
     for _, from in ipairs(parts[i - 2] or {}) do
       for _, to in ipairs(parts[i]) do
         local label = parts[i - 1].label
-        graph.edges[#graph.edges + 1] = { from = from.id, to = to.id, label = label and trim(label) or nil, line = line }
+        label = label and trim(label) or nil
+        graph.edges[#graph.edges + 1] = { from = from.id, to = to.id, label = label, line = line }
       end
     end
   end

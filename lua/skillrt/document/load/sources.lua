@@ -28,20 +28,14 @@ end
 
 -- A JSON file with the places of its keys.
 local function read_json(self, path)
-  local tree, found = self.tree, self.found
-  local text = path and tree:read(path, tree_of.MAX_DATA)
+  local text = path and self.tree:read(path, tree_of.MAX_DATA)
   if not text then
     self.broken = self.broken or path ~= nil
     return nil
   end
-  local value, problem = json.decode(text)
-  if value == nil then
-    local line = tonumber(tostring(problem):match "line (%d+)" or tostring(problem):match "^(%d+):")
-    found:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))
-    self.broken = true
-    return nil
-  end
-  return value, json_lines.places(path, text)
+  local value, place = json_lines.read(path, text, self.found)
+  self.broken = self.broken or value == nil
+  return value, place
 end
 
 local function actions_in(raw)

@@ -40,18 +40,13 @@ end
 
 -- `input` is what R13 writes, `inputs` the whole list; a name no phase writes is user input.
 local function phase_of(phase)
-  local out, inputs = {}, phase.inputs or phase.input
-  for _, key in ipairs { "id", "name", "description", "output", "parallel", "condition", "agent", "objectives" } do
-    out[key] = phase[key]
-  end
+  local out, inputs = form.taken("workflow_phase", phase), phase.inputs or phase.input
   out.input = inputs and json.array {}
   for _, name in ipairs(inputs or {}) do
     out.input[#out.input + 1] = name ~= "user input" and name or nil
   end
   return out
 end
-
-local KEYS <const> = { "skill_name", "display_name", "description", "version", "execution_mode", "context_strategy" }
 
 ---What a workflow.json says, as keys of a skill-config.
 ---@param document any  decoded
@@ -71,11 +66,9 @@ function M.config(document, at, found)
     return nil
   end
   local loop = document.loop
-  local raw = { sequential_config = { phases = json.array {} }, x_skillrt = { termination = document.termination,
-    hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } }
-  for _, key in ipairs(KEYS) do
-    raw[key] = document[key]
-  end
+  local raw = form.taken("workflow", document, { sequential_config = { phases = json.array {} },
+    x_skillrt = { termination = document.termination,
+      hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } })
   local origin = {}
   for i, place in ipairs(chosen(document, at, found)) do
     raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place]), place

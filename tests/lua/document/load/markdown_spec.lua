@@ -40,11 +40,11 @@ describe("Markdown", function()
     assert.same({ "a | b", "`c || d`", "" }, markdown.cells "| a \\| b | `c \\|\\| d` | |")
   end)
 
-  it("keeps a shorter fence inside a longer one, and tells one of the same length", function()
+  it("keeps a shorter fence inside a longer one, and what looks like another fence", function()
     local blocks = markdown.parse "````md\n```js\n1\n```\n````\n# T\n"
     assert.same({ "code", "```js\n1\n```", "heading" }, { blocks[1].kind, blocks[1].text, blocks[2].kind })
     blocks = markdown.parse "```md\n```js\n1\n```\n"
-    assert.equal(2, blocks[1].nested)
+    assert.same({ "```js\n1", true, 1 }, { blocks[1].text, blocks[1].closed, #blocks })
     assert.is_false(markdown.parse("```\nopen\n")[1].closed)
     assert.equal("code:1 heading:4", kinds "~~~\n```\n~~~\n# T\n")
   end)
@@ -104,6 +104,7 @@ graph TD
 
   it("passes over lines it cannot read, and is nothing for other diagrams", function()
     assert.equal("A>B C>D B>E", (edges "graph TD\n  A --> B\n  ??? what\n  C --> D --> ?\n B --> E;\n"))
+    assert.equal("A>B:may be A>C:at once", (edges "graph TD\n  A -. may be .-> B\n  A == at once ==> C\n"))
     assert.is_nil(mermaid.parse("sequenceDiagram\n A->>B: x\n", 1))
   end)
 end)

@@ -4,6 +4,7 @@
 -- completed_actions.includes('X'). A term whose variables cannot be told is opaque: it may hold or not. Knows
 -- expressions, no domains. Called by space.lua.
 local expr = require "skillrt.expr"
+local tree = require "skillrt.expr.tree"
 
 local M = {}
 
@@ -48,6 +49,8 @@ local function add_var(term, name, path, action)
   end
 end
 
+local INNER <const> = { chain = true, unary = true, binary = true, logical = true, conditional = true }
+
 local walk
 
 local function walk_path(node, term)
@@ -86,23 +89,10 @@ function walk(node, term)
     term.literals[#term.literals + 1] = node.value
   elseif kind == "name" or kind == "member" then
     walk_path(node, term)
-  elseif kind == "chain" then
-    walk(node.expression, term)
   elseif kind == "call" then
     walk_call(node, term)
-  elseif kind == "unary" then
-    walk(node.operand, term)
-  elseif kind == "binary" then
-    walk(node.left, term)
-    walk(node.right, term)
-  elseif kind == "logical" then
-    for _, one in ipairs(node.terms) do
-      walk(one, term)
-    end
-  elseif kind == "conditional" then
-    walk(node.test, term)
-    walk(node.yes, term)
-    walk(node.no, term)
+  elseif INNER[kind] then
+    tree.each_below(node, walk, term)
   else
     term.opaque = true -- array, index, arrow, the whole state
   end

@@ -32,10 +32,10 @@ local function word(one)
   return P(one) * -letter * blank
 end
 
-local list = Ct((V "one" + V "other") ^ 0)
+local statements = Ct((V "one" + V "other") ^ 0)
 local BODY <const> = P {
   "block",
-  block = "{" * list * (P "}" + -1),
+  block = "{" * statements * (P "}" + -1),
   one = V "label" + V "guard" + V "answer" + Ct(Cg(V "block", "block")),
   label = Ct(at * (word "case" * Cg(text, "label") + word "default" * Cg(Cc(false), "label")) * blank * ":"),
   guard = Ct(at * word "if" * "(" * Cg(C(V "inside"), "test") * ")" * blank * Cg(V "guarded", "yes")
