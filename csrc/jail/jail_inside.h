@@ -13,9 +13,9 @@
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
 
 enum {
-  JAIL_PLACES = 512,
+  JAIL_PLACES = 1024,
   JAIL_PATH = 1024,
-  JAIL_TEXT = 96 << 10,
+  JAIL_TEXT = 192 << 10,
   JAIL_FILTER = 256,
   JAIL_FD_NAME = 32
 };

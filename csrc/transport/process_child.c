@@ -131,13 +131,14 @@ static void on_ended(uv_poll_t *poll, int status, int events) {
 /* Why it did not start in its jail. It is not started without. */
 static void start_refused(const struct child *child, int failed, struct error *e) {
   const char *why = jail_failure(child->jail);
-  if (why[0])
-    error_set(e, ERROR_INVALID, "%s: its sandbox cannot %s", child->name, why);
-  else if (failed == EPERM || failed == ENOSPC || failed == EUSERS || failed == EINVAL)
+  const struct jail_probe *here = jail_probe();
+  if (!here->works)
     error_set(e, ERROR_INVALID,
-              "%s: no sandbox works here: namespaces of its own are refused (%s); "
-              "`skillrt agents` says what is missing",
-              child->name, strerrordesc_np(failed));
+              "%s: no sandbox works here: cannot %s; `skillrt agents` says what is missing; "
+              "--sandbox off or SKILLRT_SANDBOX=off runs it without one, with all that you may do",
+              child->name, here->failure);
+  else if (why[0])
+    error_set(e, ERROR_INVALID, "%s: its sandbox cannot %s", child->name, why);
   else if (failed == ENOENT || failed == EACCES)
     error_set(e, ERROR_MISSING,
               "%s: is not to be found or executed in its sandbox; grant its folder "

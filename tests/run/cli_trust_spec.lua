@@ -79,7 +79,8 @@ return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
     local config = [[{"skill_name": "calls", "display_name": "C", "description": "d", "execution_mode": "sequential",
       "sequential_config": {"phases": [{"id": "01-a", "name": "A", "output": "a.json", "agent": {"type": "x"}}]},
       "x_skillrt": {"agents": {"x": {"kind": "chain", "links": [
-        {"kind": "command", "argv": ["sh", "-c", "echo '{\"status\":\"completed\",\"output\":{}}'; touch ran"], "parse": "json"},
+        {"kind": "command", "argv": ["sh", "-c", "echo '{\"status\":\"completed\",\"output\":{}}'; touch ran"], "parse": "json",
+          "sandbox": {"write": "."}},
         {"kind": "skill", "skill": "../s"}, {"kind": "http", "url": "http://user:secret@127.0.0.1:1/x"},
         {"kind": "claude", "permission": "bypassPermissions", "args": ["--x"]}]}}}}]]
     os.execute("mkdir -p " .. folder.path .. "/c/phases")

@@ -100,7 +100,8 @@ end
 describe("an agent that is killed behind any record and resumed", function()
   before_each(function()
     files, folder = 0, R.folder()
-    os.getenv = function(name) return name == "CUT_KEY" and "sk-cut-1234567" or getenv(name) end -- luacheck: ignore
+    local given = { CUT_KEY = "sk-cut-1234567", SKILLRT_SANDBOX = "off" } -- the stand-ins write beside themselves
+    os.getenv = function(name) return given[name] or getenv(name) end -- luacheck: ignore
   end)
   after_each(function()
     require("skillrt.agent.gate").forget()

@@ -15,7 +15,7 @@ local function folder_with(node)
       io.popen("command -v node"):read "l", node))
     assert(os.execute(("chmod +x '%s/node'"):format(bin)))
   end
-  return folder, "PATH=" .. bin
+  return folder, "SKILLRT_SANDBOX=off PATH=" .. bin -- this node writes beside itself
 end
 
 -- The lines with which node was called that began the script.

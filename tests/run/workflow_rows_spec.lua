@@ -130,7 +130,7 @@ describe("a workflow script", function()
       '{"type":"result","subtype":"success","is_error":true,"result":"You\'ve hit your usage limit","session_id":"s"}' }
     local reply = assert(R.read "tests/support/streams/codex_good.jsonl")
     local claude, codex = stand_in.new(R, "claude", { limit, limit }), stand_in.new(R, "codex", { reply, reply, reply })
-    local env = ("PATH=%s:%s:%s"):format(claude.folder, codex.folder, os.getenv "PATH")
+    local env = ("SKILLRT_SANDBOX=off PATH=%s:%s:%s"):format(claude.folder, codex.folder, os.getenv "PATH")
     local seen = kit.run({ path = folder }, { "run", "tried.js", "--trust", "--agent", "claude,codex", "--print", env = env })
     assert.equal(0, seen.code, seen.err)
     assert.same({ 1, 3 }, { claude.calls(), codex.calls() })

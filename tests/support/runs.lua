@@ -21,6 +21,14 @@ function M.folder()
   return name
 end
 
+---One that does not lie in /tmp, which a sandbox has empty.
+function M.kept_folder()
+  local path = ("%s/build/tests.%s"):format(io.popen("pwd"):read "l", require("skillrt.core").uuid())
+  assert(os.execute(("mkdir -p '%s'"):format(path)))
+  made[#made + 1] = path
+  return path
+end
+
 ---To be called after each test.
 function M.clean()
   for i = #made, 1, -1 do

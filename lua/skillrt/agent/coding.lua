@@ -12,6 +12,7 @@ local files = require("skillrt.base.files")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
+local sandbox = require("skillrt.skill.sandbox")
 local tables = require("skillrt.base.tables")
 
 ---@class skillrt.CodingAgent: skillrt.Agent
@@ -21,6 +22,10 @@ local tables = require("skillrt.base.tables")
 ---@field NOISE string?        a line of its output with this text breaks no silence
 ---@field ARGS_BEHIND integer? where more arguments go
 ---@field TAKES_SYSTEM boolean?
+---@field NEEDS skillrt.Needs    in a sandbox; paths below its folder
+---@field FOLDER string[]       a variable that names its folder, and where that is else, below the home
+---@field URLS string[]         variables that may name another server of its provider
+---@field has_sandbox fun(agent: table, task: skillrt.Task): boolean  whether its own is on
 ---@field argv fun(agent: table, task: skillrt.Task, want: table): string[]
 ---@field read fun(events: table[], errors: string, code: integer): skillrt.CodingReply
 ---@field show fun(event: table): string?  a line for people who watch
@@ -39,6 +44,7 @@ local FIELDS <const> = {
   env = { type = "text", list = true, default = {} },
   cwd = { type = "text" },
   sandbox = { type = "sandbox" },
+  sandbox_default = { type = "sandbox", default = sandbox.read("work") }, -- a script's own agent has none
   timeout = { type = "seconds", default = 7200 },
   idle_timeout = { type = "seconds", default = 900 },
   max_output = { type = "positive", default = 64 << 20 },
@@ -82,6 +88,13 @@ function M:check(definition, where)
     end
   end
   return not message and agent or nil, message
+end
+
+---Whether its program limits itself; then it is in no other sandbox, unless somebody asks for one.
+---@param task skillrt.Task
+---@return boolean
+function M:has_sandbox(task) -- luacheck: no self, no unused args
+  return false
 end
 
 ---Whether a call changes nothing outside of its program: then it may be repeated.
@@ -220,6 +233,31 @@ local function argv_of(agent, task, want)
   return argv
 end
 
+-- What it cannot work without: what it keeps for later, its login, its provider. Its settings, which say what it
+-- executes the next time, it may read.
+local function needs_of(agent)
+  local variable, name = table.unpack(agent.FOLDER)
+  local folder, home = os.getenv(variable), os.getenv("HOME")
+  folder = folder or home and files.join(home, name)
+  local out = { read = {}, write = {}, network = tables.append({}, agent.NEEDS.network) }
+  for _, what in ipairs(folder and { "read", "write" } or {}) do
+    for _, path in ipairs(agent.NEEDS[what]) do
+      path = files.join(folder, path)
+      if path:sub(-1) == "/" then
+        files.make_folders(path) -- what is not there cannot be granted
+      end
+      table.insert(out[what], (path:gsub("/$", "")))
+    end
+  end
+  for _, url in ipairs(agent.URLS) do
+    local secure, place = (os.getenv(url) or ""):match("^http(s?)://([^/?#]+)")
+    place = place and place:gsub("^.*@", "")
+    out.network[#out.network + 1] = place and (place:find(":%d+$") and place
+      or place .. (secure == "s" and ":443" or ":80")) or nil
+  end
+  return out
+end
+
 ---The request for a task, in its session where there is one.
 ---@param task skillrt.Task
 ---@param text string
@@ -238,6 +276,8 @@ function M:request(task, text, talk)
     around = table.move(self.ALLOWED, 1, #self.ALLOWED, #AROUND + 1, tables.append({}, AROUND)),
     cwd = task.cwd or self.cwd,
     sandbox = self.sandbox,
+    sandbox_default = not self:has_sandbox(task) and self.sandbox_default or nil,
+    needs = needs_of(self),
     declared = { argv = argv_of(self, task,
       { declared = true, session = want.session and "{session}", schema = want.schema }) },
     judge = judge(talk.read),
@@ -273,27 +313,10 @@ function M:outcome(reply, task, talk) -- luacheck: no self
   return outcome, failure, left_out
 end
 
----Where a program lies, as PATH finds it; nil: it is not there.
----@param program string
----@return string|nil path
-function M.find(program)
-  if program:find("/", 1, true) then
-    return files.stat(program) and program or nil
-  end
-  for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-    local path = files.join(folder, program)
-    local info = files.stat(path)
-    if info and info.kind ~= "directory" then
-      return path
-    end
-  end
-  return nil
-end
-
 ---What of it is on this machine.
 ---@return table
 function M:here()
-  local path = M.find(self.program)
+  local path = files.program(self.program)
   return { name = self.kind, kind = "program", found = path ~= nil, path = path, keys = self.KEYS }
 end
 

@@ -111,6 +111,7 @@ local function constructor(name)
     if not agent then
       error(message, 2)
     end
+    agent.sandbox_default = nil -- a person's own script: as it says
     return agent
   end
 end

@@ -8,6 +8,7 @@ local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
+require("skillrt.skill.sandbox") -- a type of fields
 local schema = require("skillrt.skill.schema")
 local secrets = require("skillrt.base.secrets")
 local tables = require("skillrt.base.tables")
@@ -79,6 +80,8 @@ M.FIELDS = {
     stdin = { type = "string", default = "" },
     env = { type = { "string", "boolean" }, map = true },
     sandbox = { type = "sandbox" }, -- what it may reach; nil: as its skill says
+    sandbox_default = { type = "sandbox" }, -- ... and where that says nothing
+    needs = { type = "table" }, -- in a sandbox: skillrt.Needs
     around = { type = "text", list = true }, -- names of more variables that it is given as they are around us
     cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
@@ -105,6 +108,8 @@ M.FIELDS = {
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
     env = { type = { "string", "boolean" }, map = true },
     sandbox = { type = "sandbox" },
+    sandbox_default = { type = "sandbox" },
+    needs = { type = "table" },
     around = { type = "text", list = true },
     cwd = { type = "text" },
     max_reply = { type = "positive" },

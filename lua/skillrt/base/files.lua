@@ -179,6 +179,23 @@ function M.remove_tree(path)
   return M.remove(path)
 end
 
+---Where a program lies, as PATH finds it; nil: it is not there.
+---@param program string
+---@return string|nil path
+function M.program(program)
+  if program:find("/", 1, true) then
+    return M.stat(program) and program or nil
+  end
+  for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+    local path = M.join(folder, program)
+    local info = M.stat(path)
+    if info and info.kind ~= "directory" then
+      return path
+    end
+  end
+  return nil
+end
+
 ---Where a person's programs keep what they remember; nil: there is no home.
 ---@return string?
 function M.state_home()

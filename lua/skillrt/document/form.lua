@@ -159,6 +159,7 @@ extension
   agent any The agent for all steps that name none, as --agent takes it: a word such as claude, an address, a
     program; or an agent as in Lua. --agent and SKILLRT_AGENT win.
   agents object Agents by type or tool, as in Lua; "*" for all others.
+  sandbox any The sandbox of its programs (docs/run/sandbox.md): strict, work, off, or an object with grants.
   host object Names of the host: task_tool.
   phase_detection detection How a run goes from tool set to tool set.
 limits
@@ -275,6 +276,7 @@ agent_yml*
   description text What it does and when it is of use.
   llm unread --agent chooses the agent; an API key belongs in the environment: ${env:NAME}.
   workflow settings Limits of the flow.
+  sandbox any The sandbox of its programs: strict, work, off, or an object with grants.
   skills! tool_set[] Tool sets; each is a step.
   bind object By a name in tool sets: a built-in tool, or a list of them.
   optional_tools text[] Names in tool sets that may be missing.
@@ -297,6 +299,7 @@ switching*
   verify text The set that verifies.
   repair text The set that repairs.
 host_keys*
+  sandbox any The sandbox of its programs: strict, work, off, or an object with grants.
   effort unread The agent's own settings say it.
   hooks unread They are the host's; skillrt runs none.
   disallowed-tools unread allowed-tools says what it may use.

@@ -76,6 +76,7 @@ end
 ---@field run boolean?    it is what a run's journal names, which was begun elsewhere
 ---@field files { name: string, lines: integer, signs: string[] }[]
 ---@field calls string[]  what a config starts, and whom it sends to
+---@field sandbox any      of its programs that have none of their own, as its documents say
 
 local function shown(value)
   return require("skillrt.agent.url").shown(tostring(value))
@@ -88,6 +89,9 @@ local function line_of(list)
   end
   return table.concat(words, " ")
 end
+
+-- Coding agents: programs that are given permissions.
+local TAKES <const> = { claude = true, codex = true, gemini = true }
 
 -- Tools that only read: an agent has them without a word of its person.
 local READING <const> = { Read = true, Grep = true, Glob = true, LS = true, NotebookRead = true, TodoWrite = true }
@@ -118,25 +122,23 @@ local function add_named(code, argv, dir)
   end
 end
 
--- What a program that is started may reach, where its document says so.
-local function sandboxed(given)
-  if given == nil then
-    return ""
-  end
+-- What a program that is started may reach.
+local function sandbox_shown(given)
   local sandbox = require("skillrt.skill.sandbox").read(given)
-  return sandbox and (", sandbox: %s"):format(require("skillrt.skill.sandbox").shown(sandbox)) or ""
+  return sandbox and require("skillrt.skill.sandbox").shown(sandbox) or "none that can be read"
 end
 
--- A program with its words, its folder and what it is given of the environment.
+-- A program with its words, its folder, what it is given of the environment, and what it may reach: its own sandbox,
+-- else the skill's (code.sandbox), else what a program of a document has.
 local function add_program(code, where, argv, one, dir)
   local env = {}
   for key, value in pairs(type(one.env) == "table" and one.env or {}) do
     env[type(key) == "string" and key or tostring(value)] = true
   end
   local list = names.sorted(env)
-  code.calls[#code.calls + 1] = ("%s: starts %s%s%s%s"):format(where, line_of(argv),
+  code.calls[#code.calls + 1] = ("%s: starts %s%s%s, sandbox: %s"):format(where, line_of(argv),
     one.cwd and " in " .. tostring(one.cwd) or "", list[1] and " (with " .. table.concat(list, ", ") .. ")" or "",
-    sandboxed(one.sandbox))
+    sandbox_shown(one.sandbox or code.sandbox or (TAKES[one.kind] and "work" or "strict")))
   add_named(code, argv, one.cwd and files.join(dir, tostring(one.cwd)) or dir)
 end
 
@@ -227,8 +229,6 @@ local function add_tools(code, where, tools, name)
     code.parts[#code.parts + 1] = ("%s %s"):format(name or where, table.concat(list, ", "))
   end
 end
-
-local TAKES <const> = { claude = true, codex = true, gemini = true }
 
 -- Whether an agent is a program that may use without asking what it is permitted.
 local function takes_permissions(agent, depth)
@@ -383,7 +383,7 @@ end
 
 -- A folder whose own script says what its skill is: that may do everything.
 local function code_of_script(dir)
-  local code = { files = {}, calls = {}, parts = {}, loads = true }
+  local code = { files = {}, calls = {}, parts = {}, loads = true, sandbox = "off" }
   add_files(code, dir, files.glob(dir, "**/*.lua") or {})
   add_servers(code, dir .. "/.mcp.json")
   return close_folder(code, dir)
@@ -391,13 +391,17 @@ end
 
 -- A document as it was read, with what lies beside it where it is a folder's.
 local function code_of_document(dir, document, depth)
-  local code = { files = {}, calls = {}, parts = {}, loads = false }
+  local definition, takes = document.definition or {}, false
+  local code = { files = {}, calls = {}, parts = {}, loads = false, sandbox = definition.sandbox }
   local is_folder = document.kind == "folder"
+  if code.sandbox ~= nil then
+    code.calls[1] = "sandbox of its programs: " .. sandbox_shown(code.sandbox)
+    code.parts[1] = code.calls[1]
+  end
   if document.kind ~= "agent" then
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   end
   add_config(code, document.config, dir, depth)
-  local definition, takes = document.definition or {}, false
   for _, agent in pairs(definition.agents or {}) do
     takes = takes or takes_permissions(agent, 0)
   end

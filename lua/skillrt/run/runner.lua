@@ -217,7 +217,7 @@ local function first_record(parts, given)
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),
     limits = given.limits, bounds = limits.bounds(skill),
-    durability = skill.durability, sandbox = skill.sandboxed,
+    durability = skill.durability, sandbox = skill.sandbox_override,
     cwd = given.cwd or files.current(),
     skillrt = core.version,
   }

@@ -14,6 +14,7 @@ local merge = require("skillrt.skill.merge")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
 local protocol = require("skillrt.skill.protocol")
+require("skillrt.skill.sandbox") -- a type of fields
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local tables = require("skillrt.base.tables")

@@ -2,7 +2,9 @@
 -- in the words of csrc/jail.
 --
 -- "off", "strict" (the system's programs, the skill's folder and what is granted), "work" (all but secrets may be read,
--- the working folder written), or a table with grants. Knows no calls; run/call/transport.lua asks for each program.
+-- the working folder written), or a table with grants. The one place that decides which program has one: what it says
+-- itself, else what its skill says, else the default of a program that a document names and of a coding agent; above
+-- all, what the person says who runs it. Knows no calls; run/call/transport.lua asks for each program.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -15,7 +17,8 @@ local M = {}
 ---@field level "strict"|"work"|"off"
 ---@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run began
 ---@field write string[]
----@field network boolean|string[]  all of it, none, or places as name:port (csrc/transport/proxy.h)
+---@field network boolean|string[]  all of it, none, or places as name:port (csrc/transport/proxy.h); the places of a
+---  coding agent's provider are added to a list
 ---@field unix boolean     sockets of this machine
 ---@field env string[]     more of the environment
 
@@ -43,7 +46,7 @@ function M.read(value)
   if not sandbox then
     return nil, "is no sandbox: " .. message
   end
-  local network = sandbox.network or { sandbox.level == "work" }
+  local network = sandbox.network or { sandbox.level == "work" and "registries" or nil }
   sandbox.network = network
   if type(network[1]) == "boolean" then
     sandbox.network = network[1]
@@ -58,12 +61,27 @@ local function places(sandbox)
   return type(sandbox.network) == "table" and sandbox.network or {}
 end
 
----What holds for a program: its own, else its skill's; and what the person who runs it says of all. Theirs lifts it, or
----makes it stricter.
----@param own skillrt.Sandbox|nil
----@param said "strict"|"work"|"off"|nil
+---The person's switch: as --sandbox, where that says nothing.
+M.VARIABLE = "SKILLRT_SANDBOX"
+
+---What the person says of all programs of their runs.
+---@return string|nil level
+---@return string? message
+function M.of_environment()
+  local level = os.getenv(M.VARIABLE)
+  if not level or level == "" or tables.has(M.LEVELS, level) then
+    return level ~= "" and level or nil
+  end
+  return nil, ("%s is %s; it must be strict, work or off"):format(M.VARIABLE, names.show(level))
+end
+
+---What holds for a program: its own, else its skill's, else its default; and what the person who runs it says of all.
+---Theirs lifts it, or makes it stricter.
+---@param request table
+---@param skill skillrt.Skill
 ---@return skillrt.Sandbox|nil  nil: none
-local function in_force(own, said)
+local function in_force(request, skill)
+  local own, said = request.sandbox or skill.sandbox or request.sandbox_default, skill.sandbox_override
   if said == "off" or not said and (not own or own.level == "off") then
     return nil
   elseif not own or own.level == "off" then
@@ -88,13 +106,43 @@ local function add_run(words, dir)
   end
 end
 
+-- A program that lies elsewhere than those of the system; of one in the home folder what was installed with it, too.
+local function add_program(words, name)
+  local path, home = files.program(name), os.getenv("HOME") or "/"
+  if not path or not files.is_absolute(path) or path:find("^/usr/") or path:find("^/s?bin/") then
+    return
+  end
+  words[#words + 1] = "read " .. path
+  local folder = files.dirname(path)
+  local around = files.dirname(folder)
+  if tables.has({ "bin", "shims" }, folder:match("[^/]*$")) and around:sub(1, #home + 1) == home .. "/"
+    and around ~= home .. "/.local" then
+    words[#words + 1] = "read " .. around
+  end
+end
+
+-- What it cannot do without, whatever its sandbox grants besides: of that what is there.
+local function add_needs(words, needs, network)
+  for _, name in ipairs(needs.programs or {}) do
+    add_program(words, name)
+  end
+  for _, what in ipairs({ "read", "write" }) do
+    for _, path in ipairs(needs[what] or {}) do
+      words[#words + 1] = files.stat(path) and ("%s %s"):format(what, path) or nil
+    end
+  end
+  for _, place in ipairs(type(network) == "table" and needs.network or {}) do
+    words[#words + 1] = "reach " .. place
+  end
+end
+
 ---The words of a program's jail; nil: it has none.
----@param request table  { sandbox, cwd }
+---@param request table  { argv, sandbox, sandbox_default, needs, cwd }
 ---@param run table      { skill, store, books }
 ---@return string[]|nil words
 function M.words(request, run)
   local skill, here = run.skill, run.books.cwd or files.current()
-  local sandbox = in_force(request.sandbox or skill.sandbox, skill.sandboxed)
+  local sandbox = in_force(request, skill)
   if not sandbox then
     return nil
   end
@@ -113,6 +161,8 @@ function M.words(request, run)
   for _, place in ipairs(places(sandbox)) do
     words[#words + 1] = "reach " .. place
   end
+  add_program(words, request.argv[1])
+  add_needs(words, request.needs or {}, sandbox.network)
   for _, what in ipairs({ "read", "write" }) do
     for _, path in ipairs(sandbox[what]) do
       words[#words + 1] = ("%s %s"):format(what, files.join(here, (path:gsub("^~%f[/\0]", os.getenv("HOME") or "~"))))

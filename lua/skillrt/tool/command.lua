@@ -6,6 +6,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.base.placeholders")
+require("skillrt.skill.sandbox") -- a type of fields
 
 local M = {}
 

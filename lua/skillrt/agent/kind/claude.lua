@@ -1,6 +1,8 @@
 -- agent/kind/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
 local tables = require("skillrt.base.tables")
 local usage = require("skillrt.agent.usage")
 
@@ -23,6 +25,14 @@ M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL",
   "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
   "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS" }
 
+M.FOLDER, M.URLS = { "CLAUDE_CONFIG_DIR", ".claude" }, { "ANTHROPIC_BASE_URL" }
+M.NEEDS = {
+  read = {},
+  write = { ".credentials.json", "backups/", "cache/", "debug/", "file-history/", "plans/", "projects/", "session-env/",
+    "sessions/", "shell-snapshots/", "statsig/", "tasks/", "telemetry/", "todos/" },
+  network = { "*.anthropic.com", "*.claude.com", "claude.ai" },
+}
+
 ---The variables one of which holds its key; without them it may be logged in.
 M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" }
 
@@ -36,6 +46,14 @@ local function tools_of(agent, task)
   all[#all + 1] = ("Read(/%s/**)"):format(task.dir)
   all[#all + 1] = not agent.reads_only and ("Edit(/%s/**)"):format(task.store:path()) or nil
   return table.concat(all, ",")
+end
+
+---Whether the person's settings have it run commands in a sandbox of its own.
+---@return boolean
+function M:has_sandbox() -- luacheck: no self
+  local folder = os.getenv("CLAUDE_CONFIG_DIR") or files.join(os.getenv("HOME") or "", ".claude")
+  local settings = tables.object(json.decode(files.read(folder .. "/settings.json") or ""))
+  return tables.object(settings.sandbox).enabled == true
 end
 
 ---@param task skillrt.Task

@@ -42,6 +42,21 @@ function M:only_reads(task)
   return sandbox_of(self, task) == "read-only"
 end
 
+M.FOLDER, M.URLS = { "CODEX_HOME", ".codex" }, { "OPENAI_BASE_URL" }
+M.NEEDS = {
+  read = {},
+  write = { "auth.json", "cache/", "history.jsonl", "log/", "sessions/", "shell_snapshots/", "tmp/" },
+  network = { "api.openai.com", "auth.openai.com", "chatgpt.com", "*.chatgpt.com" },
+}
+
+---Whether its own is on: always, unless that is asked for.
+---@param task skillrt.Task
+---@return boolean
+function M:has_sandbox(task)
+  return sandbox_of(self, task) ~= "danger-full-access"
+    and not tables.has(self.args, "--dangerously-bypass-approvals-and-sandbox")
+end
+
 ---@param task skillrt.Task
 ---@param want { session: string?, schema: table?, declared: boolean? }
 ---@return string[]

@@ -12,6 +12,7 @@ local names = require("skillrt.base.names")
 local place = require("skillrt.base.placeholders")
 local reply_of = require("skillrt.agent.reply")
 local function_result = require("skillrt.agent.function_result")
+require("skillrt.skill.sandbox") -- a type of fields
 local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.agent
@@ -25,6 +26,7 @@ local M = Agent.new({ kind = "command", stub = "own", FIELDS = {
   env = { type = { "string", "boolean" }, map = true, default = {} },
   cwd = { type = "text" },
   sandbox = { type = "sandbox" },
+  sandbox_default = { type = "sandbox" },
   timeout = { type = "seconds" },
   parse = { default = "text" },
   ok_codes = { type = "count", list = true, default = { 0 } },
@@ -146,6 +148,7 @@ function M:request(task, text)
     env = env,
     cwd = below(task.dir, rest.cwd),
     sandbox = self.sandbox,
+    sandbox_default = self.sandbox_default,
     declared = { argv = declared, env = declared_env, stdin = declared_rest.stdin,
       cwd = below(task.dir, declared_rest.cwd) },
     ok_codes = self.ok_codes,

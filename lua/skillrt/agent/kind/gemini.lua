@@ -1,6 +1,7 @@
 -- agent/kind/gemini.lua: Gemini CLI as an agent: `gemini --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.text")
 local usage = require("skillrt.agent.usage")
 
@@ -19,6 +20,18 @@ M.ALLOWED = { "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "
   "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL",
   "GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE", "GOOGLE_GENAI_USE_GCA" }
 M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
+M.FOLDER, M.URLS = { "GEMINI_CLI_HOME", ".gemini" }, { "GOOGLE_GEMINI_BASE_URL" }
+M.NEEDS = {
+  read = { "google_accounts.json" },
+  write = { "oauth_creds.json", "history/", "tmp/" },
+  network = { "*.googleapis.com", "accounts.google.com" },
+}
+
+---Whether it is told to run commands in a sandbox of its own.
+---@return boolean
+function M:has_sandbox()
+  return tables.has(self.args, "--sandbox") or tables.has(self.args, "-s")
+end
 
 ---@param task skillrt.Task
 ---@param want { session: string?, schema: table? }

@@ -39,7 +39,7 @@ end
 
 -- What workflow scripts run in.
 local function of_node()
-  local path = require("skillrt.agent.coding").find("node")
+  local path = require("skillrt.base.files").program("node")
   return { name = "node", kind = "runtime", found = path ~= nil, path = path }
 end
 

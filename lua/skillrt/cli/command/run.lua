@@ -72,7 +72,8 @@ local M = {
       name = "sandbox",
       value = "LEVEL",
       choices = { "strict", "work", "off" },
-      help = "what programs may reach: strict (what is granted), work (all but secrets; the folder is written), off",
+      help = "what programs may reach: strict (what is granted), work (all but secrets; the folder is written), off; "
+        .. "default: SKILLRT_SANDBOX, else by who named the program",
     },
     { name = "by-section", help = "gives an agent the numbered steps of a page one at a time" },
     { name = "dry-run", help = "a dry run: stub agents return minimal valid answers" },

@@ -415,6 +415,7 @@ function M.definition(text, path, name, found)
   local definition = {
     name = id or name,
     description = document.description,
+    sandbox = document.sandbox,
     interaction = settings.interactive and "interactive" or nil,
     limits = { no_progress = settings["max-stale-iterations"] },
     x = { settings = document },

@@ -6,6 +6,7 @@ local choice = require "skillrt.agent.choice"
 local drawn = require "skillrt.base.drawn"
 local config_of = require "skillrt.document.generate.config"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -26,13 +27,28 @@ function M.chosen()
   return (ambient() or {})["*"]
 end
 
+-- An agent that a document says: its program has what it is granted.
+local function of_document(agent)
+  agent = tables.fill({}, choice.of(agent))
+  agent.sandbox_default = agent.kind == "command" and "strict" or nil
+  local links = {}
+  for i, link in ipairs(tables.object(agent.links)) do
+    links[i] = of_document(link)
+  end
+  agent.links = agent.links and links
+  return agent
+end
+
 ---@param config skillrt.generate.Config
 ---@param options skillrt.load.ConfigOptions
 function M.new(config, options)
-  local own = config.x_skillrt.agents
+  local own = {}
+  for name, agent in pairs(tables.object(config.x_skillrt.agents)) do
+    own[name] = type(agent) == "table" and of_document(agent) or agent
+  end
   return setmetatable({
-    own = config.x_skillrt.agent,
-    given = { options.agents or {}, type(own) == "table" and own or {}, ambient() or {} },
+    own = config.x_skillrt.agent and of_document(config.x_skillrt.agent),
+    given = { options.agents or {}, own, ambient() or {} },
     required = options.agents_required ~= false and not ambient(),
     folder = options.folder,
     found = {},

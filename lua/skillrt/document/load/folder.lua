@@ -158,7 +158,7 @@ local function documents_of(self, definition)
   if not self.config and definition.actions then
     table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
   end
-  out[#out + 1] = definition.mcp -- what it starts, too
+  out[#out + 1] = definition.mcp and ".mcp.json" -- what it starts, too
   for i, path in ipairs(out) do
     out[i] = self.tree:unlinked(path)
   end
@@ -215,6 +215,7 @@ local function definition_of(self, raw, options)
     return nil
   end
   definition.name, definition.description = self.name, self.description or definition.description
+  definition.sandbox = definition.sandbox or self.skill_md and self.skill_md.sandbox
   if not files.stat(self.tree.dir .. "/skill-config.json") then
     definition.protocol = nil -- a page by hand is not held to half an hour; its steps are warned of
   end
@@ -325,8 +326,11 @@ end
 -- The servers that a folder lists for others, and what of them has no meaning here.
 local function add_servers(self, definition, path)
   if definition.mcp == nil and files.stat(path) then
-    definition.mcp = ".mcp.json"
     local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
+    definition.mcp = servers or ".mcp.json"
+    for _, one in pairs(servers or {}) do
+      one.sandbox_default = "strict"
+    end
     for _, one in ipairs(servers and notes or {}) do
       self.found:add("load.mcp-unread", { file = ".mcp.json" }, one.text, { level = one.level })
     end

@@ -47,6 +47,7 @@ function M.read(document, text, agents)
     mode = "sequential",
     dir = document.dir,
     source = path,
+    sandbox = front.fields.sandbox,
     documents = { file },
     guide = { body = front.body, is_command = kind == "command", is_plain = true, tools = #tools > 0 and tools or nil },
     phases = { { id = "run", name = markdown.title(markdown.parse(front.body)) or name, agent = "default",

@@ -19,6 +19,7 @@ local M = {}
 ---@field compatibility string?
 ---@field metadata table?
 ---@field allowed_tools string[]
+---@field sandbox any
 ---@field lines table<string, integer>
 ---@field title string?
 ---@field body string
@@ -102,6 +103,7 @@ function M.read(text, file, folder, found)
     out.license, out.compatibility = text_of(fields.license), text_of(fields.compatibility)
     out.metadata = type(fields.metadata) == "table" and fields.metadata or nil
     out.allowed_tools = M.tools(fields["allowed-tools"])
+    out.sandbox = fields.sandbox
   end
   return out
 end

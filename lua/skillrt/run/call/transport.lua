@@ -132,10 +132,7 @@ end
 ---@param entry table|nil  the record
 function M.set_folder(calls, call, task, entry)
   local run, request = calls.run, call.request
-  local skill = run.skill
-  if request.argv and not call.world and (request.sandbox or skill.sandbox or skill.sandboxed) then
-    request.jail = sandbox.words(request, run)
-  end
+  request.jail = request.argv and not call.world and sandbox.words(request, run) or nil
   if request.argv and (run.elsewhere or request.jail) then
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end

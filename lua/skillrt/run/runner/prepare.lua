@@ -5,6 +5,7 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local limits_of = require("skillrt.skill.limits")
 local outline = require("skillrt.base.outline")
+local sandbox = require("skillrt.skill.sandbox")
 local skill_of = require("skillrt.skill")
 local strategy = require("skillrt.skill.strategy")
 
@@ -218,12 +219,19 @@ function M.skill(skill, options)
       return nil, ("%s: %s"):format(skill.name, message), "invalid"
     end
   end
+  local override = options.sandbox
+  if not override then
+    override, message = sandbox.of_environment()
+    if message then
+      return nil, message, "invalid"
+    end
+  end
   local here = files.current()
   local prepared = setmetatable({
     dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
     strategy = found,
     durability = options.durability or skill.durability,
-    sandboxed = options.sandbox,
+    sandbox_override = override,
     context = options.context or skill.context,
     limits = limits,
     retry = limits ~= skill.limits and with_retries(skill.retry, limits) or nil,

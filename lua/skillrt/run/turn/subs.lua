@@ -93,7 +93,7 @@ local function prepared_for(turn, call, known)
   end
   local own = turn.run.skill
   local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context,
-    sandbox = own.sandboxed })
+    sandbox = own.sandbox_override })
   if not prepared then
     return nil, pins
   elseif turn.run.world then

@@ -95,6 +95,8 @@ local function request(self, text)
     kind = "session",
     session = ("workflow-%s"):format(self.ctx.step),
     argv = self.argv,
+    sandbox_default = "strict",
+    needs = { programs = { "node" } },
     env = {
       HOME = false, LC_ALL = false, TMPDIR = false, TERM = false,
       TZ = "UTC",

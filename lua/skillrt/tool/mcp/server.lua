@@ -7,6 +7,7 @@
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+require("skillrt.skill.sandbox") -- a type of fields
 local schema = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
 
@@ -60,6 +61,7 @@ local FIELDS = {
   env = { type = "string", map = true, default = {} },
   cwd = { type = "text" },
   sandbox = { type = "sandbox" },
+  sandbox_default = { type = "sandbox" },
   url = { type = "text" },
   headers = { type = "string", map = true, default = {} },
   oauth = { type = { "table", "boolean" } },

@@ -24,7 +24,8 @@ local function place_of(server, cwd)
     return nil, message
   end
   return { env = env, around = AROUND, argv = argv, cwd = folder, secrets = held[1] and held or nil,
-    sandbox = server.sandbox, declared = { argv = server.argv, env = server.env } }
+    sandbox = server.sandbox, sandbox_default = server.sandbox_default,
+    declared = { argv = server.argv, env = server.env } }
 end
 
 ---What a request came to, once.

@@ -88,7 +88,7 @@ local VALUES = {
   llm_integration = { enabled = true, default_tool = "gemini" }, termination = { on_error = "continue" }, timeouts_s = { step = 3 },
   hybrid = { on_loop_failed = "run_finalize" }, tool = { primary = "gemini" },
 }
-VALUES.records = "zh"
+VALUES.records, VALUES.sandbox = "zh", "work"
 for key, value in pairs { name = "tiny", tools = list "Read", optional = list "Bash", bind = { Bash = "Grep" },
   prompt = "look twice" } do
   VALUES[key .. " of x_skillrt.skills[]"] = value
