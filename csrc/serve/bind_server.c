@@ -14,8 +14,16 @@
 
 #define SERVER_TYPE "skillrt.server"
 
-static const char *const HEADERS[] = {"host",          "origin",       "authorization",  "accept",
-                                      "last-event-id", "content-type", "idempotency-key"};
+static const char *const HEADERS[] = {"host",
+                                      "origin",
+                                      "authorization",
+                                      "accept",
+                                      "last-event-id",
+                                      "content-type",
+                                      "idempotency-key",
+                                      "webhook-id",
+                                      "webhook-timestamp",
+                                      "webhook-signature"};
 
 struct held {
   struct server *server; /* NULL: it was closed */

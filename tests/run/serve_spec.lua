@@ -249,7 +249,7 @@ describe("skillrt serve", function()
     local names, count = {}, 0
     for path, methods in pairs(document.paths) do
       for method, one in pairs(methods) do
-        local found = operations.find(method:upper(), (path:gsub("{id}", "x")))
+        local found = operations.find(method:upper(), (path:gsub("{%l+}", "x")))
         assert.equal(found.id, one.operationId)
         assert.is_nil(names[one.operationId])
         names[one.operationId], count = true, count + 1
@@ -257,12 +257,24 @@ describe("skillrt serve", function()
         for _, parameter in ipairs(one.parameters) do assert.truthy(parameter.name and parameter["in"] and parameter.schema) end
         assert.equal(path:find("{id}", 1, true) ~= nil, (one.parameters[1] or {})["in"] == "path")
         assert.equal(found.body ~= nil, one.requestBody ~= nil)
-        if found.acts then assert.equal(405, (server:ask((path:gsub("{id}", "x")), { method = "DELETE" }))) end
+        if found.acts then assert.equal(405, (server:ask((path:gsub("{%l+}", "x")), { method = "DELETE" }))) end
       end
     end
     assert.equal(#operations.LIST, count)
     for ref in json.encode(document):gmatch '"#/components/schemas/(%w+)"' do
       assert.truthy(document.components.schemas[ref], ref)
+    end
+    local official = os.getenv "SKILLRT_OFFICIAL"
+    if official then
+      folder.file("openapi.json", json.encode(document))
+      folder.file("judge.mjs", [[
+        const [file, place] = process.argv.slice(2);
+        const { Validator } = await import(place + '/node_modules/@seriousme/openapi-schema-validator/index.js');
+        const result = await new Validator().validate(file);
+        if (!result.valid) { console.log(JSON.stringify(result.errors)); process.exit(1); }
+      ]])
+      local said <close> = io.popen(("cd %s && node judge.mjs openapi.json %s 2>&1"):format(folder.path, official))
+      assert.equal("", said:read "a")
     end
     assert.same({ 404, "missing" }, { error_of(server:ask "/odd") })
     for _, run in ipairs { "odd", "..", "%2e%2e", "a%2fb", "%00" } do

@@ -29,6 +29,25 @@ function M.of_url(bytes)
   return (M.encode(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
+---The bytes of a text that `encode` gives; nil: it is none.
+---@param text string
+---@return string|nil
+function M.decode(text)
+  local body = text:gsub("=?=$", "")
+  if #text % 4 ~= 0 or body:find("[^%w+/]") then
+    return nil
+  end
+  local out = body:gsub("..?.?.?", function(part)
+    local bits = 0
+    for i = 1, 4 do
+      local at = part:sub(i, i) ~= "" and DIGITS:find(part:sub(i, i), 1, true) or 1
+      bits = bits << 6 | at - 1
+    end
+    return ("%c%c%c"):format(bits >> 16, bits >> 8 & 255, bits & 255):sub(1, #part - 1)
+  end)
+  return M.encode(out) == text and out or nil
+end
+
 ---The bytes that a text of hex digits stands for.
 ---@param hex string
 ---@return string

@@ -17,25 +17,14 @@ local M = {
     { name = "listen", value = "ADDRESS", help = "a port in place of the socket: 127.0.0.1:8700" },
     { name = "token-file", value = "FILE", help = "the file with the token of --listen, which is written where it is "
       .. "missing; default: serve.token in the folder for runs" },
+    { name = "webhook", value = "URL", many = true,
+      help = "gets a message about each run that ends, pauses or is interrupted: a "
+      .. "signed CloudEvent (Standard Webhooks)" },
+    { name = "secret-file", value = "FILE", help = "the file with the secret of webhooks, both ways, which is written "
+      .. "where it is missing; default: serve.secret in the folder for runs" },
+    { name = "public", value = "URL", help = "the address at which a proxy shows this server: of links in webhooks" },
   }),
 }
-
--- What a client of a port has to know: read from a file, or written there.
-local function token_of(path)
-  if files.stat(path) then
-    local text, message = files.read(path, 1000)
-    local token = text and text:match("^%s*([%w._~+/-]+=*)%s*$")
-    if files.is_open_to_others(path) then
-      return nil, path .. ": can be read by others: chmod 600, or remove it"
-    elseif not token or #token < 32 then
-      return nil, message or path .. ": must hold a token of at least 32 characters; remove it, and it is written"
-    end
-    return token
-  end
-  local token = (core.uuid() .. core.uuid()):gsub("-", "")
-  local ok, message = files.write(path, token .. "\n")
-  return ok and token or nil, message
-end
 
 -- Where it listens, as skillrt.server takes it; nil and what is wrong with it.
 local function address_of(args, folder)
@@ -76,10 +65,15 @@ local function open(args, served)
   if address then
     ok, message = files.make_folders(folder)
   end
+  local webhook, secret_file = require("skillrt.cli.webhook"), args.secret_file or files.join(folder, "serve.secret")
   if ok and args.listen then
     token_file = args.token_file or files.join(folder, "serve.token")
-    served.token, message = token_of(token_file)
+    served.token, message = webhook.secret(token_file, "")
     ok = served.token
+  end
+  if ok then
+    served.key, message = webhook.key(secret_file)
+    ok = served.key
   end
   if ok then
     served.http, message = http.open(address)
@@ -92,7 +86,10 @@ local function open(args, served)
     local port = served.http:port()
     place = (address.host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(address.host, port)
     server.hosts[place], server.hosts["localhost:" .. port] = true, true
+    server.hosts[(args.public or ""):match("^https?://([^/]+)") or place] = true
   end
+  server.deliveries = args.webhook and require("skillrt.cli.serve.deliveries").new({ runs = served.runs,
+    urls = args.webhook, secret_file = secret_file, links = args.public or served.token and "http://" .. place or nil })
   return server, place, token_file
 end
 

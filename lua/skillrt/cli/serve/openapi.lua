@@ -6,8 +6,8 @@ local names = require("skillrt.base.names")
 local operations = require("skillrt.cli.serve.operations")
 
 local TEXT <const> = { type = "string" }
-local RUN <const> = { name = "id", ["in"] = "path", required = true, schema = TEXT,
-  description = "the name of the run's directory" }
+local NAMED <const> = { id = "the name of the run's directory", event = "the event's name",
+  question = "the question's number", token = "what answers it once" }
 local LAST <const> = { name = "Last-Event-ID", ["in"] = "header", schema = TEXT,
   description = "the number of the last record that was seen: those behind it are sent" }
 local KEY <const> = { name = "Idempotency-Key", ["in"] = "header", schema = { type = "string", maxLength = 200 },
@@ -15,6 +15,7 @@ local KEY <const> = { name = "Idempotency-Key", ["in"] = "header", schema = { ty
 
 local SCHEMAS <const> = {
   Any = { type = "object" },
+  Page = TEXT,
   Error = { type = "object", required = json.array({ "error" }), properties = { error = { type = "object",
     required = json.array({ "code", "message" }), properties = { code = TEXT, message = TEXT } } } },
   Run = { type = "object", required = json.array({ "run", "status" }), properties = { run = TEXT, status = TEXT,
@@ -35,7 +36,10 @@ local function refers(name)
 end
 
 local function parameters_of(one)
-  local list = json.array({ one.path:find("{id}", 1, true) and RUN or nil })
+  local list = json.array({})
+  for name in one.path:gmatch("{(%l+)}") do
+    list[#list + 1] = { name = name, ["in"] = "path", required = true, schema = TEXT, description = NAMED[name] }
+  end
   for _, name in ipairs(names.sorted(one.query or {})) do
     local is_list = one.query[name].type == "array"
     list[#list + 1] = { name = name, ["in"] = "query", schema = one.query[name], explode = not is_list and nil or false,
@@ -53,7 +57,7 @@ function M.of(needs_token)
   local paths = {}
   for _, one in ipairs(operations.LIST) do
     paths[one.path] = paths[one.path] or {}
-    local kind = one.streams and "text/event-stream" or nil
+    local kind = one.streams and "text/event-stream" or one.gives == "Page" and "text/html" or nil
     local done = { description = "done", content = content(refers(one.gives), kind) }
     paths[one.path][one.method:lower()] = {
       operationId = one.id,
@@ -61,6 +65,7 @@ function M.of(needs_token)
       parameters = parameters_of(one),
       requestBody = one.body and { content = content(one.body), required = #one.body.required > 0 } or nil,
       responses = { ["2XX"] = done, default = { description = "refused", content = content(refers("Error")) } },
+      security = one.open and needs_token and json.array({}) or nil,
     }
   end
   return {

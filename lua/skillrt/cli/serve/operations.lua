@@ -161,6 +161,38 @@ local function send(server, request)
   return await(request, server.runs:start(words))
 end
 
+local ENDED <const> = { completed = true, failed = true, aborted = true }
+
+-- An event of a server that has the secret: its id is the event's, so that the run takes it once.
+local function hook(server, request)
+  local id, why = require("skillrt.cli.webhook").opened(server.key, request.headers, request.body)
+  if not id then
+    return refused(401, "signature", why)
+  end
+  local value, wrong = json.decode(request.body)
+  local problem = value == nil and "the body is not JSON: " .. tostring(wrong)
+    or require("skillrt.base.names").problem_of_event(request.event)
+  if json.is_object(value) and value.specversion ~= nil then -- a CloudEvent
+    problem = problem or value.specversion ~= "1.0" and "a CloudEvent has the specversion 1.0"
+    value = value.data
+  end
+  local books = look.books(request.dir)
+  if problem then
+    return refused(422, "invalid", problem)
+  elseif not books or ENDED[books.status] then
+    return refused(409, "invalid", "the run takes no event any more")
+  end
+  local name, message = store_of.at(request.dir):put({ event = request.event, id = id, value = value })
+  local program, busy
+  if name and not (look.first(request.dir) or {}).submitted then
+    program, busy = server.runs:go_on(request.dir)
+  end
+  if not name or busy and not program then
+    return refused(503, "busy", message or busy)
+  end
+  return 202, { run = request.run, id = id }
+end
+
 local function rollback(server, request)
   return await(request, server.runs:start({ "rollback", request.dir, "--to=" .. request.body.to }))
 end
@@ -185,10 +217,15 @@ end
 ---@field summary string
 ---@field query table<string, table>?  schemas of its parameters
 ---@field body table?            the schema of its body
+---@field open boolean?          it needs no token: its signature, or its address, is the secret
 ---@field acts boolean?          it changes something: it takes an Idempotency-Key
 ---@field gives string           what it replies: a schema of the document
 ---@field streams boolean?
 ---@field perform nil|fun(server: table, request: table): integer?, any
+
+local answer = command("answer", function(body)
+  return { tostring(body.question), "--file=-" }, body.value
+end)
 
 ---@type skillrt.cli.serve.Operation[]
 M.LIST = {
@@ -221,9 +258,7 @@ M.LIST = {
   { method = "POST", path = "/runs/{id}/answer", id = "answerQuestion", gives = "Run", acts = true,
     summary = "Answers an open question, and resumes the run",
     body = object({ question = { type = "integer", minimum = 1 }, value = TEXT }, "question", "value"),
-    perform = command("answer", function(body)
-      return { tostring(body.question), "--file=-" }, body.value
-    end) },
+    perform = answer },
   { method = "POST", path = "/runs/{id}/resume", id = "resumeRun", gives = "Run", acts = true,
     summary = "Resumes a run that paused or was interrupted; add raises its limits", body = object({ add = AMOUNTS }),
     perform = command("resume", function(body)
@@ -246,6 +281,16 @@ M.LIST = {
   { method = "POST", path = "/runs/{id}/send", id = "sendEvent", gives = "Run", acts = true, perform = send,
     summary = "Sends an event to a run; the Idempotency-Key is its id",
     body = object({ event = WORD, value = json.decode("{}") }, "event") },
+  { method = "POST", path = "/hooks/{id}/{event}", id = "takeWebhook", gives = "Any", open = true, perform = hook,
+    summary = "Takes a signed webhook as an event of a run, and resumes it; the webhook-id is the event's id" },
+  { method = "GET", path = "/answer/{id}/{question}/{token}", id = "showQuestion", gives = "Page", open = true,
+    summary = "The page of a question's link", perform = function(server, request)
+      return require("skillrt.cli.serve.links").show(server, request)
+    end },
+  { method = "POST", path = "/answer/{id}/{question}/{token}", id = "answerByLink", gives = "Page", open = true,
+    summary = "Answers a question once, by its link", perform = function(server, request)
+      return require("skillrt.cli.serve.links").take(server, request, answer)
+    end },
   { method = "POST", path = "/runs/{id}/rollback", id = "rollBack", gives = "Run", acts = true, perform = rollback,
     summary = "Takes a run back to a record or a checkpoint, and pauses it there",
     body = object({ to = { type = json.array({ "string", "integer" }), pattern = WORD.pattern } }, "to") },
@@ -255,19 +300,24 @@ M.LIST = {
       set = { type = "object" } }) },
 }
 
----The operation of a path, and the run that it names; nil and the methods that the path has.
+---The operation of a path, and what the path names; nil and the methods that the path has.
 ---@param method string
 ---@param path string
 ---@return skillrt.cli.serve.Operation|nil operation
----@return string|string[] run_or_methods
+---@return table<string, string>|string[] named_or_methods
 function M.find(method, path)
   local methods = {}
   for _, one in ipairs(M.LIST) do
-    local run = path:match("^" .. one.path:gsub("%.", "%%."):gsub("{id}", "([^/]+)") .. "$")
-    if run and one.method == method then
-      return one, run
+    local found = { path:match("^" .. one.path:gsub("%.", "%%."):gsub("{%l+}", "([^/]+)") .. "$") }
+    if found[1] and one.method == method then
+      local named, i = {}, 0
+      for name in one.path:gmatch("{(%l+)}") do
+        i = i + 1
+        named[name] = found[i]
+      end
+      return one, named
     end
-    methods[#methods + 1] = run and one.method
+    methods[#methods + 1] = found[1] and one.method
   end
   return nil, methods
 end

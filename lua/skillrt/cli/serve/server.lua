@@ -23,6 +23,8 @@ local HEADERS <const> = { ["Content-Type"] = "application/json", ["Cache-Control
 ---@field paths string[]
 ---@field agent string[]
 ---@field token string|nil            nil: a socket that only its owner can open
+---@field key string                  of webhooks, and of the links of questions
+---@field deliveries table|nil
 ---@field hosts table<string, boolean>  what Host may be, where there is a token
 ---@field waiting table[]             { request, ask, until_ms }
 ---@field keys table<string, table>   { digest: of the request; status, body, more: its reply; others: who waits }
@@ -83,13 +85,15 @@ end
 
 -- Whether a request may be looked at; false: it was refused. A page of another origin may not, whoever looks at it.
 local function may_ask(self, request)
+  local one = operations.find(request.method, request.path)
+  local is_open = one and one.open
   local headers = request.headers
   local host = (headers.host or ""):lower()
   if self.token and not self.hosts[host] then
     self:refuse(request, 403, "host", "this server has another name")
-  elseif headers.origin and not (self.token and headers.origin:lower() == "http://" .. host) then
+  elseif headers.origin and not is_open and not (self.token and headers.origin:lower() == "http://" .. host) then
     self:refuse(request, 403, "origin", "a page of another origin asks")
-  elseif self.token and request.path ~= "/"
+  elseif self.token and request.path ~= "/" and not is_open
     and not is_same(headers.authorization or "", "Bearer " .. self.token) then
     self:refuse(request, 401, "token", "Authorization: Bearer TOKEN is missing, or is not ours",
       { ["WWW-Authenticate"] = "Bearer" })
@@ -196,10 +200,10 @@ local function perform(self, request)
     return self:reply(request, 200, page.html, { ["Content-Type"] = "text/html; charset=utf-8",
       ["Content-Security-Policy"] = page.policy })
   end
-  local one, run = operations.find(method, request.path)
-  if not one and run[1] then
-    return self:refuse(request, 405, "method", "this path takes " .. table.concat(run, ", "),
-      { Allow = table.concat(run, ", ") })
+  local one, named = operations.find(method, request.path)
+  if not one and named[1] then
+    return self:refuse(request, 405, "method", "this path takes " .. table.concat(named, ", "),
+      { Allow = table.concat(named, ", ") })
   elseif not one then
     return self:refuse(request, 404, "missing", "there is no such path; GET /openapi.json says which there are")
   end
@@ -218,19 +222,20 @@ local function perform(self, request)
     end
     request.body = body
   end
-  if one.path:find("{id}", 1, true) then
-    local dir, why = self.runs:dir(run)
+  if named.id then
+    local dir, why = self.runs:dir(named.id)
     if not dir then
       return self:refuse(request, 404, "missing", why)
     end
-    request.run, request.dir = run, dir
+    request.run, request.dir = named.id, dir
+    request.event, request.question, request.token = named.event, named.question, named.token
   end
   if one.streams then
     return follow(self, request)
   end
-  local status, value = one.perform(self, request)
+  local status, value, more = one.perform(self, request)
   if status then
-    self:reply(request, status, value)
+    self:reply(request, status, value, more)
   else
     table.insert(self.waiting, { request = request, ask = value, until_ms = core.mono_ms() + WAIT_MS })
   end
@@ -260,9 +265,9 @@ function Server:advance()
   local now, left = core.mono_ms(), {}
   for _, one in ipairs(self.waiting) do
     guarded(self, one.request, function()
-      local status, value = one.ask(now >= one.until_ms)
+      local status, value, more = one.ask(now >= one.until_ms)
       if status then
-        self:reply(one.request, status, value)
+        self:reply(one.request, status, value, more)
       else
         left[#left + 1] = one
       end
@@ -270,12 +275,16 @@ function Server:advance()
   end
   self.waiting = left
   self.events:advance(now)
+  if self.deliveries then
+    self.deliveries:advance(now)
+  end
 end
 
 ---How long nothing need be done, in ms.
 ---@return integer
 function Server:patience()
-  return math.min(self.http:patience(), self.events:patience(), self.waiting[1] and GLANCE_MS or 60000)
+  return math.min(self.http:patience(), self.events:patience(), self.waiting[1] and GLANCE_MS or 60000,
+    self.deliveries and 1000 or 60000)
 end
 
 return M

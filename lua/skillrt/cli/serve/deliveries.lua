@@ -1,0 +1,100 @@
+-- cli/serve/deliveries.lua: the webhooks of `skillrt serve`: for each run of the folder that came to stand still, each
+-- address is told by a program of its own, `skillrt notify`, again and again until it has taken it.
+--
+-- What was told is a time in the file serve.notified: what stands still since then may be told twice, under the same
+-- id.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+
+local M = {}
+
+local LOOK_MS <const> = 2000
+local MOST <const> = 4                                   -- programs at once
+local FIRST_MS <const>, LONGEST_MS <const> = 5000, 3600000 -- until it is tried again: twice as long each time
+local MOST_TRIES <const> = 24
+
+---@class skillrt.cli.serve.Deliveries
+---@field open table[]  { dir, at, url, words, tries, due, program }
+local Deliveries = {}
+Deliveries.__index = Deliveries
+
+---@param options { runs: table, urls: string[], secret_file: string, links: string|nil }
+---@return skillrt.cli.serve.Deliveries
+function M.new(options)
+  local self = setmetatable({ runs = options.runs, urls = options.urls, open = {}, told = {}, looked = 0,
+    words = { "--secret-file", options.secret_file }, path = files.join(options.runs.folder, "serve.notified") },
+    Deliveries)
+  if options.links then
+    table.move({ "--links", options.links }, 1, 2, 3, self.words)
+  end
+  self.since = math.tointeger(tonumber(files.stat(self.path) and files.read(self.path, 100))) or core.wall_ms()
+  return self
+end
+
+-- The runs that stand still since the newest was told.
+local function look(self)
+  for _, one in ipairs(require("skillrt.report.runs").of(self.runs.folder, { since = self.since }) or {}) do
+    local stands = one.status
+    local name = ("%s %d %s"):format(one.dir, one.at, stands.status)
+    if not stands.held_by and not self.told[name] then
+      self.told[name] = one.at
+      for _, url in ipairs(self.urls) do
+        self.open[#self.open + 1] = { dir = one.dir, at = one.at, url = url, tries = 0, due = 0 }
+      end
+    end
+  end
+end
+
+-- Notes until when all was told.
+local function note(self)
+  local since, newest = math.maxinteger, self.since
+  for _, at in pairs(self.told) do
+    newest = math.max(newest, at)
+  end
+  for _, one in ipairs(self.open) do
+    since = math.min(since, one.at)
+  end
+  since = math.min(since, newest)
+  if since > self.since and files.write(self.path, ("%d\n"):format(since)) then
+    self.since = since
+    for name, at in pairs(self.told) do
+      self.told[name] = at >= since and at or nil
+    end
+  end
+end
+
+-- What became of a program: whether the address is told, or given up.
+local function is_over(one, now)
+  one.code = one.program.code or one.program.handle:code()
+  if not one.code then
+    return false
+  elseif one.code ~= 0 then
+    one.tries, one.program = one.tries + 1, nil
+    one.due = now + math.min(LONGEST_MS, FIRST_MS << one.tries - 1)
+  end
+  return one.code == 0 or one.tries >= MOST_TRIES
+end
+
+---@param now integer  ms
+function Deliveries:advance(now)
+  if now >= self.looked + LOOK_MS then
+    self.looked = now
+    look(self)
+  end
+  local left, running = {}, 0
+  for _, one in ipairs(self.open) do
+    if not one.program and one.due <= now and running < MOST then
+      local words = table.move(self.words, 1, #self.words, 5, { "notify", one.dir, "--url", one.url })
+      one.program = self.runs:start(words)
+    end
+    if not (one.program and is_over(one, now)) then
+      left[#left + 1] = one
+    end
+    running = running + (one.program and 1 or 0)
+  end
+  self.open = left
+  note(self)
+end
+
+return M
