@@ -8,7 +8,7 @@ local MAX_SAID <const> = 10
 
 local CHANGES <const> = { ["load.fact-differs"] = true, ["load.condition-unread"] = true, ["load.repeat-unread"] = true,
   ["load.termination-unread"] = true, ["load.phase-order"] = true, ["load.foreign"] = true,
-  ["load.registry-any"] = true }
+  ["load.registry-any"] = true, ["load.compiled-changed"] = true }
 
 -- What is said before a run, in this order: what runs, the lines that were not read, and the warnings of which the run
 -- differs from what is written. The check says everything else.

@@ -228,6 +228,9 @@ workflow
   context_strategy> file|memory Default: file.
   phases_to_run text[] Ids of the phases that run, in their order; default: all.
   phases! workflow_phase[] The phases.
+  rounds+ round[] Neighbouring phases that repeat.
+  inputs choice{} What a run may be given, by name; conditions read it as input.NAME.
+  compiled compiled What `skillrt compile` made the document of.
   termination termination What follows success and errors.
   loop loop Hybrid: where the loop of actions runs.
 workflow_phase
@@ -240,10 +243,27 @@ workflow_phase
   output> path The file it makes in the work directory; default: <id>.json.
   parallel> truth Runs at once with its neighbours that say so too.
   condition> words A condition on the state (docs/reference/conditions.md).
+  effects label[] What its agent is asked to set in the state: k=v, k!=null, k.length>0, k++, k--, k or !k.
+  each key The key of a list in the state: the phase runs for each item.
+  question text A person is asked this instead of an agent; the answer is its output: `outputs['ID'] === 'yes'`.
+  options text[] What the person chooses among; default: any text.
   agent> ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives> text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.
   idempotent truth May be done again after a crash.
+round
+  first! text The phase that a round begins with.
+  last text The phase that ends it; default: first.
+  until words Checked before each round: when it holds, there is no other one.
+  while words Checked after each round: there is another one as long as it holds.
+  at_most count How many rounds there are at most.
+choice
+  one_of! text[] The words to choose from.
+  default text For people: which one runs where none is given. Without a default such a run asks.
+  question text What a person is asked then.
+compiled
+  sources! object SHA-256 of the documents that were read, by path.
+  statements! any What each line that no reader understood means for the run, with its place.
 loop
   order text[] All phases in their order, with @autonomous where the loop runs.
   orchestrator text The document of the loop.

@@ -25,7 +25,13 @@ function M.load(path, options, person)
   local function may(document)
     return gate.pass(path, document, person)
   end
-  if kind ~= "document" and options and options.by_section then
+  if options and options.compiles then
+    local ok, message, code = may()
+    if not ok then
+      return nil, message, code
+    end
+    return require("skillrt.document.compile").skill(path, options)
+  elseif kind ~= "document" and options and options.by_section then
     return require("skillrt.document.load.page_steps").refuse_script(path)
   elseif kind == "workflow" then
     local ok, message, code = may()

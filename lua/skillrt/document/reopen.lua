@@ -61,6 +61,7 @@ function M.skill_for(work_dir, options, load)
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     by_section = first.by_section,
+    compiles = first.compiles,
     drawn = first.load,
     run = own,
   }, false)

@@ -213,6 +213,7 @@ local function first_record(parts, given)
     context = skill.context, session = skill.contexts and given.session or nil,
     script = skill.source and absolute(skill.source) or nil,
     by_section = skill.guide and skill.guide.steps and true or nil,
+    compiles = skill.compiles,
     folder = skill.folder and absolute(skill.folder) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),

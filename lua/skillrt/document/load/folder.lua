@@ -14,6 +14,7 @@ local references = require "skillrt.document.load.references"
 local skill_md = require "skillrt.document.load.skill_md"
 local sources = require "skillrt.document.load.sources"
 local tree_of = require "skillrt.document.load.tree"
+local workflow = require "skillrt.document.load.workflow"
 local ends = require "skillrt.skill.ends"
 
 local M = {}
@@ -27,7 +28,10 @@ local M = {}
 ---@field script string?           the folder's skill.lua, which alone says what runs
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
----@field ask_mode string[]?        its phases run by mode, and none of these is the default
+---@field ask_modes table[]?       what a run has to be given, of which nothing is the default
+---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
+---@field rounds skillrt.load.Rounds[]?
+---@field compiled table?           what its workflow.json was made of by `skillrt compile`
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.Findings
 ---@field tree skillrt.load.Tree?  the folder's files
@@ -115,7 +119,9 @@ local function set_prompts(self, definition)
     self.step_place = function()
       return self.place(("sequential_config.phases[%d]"):format(i))
     end
-    if self.texts[step.id] then
+    if step.run then -- a person is asked
+      step.prompt = nil
+    elseif self.texts[step.id] then
       step.prompt = self.texts[step.id] .. "\n" -- with its line's end it is the words themselves
     else
       set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id))
@@ -200,6 +206,17 @@ local function tell_code(self)
   end
 end
 
+-- What a workflow.json was compiled of has changed since.
+local function tell_changed(self)
+  local compiled = self.flow and self.flow.compiled
+  local changed = compiled and workflow.changed(compiled, workflow.digests(self.tree, self.phase_files)) or {}
+  if changed[1] then
+    self.found:warn("compiled-changed", { file = self.workflow, line = 1 },
+      ("was compiled before these documents changed: %s"):format(table.concat(changed, ", ")),
+      "what it says is what runs", ("skillrt compile %s --agent WHO asks about them again"):format(self.tree.dir))
+  end
+end
+
 local function definition_of(self, raw, options)
   if self.broken then
     return nil -- told already; what a half-read config lacks is no news
@@ -231,6 +248,9 @@ local function definition_of(self, raw, options)
     phase.output_free = self.plain or given.output == nil or nil
     phase.answer = self.plain and "text" or nil
     phase.input = not self.plain and given.input and phase.input or nil -- else what the phase before made, if it did
+  end
+  if self.flow then
+    workflow.apply(definition, self.flow)
   end
   set_prompts(self, definition)
   for word, choices in pairs(self.alternatives or {}) do -- another word would leave all of them out
@@ -339,11 +359,11 @@ end
 
 ---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
 ---@param dir string
----@param options { agents: table<string, table>? }?
+---@param options { agents: table<string, table>?, workflow: string|false|nil }?
 ---@return skillrt.load.Document
 function M.read(dir, options)
   local found = findings.new()
-  local self = { found = found, tree = tree_of.open(dir, found), places = {} }
+  local self = { found = found, tree = tree_of.open(dir, found), places = {}, given = (options or {}).workflow }
   if holds_nothing(self.tree) and foreign.folder(self.tree, found) then
     self.place = place_of(self)
     return { kind = "folder", path = dir, dir = dir, findings = found, tree = self.tree, place = self.place,
@@ -364,6 +384,7 @@ function M.read(dir, options)
     definition.guide = guide_of(self)
     tell_code(self)
   end
+  tell_changed(self)
   references.check(self.tree, read_documents(self), found, told_of(specs))
   local decides = type(raw.x_skillrt) == "table" and raw.x_skillrt.agent_decides == true
   if decides then
@@ -376,7 +397,11 @@ function M.read(dir, options)
     name = self.name,
     definition = definition,
     agent_decides = decides,
-    ask_mode = require("skillrt.document.load.flow.modes").to_ask(self.modes),
+    ask_modes = self.flow and workflow.to_ask(self.flow)
+      or { require("skillrt.document.load.flow.modes").to_ask(self.modes) },
+    stated = self.stated,
+    rounds = self.rounds,
+    compiled = self.flow and self.flow.compiled,
     config = raw,
     findings = found,
     tree = self.tree,

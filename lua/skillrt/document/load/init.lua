@@ -19,6 +19,8 @@ local MAX_CONFIG = 16 << 20
 ---@field agent_env string[]?  variables that this agent's program is given, too
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
 ---@field by_section boolean?  each numbered step of a page is a call of its own
+---@field compiles boolean?  the run that makes a folder's workflow.json, not the skill
+---@field workflow string|false|nil  of a folder: the workflow.json that counts in place of its own; false: none does
 
 local function given_agents(options)
   local agents = {}
@@ -77,10 +79,15 @@ local function read_json(document, agents)
     return
   elseif is_workflow(raw, path) then
     document.kind = "workflow"
-    local place
-    raw, place = require("skillrt.document.load.workflow").config(raw, document.place, document.findings)
+    local place, flow
+    local workflow = require("skillrt.document.load.workflow")
+    raw, place, flow = workflow.config(raw, document.place, document.findings)
     if raw then
       use_workflow(document, raw, place, agents)
+    end
+    if document.definition then
+      document.ask_modes = workflow.to_ask(flow)
+      workflow.apply(document.definition, flow)
     end
   else
     local kind = require("skillrt.document.load.foreign").json(raw)
@@ -146,11 +153,11 @@ local function folder_of(path)
   return (name == "SKILL.md" or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
 end
 
-local function read(path, agents)
+local function read(path, agents, workflow)
   local dir = files.is_folder(path) and (path:gsub("(.)/+$", "%1")) or folder_of(path)
   local agent = dir and agent_in(dir)
   if dir and not agent then
-    return require("skillrt.document.load.folder").read(dir, { agents = agents })
+    return require("skillrt.document.load.folder").read(dir, { agents = agents, workflow = workflow })
   end
   path = agent or path
   local document = { path = path, dir = files.dirname(path), findings = findings.new() }
@@ -195,14 +202,14 @@ function M.read(path, options)
   if script == nil then
     return nil, message, code
   end
-  local document = read(path, given_agents(options or {}))
+  local document = read(path, given_agents(options or {}), options and options.workflow)
   document.script = script or nil
   require("skillrt.document.load.page_steps").apply(document, options and options.by_section)
   if document.definition and document.agent_decides then
     require("skillrt.document.load.judge").add(document.definition)
   end
-  if document.definition and document.ask_mode then
-    require("skillrt.document.load.ask_mode").add(document.definition, document.ask_mode)
+  for _, one in ipairs(document.definition and document.ask_modes or {}) do
+    require("skillrt.document.load.ask_mode").add(document.definition, one)
   end
   return document
 end

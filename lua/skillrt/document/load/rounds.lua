@@ -16,6 +16,7 @@ local M = {}
 ---@field asks_first boolean?  the condition is asked before the first round, too
 ---@field asked string?      no rounds: a condition that is asked behind this phase, which sets what it reads
 ---@field each string?       the key of the list, of which one phase runs for each item
+---@field place { file: string, line: integer }?  where documents say so
 
 -- Who reads a key must be told who sets it: the last phase of a round promises it.
 local function promise(phase, condition)
@@ -97,7 +98,7 @@ function M.of_flow(flow, list, place_of, has_loop)
     end
     table.sort(places)
     local one = { indexes = places, over = read.over, again = read.again, max = read.max, each = read.each,
-      asks_first = read.asks_first, asked = read.asked }
+      asks_first = read.asks_first, asked = read.asked, place = read.place }
     local why = has_loop and not read.asked and "the loop of the actions stands among the phases"
       or M.obstacle(list, out, one)
     if not why then

@@ -295,7 +295,7 @@ local function phases_of(self)
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
   local stated = flow.read(self.tree, steps, self.found)
-  self.modes, self.made = stated.modes, list
+  self.modes, self.made, self.stated = stated.modes, list, stated
   if #stated.modes.order > 1 then
     self.alternatives = { [stated.modes.word] = stated.modes.order }
   end
@@ -355,15 +355,21 @@ local function read_files(self)
   self.config, self.config_at = raw and true or false, at
   raw = raw or {}
   local path = tree:first("workflow.json", "phases/workflow.json")
-  local document, workflow_at = read_json(self, path)
-  if path == "phases/workflow.json" then
+  local document, workflow_at
+  if self.given then
+    path, document = "workflow.json", json.decode(self.given)
+    workflow_at = json_lines.places(path, self.given)
+  elseif self.given == nil then
+    document, workflow_at = read_json(self, path)
+  end
+  if path == "phases/workflow.json" and self.given == nil then
     found:warn("workflow-place", { file = path }, "is in phases/; it belongs next to SKILL.md")
   end
   if document == nil then
     return raw
   end
   local from
-  from, self.workflow_at = workflow.config(document, workflow_at, found)
+  from, self.workflow_at, self.flow = workflow.config(document, workflow_at, found)
   self.broken = self.broken or not from
   if from then
     self.workflow = path

@@ -1,9 +1,12 @@
 -- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that says which phases run.
 --
 -- Old places and shapes are taken and told. Called by document/load/init.lua and sources.lua.
+local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
+local rounds = require "skillrt.document.load.rounds"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -48,12 +51,119 @@ local function phase_of(phase)
   return out
 end
 
+---@class skillrt.load.WorkflowFlow  what a config has no keys for
+---@field phases table[]        of workflow.json, in the order that runs
+---@field rounds skillrt.load.Rounds[]?
+---@field inputs table<string, table>?
+---@field compiled table?
+
+-- Rounds and lists by the places of their phases, as documents' own are.
+local function rounds_of(document, phases, at, found)
+  local out, place_of = {}, {}
+  for i, phase in ipairs(phases) do
+    place_of[phase.id] = i
+    out[#out + 1] = phase.each and { indexes = { i }, each = phase.each } or nil
+  end
+  for i, one in ipairs(document.rounds) do
+    local read = { over = one["until"], again = one["while"], max = one.at_most, asks_first = one["until"] ~= nil,
+      indexes = {} }
+    for _, id in ipairs { one.first, one.last or one.first } do
+      if not place_of[id] then
+        found:error("workflow", at(("rounds[%d]"):format(i)), ("a round names %s, which is no phase%s"):format(
+          names.show(id), names.suggest(id, place_of)))
+        return nil
+      end
+    end
+    for index = place_of[one.first], place_of[one.last or one.first] do
+      read.indexes[#read.indexes + 1] = index
+    end
+    local why = #read.indexes == 0 and "its last phase stands before its first"
+      or not (read.over or read.again or read.max) and "it needs until, while or at_most"
+      or rounds.obstacle(phases, out, read)
+    if why then
+      why = why == "" and "it stands twice" or why
+      found:error("workflow", at(("rounds[%d]"):format(i)), "cannot go round: " .. why)
+      return nil
+    end
+    out[#out + 1] = read
+  end
+  return #out > 0 and out or nil
+end
+
+---Puts into a definition what a config has no keys for.
+---@param definition table  what skillrt.skill takes
+---@param flow skillrt.load.WorkflowFlow
+function M.apply(definition, flow)
+  for i, phase in ipairs(definition.phases) do
+    local given = flow.phases[i]
+    phase.effects = given.effects
+    phase.output_free = given.output == nil or nil
+    phase.input = given.input and phase.input or given.inputs and phase.input or nil
+    if given.question then
+      local question = { header = phase.name, question = given.question, options = given.options }
+      phase.agent, phase.run = nil, function(_, ctx)
+        return ctx.ask(question)
+      end
+    end
+  end
+  for name, one in pairs(flow.inputs or {}) do
+    definition.inputs = definition.inputs or { ["*"] = {} }
+    definition.inputs[name] = { one_of = one.one_of, about = one.question }
+  end
+  if flow.rounds then
+    rounds.apply(definition, flow.rounds)
+  end
+end
+
+---The digests of the documents that say how the phases of a folder follow each other.
+---@param tree skillrt.load.Tree
+---@param phases skillrt.load.PhaseFile[]
+---@return table<string, string> by_path
+function M.digests(tree, phases)
+  local out, paths = {}, { "SKILL.md", "workflow.md" }
+  for _, one in ipairs(phases) do
+    paths[#paths + 1] = one.path
+  end
+  for _, path in ipairs(paths) do
+    out[path] = tree:has(path) and files.digest(tree:read(path) or "") or nil
+  end
+  return out
+end
+
+---The documents that changed since a workflow.json was compiled, that are new or gone.
+---@param compiled { sources: table<string, string> }
+---@param digests table<string, string>
+---@return string[] paths
+function M.changed(compiled, digests)
+  local out = {}
+  for path in pairs(tables.fill(tables.fill({}, compiled.sources), digests)) do
+    out[#out + 1] = compiled.sources[path] ~= digests[path] and path or nil
+  end
+  table.sort(out)
+  return out
+end
+
+---What a run that was not given one of these inputs is asked.
+---@param flow skillrt.load.WorkflowFlow?
+---@return { word: string, question: string?, [integer]: string }[]
+function M.to_ask(flow)
+  local out = {}
+  for _, name in ipairs(names.sorted(flow and flow.inputs or {})) do
+    local one = flow.inputs[name]
+    if not one.default then
+      out[#out + 1] = table.move(one.one_of, 1, #one.one_of, 1, { word = name, question = one.question })
+    end
+  end
+  return out
+end
+
 ---What a workflow.json says, as keys of a skill-config.
 ---@param document any  decoded
 ---@param at fun(key: string): { file: string, line: integer? }
 ---@param found skillrt.Findings
 ---@return table? raw  skill_name, version, execution_mode, context_strategy, sequential_config, x_skillrt
 ---@return (fun(key: string): { file: string, line: integer? })? place  where a key of raw stands
+---@return skillrt.load.WorkflowFlow? flow
 function M.config(document, at, found)
   if not object(document) then
     found:error("workflow", at "", "must be an object with phases", "nothing of it was read")
@@ -69,15 +179,18 @@ function M.config(document, at, found)
   local raw = form.taken("workflow", document, { sequential_config = { phases = json.array {} },
     x_skillrt = { termination = document.termination,
       hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } })
-  local origin = {}
+  local origin, phases = {}, {}
   for i, place in ipairs(chosen(document, at, found)) do
     raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place]), place
+    phases[i] = document.phases[place]
   end
+  local flow = { phases = phases, inputs = document.inputs, compiled = document.compiled,
+    rounds = rounds_of(document, phases, at, found) }
   return raw, function(key)
     local n, rest = key:match "^sequential_config%.phases%[(%d+)%](.*)$"
     local i = n and origin[math.tointeger(tonumber(n))]
     return at(i and ("phases[%d]%s"):format(i, rest) or (key:gsub("^sequential_config%.", "")))
-  end
+  end, flow
 end
 
 return M

@@ -34,6 +34,7 @@ return {
     context any where its values lie: file or memory
     script string? where the skill is
     by_section boolean? each numbered step of its page is a call
+    compiles boolean? it makes the workflow.json of its folder
     folder string?
     strategy any
     durability string?

@@ -52,6 +52,7 @@ end
 
 ---@class skillrt.load.Quotes
 ---@field count integer
+---@field list { text: string, file: string, line: integer }[]
 local Quotes = {}
 Quotes.__index = Quotes
 
@@ -59,11 +60,11 @@ Quotes.__index = Quotes
 ---@param found skillrt.Findings
 ---@return skillrt.load.Quotes
 function M.new(mentions, found)
-  return setmetatable({ mentions = mentions, found = found, count = 0, of_file = {}, known = {} }, Quotes)
+  return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {} }, Quotes)
 end
 
 local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a tree that is drawn
-local FIX <const> = "write it as a table, a condition in code or a workflow.json (docs/write/pages.md)"
+local FIX <const> = "skillrt compile FOLDER --agent WHO asks an agent; or write it as a table (docs/write/pages.md)"
 
 ---@param text string
 ---@param place { file: string, line: integer }
@@ -73,6 +74,8 @@ local FIX <const> = "write it as a table, a condition in code or a workflow.json
 function Quotes:add(text, place, at, plain)
   local count = (self.of_file[place.file] or 0) + 1
   self.of_file[place.file], self.count = count, self.count + 1
+  local whole = trim(text):gsub("%s+", " ")
+  self.list[self.count] = { text = whole, file = place.file, line = place.line }
   local tell = plain and self.found.note or self.found.warn
   if count <= MAX_OF_FILE then
     tell(self.found, "quote", place, ("names a phase and was not read: %s"):format(quoted(text, at)),

@@ -1,0 +1,426 @@
+-- document/compile/statements.lua: what lines of prose mean for a run, as statements of few kinds; and a workflow.json
+-- made of them and of the facts that the readers found. A statement that contradicts a fact is refused.
+--
+-- Pure: asks nobody and reads no files. Called by document/compile/init.lua.
+local expr = require "skillrt.expr"
+local json = require "skillrt.base.json"
+local modes_of = require "skillrt.document.load.flow.modes"
+local names = require "skillrt.base.names"
+local rounds_of = require "skillrt.document.load.rounds"
+local state = require "skillrt.skill.state"
+local tables = require "skillrt.base.tables"
+
+local M = {}
+
+---The kinds of statements, as an agent is told them.
+M.KINDS = [[
+order: "phases": all phases that run, in their order
+only_if: "phases" run only if "condition" holds; "set_by": the earlier phase whose agent sets what it reads
+repeat: "phases", neighbours, run again "until" or "while" a condition holds (until is asked before a round, while
+  behind it), "at_most" so many times; the last of them sets what the condition reads
+each: the one of "phases" runs for each item of the "list", a key of the state that the phase before sets
+together: "phases", neighbours, run at the same time
+choice: a run is given one word of several as input "name" (mode, entry, ...): "choices": for each word the phases that
+  run, in their order, all of them from the first one on where it says where to begin; "default": a word, if it says so
+ask: before the one of "phases" a person is asked "question" with "options" (left out: any text), as step "name";
+  another statement may read the answer: outputs['NAME'] === 'yes'
+leave_out: "phases" never run
+nothing: the line says nothing of which phases run, when or how often: it introduces, describes or leads on]]
+
+local TEXT <const>, TEXTS <const> = { type = "string" }, { type = "array", items = { type = "string" } }
+
+---What an agent answers.
+M.SCHEMA = {
+  type = "object", required = json.array { "statements" }, additionalProperties = false,
+  properties = { statements = { type = "array", items = {
+    type = "object", required = json.array { "lines", "says" }, additionalProperties = false,
+    properties = {
+      lines = { type = "array", items = { type = "integer" }, minItems = 1 },
+      says = { enum = json.array { "order", "only_if", "repeat", "each", "together", "choice", "ask", "leave_out",
+        "nothing" } },
+      phases = TEXTS, condition = TEXT, set_by = TEXT, ["until"] = TEXT, ["while"] = TEXT,
+      at_most = { type = "integer", minimum = 1 }, list = TEXT, name = TEXT,
+      choices = { type = "object", additionalProperties = TEXTS }, default = TEXT, question = TEXT, options = TEXTS,
+    },
+  } } },
+}
+
+---@class skillrt.compile.Made  what is made of facts and statements
+---@field phases table[]    as workflow.json has them, in the order that runs
+---@field rounds table[]
+---@field inputs table<string, table>
+---@field at table<table, table<string, string>>  of a phase, a round or an input: the place of each of its keys
+---@field stated skillrt.load.Flow
+---@field index table<string, integer>  the place of a phase in the flow, by id
+local Made = {}
+Made.__index = Made
+
+-- A failure that the statement's author can put right.
+local function refuse(text, ...)
+  error({ refused = text:format(...) }, 0)
+end
+
+local function place_of(at)
+  return ("%s:%d"):format(at.file, at.line or 1)
+end
+
+-- A key is set, and it is known where that was said.
+function Made:set(object, key, value, place)
+  object[key] = value
+  self.at[object] = self.at[object] or {}
+  self.at[object][key] = place
+end
+
+function Made:phase(id)
+  for i, phase in ipairs(self.phases) do
+    if phase.id == id then
+      return phase, i
+    end
+  end
+  refuse("%s is no phase%s", names.show(id), names.suggest(id, tables.set(self:ids())))
+end
+
+function Made:list(statement, most)
+  local list = statement.phases or {}
+  if #list == 0 then
+    refuse("needs phases")
+  elseif most and #list > most then
+    refuse("needs one phase, not %d", #list)
+  end
+  for _, id in ipairs(list) do
+    self:phase(id)
+  end
+  return list
+end
+
+-- The places of neighbours, which they are in the order that runs.
+function Made:neighbours(statement)
+  local indexes = {}
+  for i, id in ipairs(self:list(statement)) do
+    indexes[i] = select(2, self:phase(id))
+  end
+  table.sort(indexes)
+  for i = 2, #indexes do
+    if indexes[i] ~= indexes[i - 1] + 1 then
+      refuse("%s are no neighbours in the order that runs", table.concat(statement.phases, ", "))
+    end
+  end
+  return indexes
+end
+
+local function text_of(statement, key)
+  local text = statement[key]
+  if type(text) ~= "string" or not text:find "%S" then
+    refuse("needs %s", key)
+  end
+  return text
+end
+
+local function condition_of(statement, key)
+  local text = text_of(statement, key)
+  local _, why = expr.compile(text)
+  if why then
+    refuse("%s `%s` cannot be read: %s", key, text, why:match "^[^\n]*")
+  end
+  return text
+end
+
+-- The keys of the state that a condition reads and somebody has to set.
+local function promises(condition)
+  local out = {}
+  for _, key in ipairs((expr.compile(condition)).reads or {}) do
+    out[#out + 1] = key ~= "input" and not state.is_reserved(key) and key .. "!=null" or nil
+  end
+  return out
+end
+
+function Made:promise(id, condition, place)
+  local phase, new = self:phase(id), promises(condition)
+  local list = tables.append({}, phase.effects or {})
+  for _, text in ipairs(new) do
+    list[#list + 1] = not tables.has(list, text) and text or nil
+  end
+  if #list > 0 then
+    self:set(phase, "effects", json.array(list), place)
+  end
+end
+
+local function same(a, b)
+  return tostring(a):gsub("%s+", "") == tostring(b):gsub("%s+", "")
+end
+
+-- What a reader found holds; a statement may only repeat it.
+function Made:agree(id, says, value)
+  local index = self.index[id]
+  local best, fact = nil, nil
+  if index then
+    best, fact = self.stated.facts:best(index, says)
+  end
+  if fact and not same(best, value) then
+    refuse("contradicts a fact: the %s of %s is %s (%s)", says, id, names.show(best), place_of(fact.at))
+  end
+  return fact ~= nil
+end
+
+local function joined(a, b)
+  return a and not same(a, b) and ("(%s) && (%s)"):format(a, b) or b
+end
+
+local APPLY = {}
+
+function APPLY.nothing() end
+
+function APPLY.leave_out(self, statement)
+  for _, id in ipairs(self:list(statement)) do
+    if self.stated.order then
+      refuse("contradicts a fact: a table says that %s runs", id)
+    end
+    local _, i = self:phase(id)
+    table.remove(self.phases, i)
+  end
+  if #self.phases == 0 then
+    refuse("leaves no phase that runs")
+  end
+end
+
+function APPLY.order(self, statement, place)
+  local out, seen = {}, {}
+  for i, id in ipairs(self:list(statement)) do
+    if seen[id] then
+      refuse("names %s twice", id)
+    end
+    seen[id], out[i] = true, self:phase(id)
+  end
+  for i, phase in ipairs(self.phases) do
+    if not seen[phase.id] then
+      refuse("does not name %s; leave_out says that a phase never runs", phase.id)
+    elseif self.stated.order and out[i] ~= phase then
+      refuse("contradicts a fact: a table has the order %s", table.concat(self:ids(), ", "))
+    end
+  end
+  self.phases = out
+  for _, phase in ipairs(out) do
+    self.at[phase].id = place
+  end
+end
+
+function APPLY.only_if(self, statement, place)
+  local condition = condition_of(statement, "condition")
+  for _, id in ipairs(self:list(statement)) do
+    local phase = self:phase(id)
+    if not self:agree(id, "condition", condition) then
+      self:set(phase, "condition", joined(phase.condition, condition), place)
+    end
+  end
+  if statement.set_by then
+    self:promise(statement.set_by, condition, place)
+  elseif #promises(condition) > 0 then
+    refuse("needs set_by: who sets what `%s` reads", condition)
+  end
+end
+
+APPLY["repeat"] = function(self, statement, place)
+  local indexes = self:neighbours(statement)
+  local over = statement["until"] and condition_of(statement, "until")
+  local again = statement["while"] and condition_of(statement, "while")
+  local round = {}
+  for key, value in pairs { first = self.phases[indexes[1]].id, last = self.phases[indexes[#indexes]].id,
+    ["until"] = over, ["while"] = again, at_most = statement.at_most } do
+    self:set(round, key, value, place)
+  end
+  for _, other in ipairs(self.rounds) do
+    if other.first == round.first and other.last == round.last then
+      for _, key in ipairs { "until", "while", "at_most" } do
+        if round[key] ~= nil and other[key] ~= nil and not same(round[key], other[key]) then
+          refuse("contradicts what %s says: %s is %s", self.at[other][key], key, names.show(other[key]))
+        elseif round[key] ~= nil then
+          self:set(other, key, round[key], self.at[other][key] or place)
+        end
+      end
+      round = nil
+      break
+    end
+  end
+  if not over and not again and not statement.at_most then
+    refuse("needs until, while or at_most")
+  end
+  local all = {}
+  for i, other in ipairs(self.rounds) do
+    all[i] = { indexes = {} }
+    for index = select(2, self:phase(other.first)), select(2, self:phase(other.last)) do
+      table.insert(all[i].indexes, index)
+    end
+  end
+  local why = round and rounds_of.obstacle(self.phases, all, { indexes = indexes })
+  if why and why ~= "" then
+    refuse("cannot go round: %s", why)
+  end
+  self.rounds[#self.rounds + 1] = round
+end
+
+function APPLY.each(self, statement, place)
+  local id, list = self:list(statement, 1)[1], text_of(statement, "list")
+  if not list:find "^[%a_][%w_]*$" then
+    refuse("list must be a key of the state such as files, not %s", names.show(list))
+  end
+  self:agree(id, "each", list)
+  self:set(self:phase(id), "each", list, place)
+end
+
+function APPLY.together(self, statement, place)
+  for _, index in ipairs(self:neighbours(statement)) do
+    self:set(self.phases[index], "parallel", true, place)
+  end
+end
+
+function APPLY.choice(self, statement, place)
+  local name, modes = text_of(statement, "name"), modes_of.new()
+  if not name:find "^[%a_][%w_]*$" then
+    refuse("name must be a word such as mode, not %s", names.show(name))
+  elseif self.inputs[name] then
+    refuse("contradicts what %s says: the words of %s are %s", self.at[self.inputs[name]].one_of, name,
+      table.concat(self.inputs[name].one_of, ", "))
+  end
+  modes.word, modes.default = name, statement.default
+  for _, word in ipairs(names.sorted(statement.choices or {})) do
+    if not word:find "^[%w_-]+$" then
+      refuse("a choice must be a word such as quick, not %s", names.show(word))
+    end
+    modes.order[#modes.order + 1], modes.seen[word] = word, true
+    for _, id in ipairs(statement.choices[word]) do
+      local _, i = self:phase(id)
+      modes_of.add(modes, i, word)
+    end
+  end
+  if #modes.order < 2 then
+    refuse("needs choices, two or more")
+  elseif modes.default and not modes.seen[modes.default] then
+    refuse("default must be one of its choices, not %s", names.show(modes.default))
+  end
+  for i, phase in ipairs(self.phases) do
+    local condition = modes_of.condition(modes, i)
+    if condition and not self:agree(phase.id, "condition", condition) then
+      self:set(phase, "condition", joined(phase.condition, condition), place)
+    elseif not modes.by_phase[i] then
+      refuse("no choice runs %s", phase.id)
+    end
+  end
+  local input = {}
+  self.inputs[name] = input
+  self:set(input, "one_of", json.array(modes.order), place)
+  self:set(input, "default", modes.default, place)
+end
+
+function APPLY.ask(self, statement, place)
+  local _, before = self:phase(self:list(statement, 1)[1])
+  local id, problem = names.id(text_of(statement, "name"))
+  if not id or self.index[id] then
+    refuse("name %s", problem or names.show(id) .. " is a phase's already")
+  end
+  local phase = { id = id }
+  self:set(phase, "id", id, place)
+  self:set(phase, "question", text_of(statement, "question"), place)
+  self:set(phase, "options", statement.options and #statement.options > 0 and json.array(statement.options) or nil,
+    place)
+  self.index[id] = false
+  table.insert(self.phases, before, phase)
+end
+
+function Made:ids()
+  local ids = json.array {}
+  for i, phase in ipairs(self.phases) do
+    ids[i] = phase.id
+  end
+  return ids
+end
+
+-- What the readers found, as workflow.json says it.
+local function of_facts(document)
+  local stated = document.stated
+  local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, at = {}, index = {}, stated = stated }, Made)
+  for i, given in ipairs(document.config.sequential_config.phases) do
+    local phase = {}
+    local place = document.place(("sequential_config.phases[%d]"):format(i))
+    for _, key in ipairs { "id", "condition", "output", "input", "parallel" } do
+      local index = stated.order and stated.order[i] or i
+      local _, fact = stated.facts:best(index, key)
+      self:set(phase, key, given[key], place_of(fact and fact.at or place))
+      self.index[given.id] = index
+    end
+    self.phases[i] = phase
+  end
+  for _, one in ipairs(document.rounds or {}) do
+    local first, last = self.phases[one.indexes[1]], self.phases[one.indexes[#one.indexes]]
+    local round, place = {}, place_of(one.place)
+    if one.each then
+      self:set(first, "each", one.each, place)
+    elseif one.asked then
+      self:promise(first.id, one.asked, place)
+    else
+      local again = one.again or one.over and not one.asks_first and ("!(%s)"):format(one.over) or nil
+      for key, value in pairs { first = first.id, last = last.id, ["until"] = one.asks_first and one.over or nil,
+        ["while"] = again, at_most = one.max } do
+        self:set(round, key, value, place)
+      end
+      self.rounds[#self.rounds + 1] = round
+    end
+  end
+  local modes = stated.modes
+  if #modes.order > 1 then
+    local input, place = {}, "SKILL.md:1"
+    self:set(input, "one_of", json.array(table.move(modes.order, 1, #modes.order, 1, {})), place)
+    self:set(input, "default", modes.default, place)
+    self.inputs[modes.word] = input
+  end
+  return self
+end
+
+-- Statements in the order in which one needs another: what is left out, then the order, then what is said of it.
+local RANK <const> = { leave_out = 1, order = 2, choice = 3, only_if = 4, ["repeat"] = 5, together = 6, each = 7,
+  ask = 8, nothing = 9 }
+
+-- The document, ready to be encoded.
+local function written(self, document)
+  return {
+    ["$schema"] = "urn:skillrt:schema:workflow",
+    skill_name = document.name,
+    phases = json.array(self.phases),
+    rounds = #self.rounds > 0 and json.array(self.rounds) or nil,
+    inputs = next(self.inputs) and self.inputs or nil,
+  }
+end
+
+---@class skillrt.compile.Document
+---@field workflow table  workflow.json, ready to be encoded
+---@field made skillrt.compile.Made
+
+---What facts and statements come to; nil and all that is wrong with the statements.
+---@param document skillrt.load.Document
+---@param statements table[]  each with `at`, where its lines stand
+---@return skillrt.compile.Document? made
+---@return string? problems
+function M.document(document, statements)
+  local self, problems, sorted = of_facts(document), {}, {}
+  for i, one in ipairs(statements) do
+    sorted[i] = { one, i }
+  end
+  table.sort(sorted, function(a, b)
+    local x, y = RANK[a[1].says], RANK[b[1].says]
+    return x < y or x == y and a[2] < b[2]
+  end)
+  for _, each in ipairs(sorted) do
+    local one = each[1]
+    local ok, problem = pcall(APPLY[one.says], self, one, one.at[1])
+    if not ok and type(problem) == "table" and problem.refused then
+      problems[#problems + 1] = ("%s (%s): %s"):format(one.says, table.concat(one.at, ", "), problem.refused)
+    elseif not ok then
+      error(problem, 0)
+    end
+  end
+  if problems[1] then
+    return nil, table.concat(problems, "\n")
+  end
+  return { workflow = written(self, document), made = self }
+end
+
+return M

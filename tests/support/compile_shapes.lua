@@ -1,0 +1,152 @@
+-- compile_shapes.lua: folders whose prose says how their phases follow each other, after shapes that real folders have;
+-- what a person reads there (`right`), what contradicts it (`wrong`), and which phases then run.
+--
+-- Required by tests/run/compile_spec.lua. Of each: text (SKILL.md below its head), ids (default: four), more (files),
+-- right, wrong (statements), refused or shown (of wrong: a part of the message or of the difference), runs: what each
+-- run is given (input, answers by question, updates by phase in their order) and the phases that run.
+local function on(line, says, fields)
+  fields.lines, fields.says = type(line) == "table" and line or { line }, says
+  return fields
+end
+
+local P1, P2, P3, P4 = "01-plan", "02-write", "03-review", "04-publish"
+local FOUR = { P1, P2, P3, P4 }
+local ALL = table.concat(FOUR, " ")
+local STEPS = { "steps/step-01-plan.md", "steps/step-02-write.md", "steps/step-03-review.md" }
+
+local function nothing(line) return on(line, "nothing", {}) end
+
+return {
+  { name = "a loop with a bound", text = "If the score of Phase 3 is below 8, go back to Phase 2, at most 3 times.\n",
+    right = { on(1, "repeat", { phases = { P2, P3 }, ["while"] = "score < 8", at_most = 3 }) },
+    runs = { { updates = { [P3] = { { score = 5 }, { score = 9 } } },
+      ran = "01-plan 02-write 03-review 02-write 03-review 04-publish" },
+      { updates = { [P3] = { { score = 1 }, { score = 1 }, { score = 1 } } },
+        ran = "01-plan 02-write 03-review 02-write 03-review 02-write 03-review 04-publish" } },
+    wrong = { on(1, "repeat", { phases = { P1, P3 }, ["while"] = "score < 8", at_most = 3 }) },
+      refused = "no neighbours" },
+  { name = "a question before a phase", text = "Ask the user before Phase 4; without a yes it is not done.\n",
+    right = { on(1, "ask", { phases = { P4 }, name = "may-publish", question = "Publish?", options = { "yes", "no" } }),
+      on(1, "only_if", { phases = { P4 }, condition = "outputs['may-publish'] === 'yes'" }) },
+    runs = { { answers = { "yes" }, ran = "01-plan 02-write 03-review 04-publish" }, { answers = { "no" },
+      ran = "01-plan 02-write 03-review" } },
+    wrong = { on(1, "only_if", { phases = { P4 }, condition = "outputs['may-publsh'] === 'yes'" }) },
+      refused = "may-publsh" },
+  { name = "another order", text = "Phase 3 comes before Phase 2 here.\n",
+    right = { on(1, "order", { phases = { P1, P3, P2, P4 } }) },
+      runs = { { ran = "01-plan 03-review 02-write 04-publish" } },
+    wrong = { on(1, "order", { phases = { P3, P2 } }) }, refused = "does not name 01-plan" },
+  { name = "a phase that is retired", text = "Phase 4 is retired. Never run it.\n",
+    right = { on(1, "leave_out", { phases = { P4 } }) }, runs = { { ran = "01-plan 02-write 03-review" } },
+    wrong = { on(1, "leave_out", { phases = { "04-publsh" } }) }, refused = "04-publsh" },
+  { name = "modes in prose", text = "In quick mode only Phase 1 and Phase 4 run. Full mode, the usual one, runs "
+      .. "Phase 1 to Phase 4.\n",
+    right = { on(1, "choice", { name = "mode", choices = { quick = { P1, P4 }, full = FOUR }, default = "full" }) },
+    runs = { { ran = ALL }, { input = { mode = "quick" }, ran = "01-plan 04-publish" } },
+    wrong = { on(1, "choice", { name = "mode", choices = { quick = { P1, P4 } } }) }, refused = "two or more" },
+  { name = "modes without a default", text = "Quick mode: Phase 1 and Phase 4.\nFull mode: Phase 1 to Phase 4.\n",
+    right = { on({ 1, 2 }, "choice", { name = "mode", choices = { quick = { P1, P4 }, full = FOUR } }) },
+    runs = { { answers = { "quick" }, ran = "01-plan 04-publish" }, { input = { mode = "full" }, ran = ALL } },
+    wrong = { on({ 1, 2 }, "choice", { name = "mode", choices = { quick = { P1 }, full = { P1, P2 } } }) },
+      refused = "no choice runs 03-review" },
+  { name = "entries", text = "With a draft at hand, begin with Phase 3 instead of Phase 1.\n",
+    right = { on(1, "choice", { name = "entry", choices = { new = FOUR, draft = { P3, P4 } }, default = "new" }) },
+    runs = { { ran = ALL }, { input = { entry = "draft" }, ran = "03-review 04-publish" } },
+    wrong = { on(1, "choice", { name = "entry", choices = { new = FOUR, draft = { P3, P4 } }, default = "nwe" }) },
+      refused = "default" },
+  { name = "an option of a run", text = "Phase 2 is for deep runs (--deep) only.\n",
+    right = { on(1, "only_if", { phases = { P2 }, condition = "input.deep === true" }) },
+    runs = { { ran = "01-plan 03-review 04-publish" }, { input = { deep = true }, ran = ALL } },
+    wrong = { on(1, "only_if", { phases = { P2 }, condition = "deep = true" }) }, refused = "cannot be read" },
+  { name = "what an earlier phase finds out",
+      text = "When there are no tests, Phase 3 is skipped and Phase 4 follows.\n",
+    right = { on(1, "only_if", { phases = { P3 }, condition = "has_tests", set_by = P1 }) },
+    runs = { { updates = { [P1] = { { has_tests = true } } }, ran = ALL },
+      { updates = { [P1] = { { has_tests = false } } }, ran = "01-plan 02-write 04-publish" } },
+    wrong = { on(1, "only_if", { phases = { P3 }, condition = "has_tests" }) }, refused = "needs set_by" },
+  { name = "phases at once", text = "Phase 2 and Phase 3 do not need each other: run them at the same time.\n",
+    right = { on(1, "together", { phases = { P2, P3 } }) }, runs = { { ran = ALL } },
+    wrong = { on(1, "together", { phases = { P1, P4 } }) }, refused = "no neighbours" },
+  { name = "a phase for each item", text = "Phase 2 is done once for each chapter that Phase 1 lists.\n",
+    right = { on(1, "each", { phases = { P2 }, list = "chapters" }) },
+    runs = { { updates = { [P1] = { { chapters = { "a", "b", "c" } } } },
+      ran = "01-plan 02-write 02-write 02-write 03-review 04-publish" } },
+    wrong = { on(1, "each", { phases = { P2 }, list = "the chapters" }) }, refused = "a key of the state" },
+  { name = "a line that only tells", text = "Most of the time goes into Phase 2, by our experience.\n",
+    right = { nothing(1) }, runs = { { ran = ALL } },
+    wrong = { on(1, "repeat", { phases = { P2 }, at_most = 5 }) }, shown = '"at_most": 5,' },
+  { name = "Chinese", text = "\u{5982}\u{679C} Phase 3 \u{7684}\u{8BC4}\u{5206}\u{4F4E}\u{4E8E} "
+      .. "8\u{FF0C}\u{56DE}\u{5230} Phase 2\u{3002}\n",
+    right = { on(1, "repeat", { phases = { P2, P3 }, ["while"] = "score < 8", at_most = 5 }) },
+    runs = { { updates = { [P3] = { { score = 5 }, { score = 9 } } },
+      ran = "01-plan 02-write 03-review 02-write 03-review 04-publish" } },
+    wrong = { on(1, "repeat", { phases = { P2, P3 } }) }, refused = "needs until, while or at_most" },
+  { name = "German", text = "Phase 4 entf\u{E4}llt, wenn Phase 3 etwas beanstandet.\n",
+    right = { on(1, "only_if", { phases = { P4 }, condition = "!rejected", set_by = P3 }) },
+    runs = { { updates = { [P3] = { { rejected = true } } }, ran = "01-plan 02-write 03-review" },
+      { updates = { [P3] = { { rejected = false } } }, ran = ALL } },
+    wrong = { on(1, "only_if", { phases = { P4 }, condition = "!rejected", set_by = "phase 3" }) },
+      refused = "phase 3" },
+  { name = "a phase's own document", text = "Do it.\n",
+      more = { ["phases/03-review.md"] = "# Phase 3\nIf it fails, return to Phase 1.\n" },
+    right = { on(1, "repeat", { phases = { P1, P2, P3 }, ["while"] = "failed", at_most = 2 }) },
+    runs = { { updates = { [P3] = { { failed = true }, { failed = false } } },
+      ran = "01-plan 02-write 03-review 01-plan 02-write 03-review 04-publish" } },
+    wrong = { on(1, "repeat", { phases = { P3 }, ["while"] = "failed", at_most = 2 }) },
+      shown = "phases/03-review.md:2" },
+  { name = "a table beside the prose",
+    text = "| Phase | Document | Condition |\n|---|---|---|\n| 1 | phases/01-plan.md | |\n| 2 | "
+      .. "phases/02-write.md | |\n"
+      .. "| 3 | phases/03-review.md | `input.deep` |\n| 4 | phases/04-publish.md | |\n\nPhase 3 always runs, but "
+      .. "before Phase 2.\n",
+    right = { nothing(1) }, runs = { { ran = "01-plan 02-write 04-publish" }, { input = { deep = true }, ran = ALL } },
+    wrong = { on(1, "only_if", { phases = { P3 }, condition = "true" }) }, refused = "contradicts a fact" },
+  { name = "a table with the order", text = "| Phase | Document | Condition |\n|---|---|---|\n| 1 | "
+      .. "phases/01-plan.md | `input.a` |\n"
+    .. "| 2 | phases/02-write.md | |\n| 3 | phases/03-review.md | |\n| 4 | phases/04-publish.md | |\n\nMind "
+      .. "Phase 3 before Phase 2.\n",
+    right = { nothing(1) }, runs = { { ran = "02-write 03-review 04-publish" } },
+    wrong = { on(1, "order", { phases = { P1, P3, P2, P4 } }) }, refused = "contradicts a fact" },
+  { name = "a table of rounds", text = "| Repeat | While | At most |\n|---|---|---|\n| 2, 3 | `score < 8` | 2 |\n\n"
+    .. "After Phase 3 it may be that Phase 2 follows.\n",
+    right = { on(1, "repeat", { phases = { P2, P3 }, ["while"] = "score < 8" }) },
+    runs = { { updates = { [P3] = { { score = 1 }, { score = 1 } } },
+      ran = "01-plan 02-write 03-review 02-write 03-review 04-publish" } },
+    wrong = { on(1, "repeat", { phases = { P2, P3 }, ["while"] = "score < 8", at_most = 9 }) },
+      refused = "at_most is 2" },
+  { name = "loops in loops", text = "Repeat Phase 3 until it is clean. If Phase 4 fails, Phase 2 follows.\n",
+    right = { on(1, "repeat", { phases = { P3 }, ["while"] = "!clean", at_most = 3 }),
+      on(1, "repeat", { phases = { P2, P3, P4 }, ["while"] = "failed", at_most = 2 }) },
+    runs = { { updates = { [P3] = { { clean = false }, { clean = true }, { clean = true } },
+      [P4] = { { failed = true }, { failed = false } } },
+      ran = "01-plan 02-write 03-review 03-review 04-publish 02-write 03-review 04-publish" } },
+    wrong = { on(1, "repeat", { phases = { P2, P3 }, at_most = 3 }), on(1, "repeat", { phases = { P3, P4 },
+      at_most = 2 }) },
+    refused = "cross each other" },
+  { name = "a text from a person", text = "Before Phase 2 the user says for whom it is.\n",
+    right = { on(1, "ask", { phases = { P2 }, name = "audience", question = "For whom?" }) },
+    runs = { { answers = { "children" }, ran = ALL } },
+    wrong = { on(1, "ask", { phases = { P2 }, name = "02-write", question = "For whom?" }) },
+      refused = "is a phase's already" },
+  { name = "sections of SKILL.md", ids = { P1, P2 },
+      text = "## Phase 3: Review\n\nReview it. Skip Phase 2 for a small change.\n",
+    right = { on(1, "only_if", { phases = { P2 }, condition = "!input.small" }) },
+    runs = { { ran = "01-plan 02-write phase-3" }, { input = { small = true }, ran = "01-plan phase-3" } },
+    wrong = { on(1, "leave_out", { phases = { P2, P2 } }) }, refused = "\"02-write\" is no phase" },
+  { name = "steps beside a workflow", ids = {}, text = "Do workflow.md.\n",
+      more = { ["workflow.md"] = "# W\n\nStep 3 is only for releases.\n",
+    [STEPS[1]] = "# Step 1\nPlan.\n", [STEPS[2]] = "# Step 2\nWrite.\n", [STEPS[3]] = "# Step 3\nReview.\n" },
+    right = { on(1, "only_if", { phases = { "step-03-review" }, condition = "input.release" }) },
+    runs = { { ran = "step-01-plan step-02-write" }, { input = { release = true },
+      ran = "step-01-plan step-02-write step-03-review" } },
+    wrong = { on(7, "nothing", {}) }, refused = "there is no line 7" },
+  { name = "names without numbers", ids = {},
+      text = "First [plan](phases/plan.md), then [write](phases/write.md), then "
+    .. "[review](phases/review.md).\n\nWhere review.md says no, do write.md anew.\n",
+    more = { ["phases/plan.md"] = "# Plan\n", ["phases/write.md"] = "# Write\n", ["phases/review.md"] = "# Review\n" },
+    right = { on(1, "nothing", {}), on(2, "repeat", { phases = { "write", "review" }, ["while"] = "refused",
+      at_most = 2 }) },
+    runs = { { updates = { review = { { refused = true }, { refused = false } } },
+      ran = "plan write review write review" } },
+    wrong = { on(2, "nothing", {}) }, refused = "no statement is about line 1" },
+}
