@@ -161,7 +161,7 @@ static bool below_put(const struct sys *sys, const char *folder, const char *nam
                       struct span content, unsigned mode, bool durable, struct error *e) {
   char beside[PATH_MAX], temporary[PATH_MAX];
   const char *last;
-  int at = below_parent(sys, folder, name, mode == 0600 ? 0700 : 0777, durable, &last, e);
+  int at = below_parent(sys, folder, name, mode & 077 ? 0777 : 0700, durable, &last, e);
   if (at < 0) return false;
   int length = snprintf(beside, sizeof beside, "%s/%s", folder, last);
   bool good = length > 0 && length < PATH_MAX;
@@ -178,8 +178,8 @@ static bool below_put(const struct sys *sys, const char *folder, const char *nam
 }
 
 bool below_replace(const struct sys *sys, const char *folder, const char *name, struct span content,
-                   bool durable, struct error *e) {
-  return below_put(sys, folder, name, content, 0600, durable, e);
+                   unsigned mode, bool durable, struct error *e) {
+  return below_put(sys, folder, name, content, mode, durable, e);
 }
 
 bool below_write(const struct sys *sys, const char *folder, const char *name, struct span content,

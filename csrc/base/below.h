@@ -23,11 +23,11 @@ bool below_read(const struct sys *, const char *folder, const char *name, struct
  */
 bool below_read_part(const struct sys *, const char *folder, const char *name, int64_t offset,
                      struct buffer *to, int64_t *size, struct error *);
-/* Writes it whole: beside the others in `folder` itself ("<last part>.new-<8 hex digits>", which a
- * crash may leave behind), then renamed. Folders on the way are made. Where `durable`, bytes and
- * all names on the way survive a power cut. */
+/* Writes it whole, with this mode (0600, 0700): beside the others in `folder` itself ("<last
+ * part>.new-<8 hex digits>", which a crash may leave behind), then renamed. Folders on the way are
+ * made. Where `durable`, bytes and all names on the way survive a power cut. */
 bool below_replace(const struct sys *, const char *folder, const char *name, struct span content,
-                   bool durable, struct error *);
+                   unsigned mode, bool durable, struct error *);
 /* The same for a file of others: it keeps the mode of what it replaces, which must be a regular
  * file; a new one has 0666, folders 0777, both as the umask allows. */
 bool below_write(const struct sys *, const char *folder, const char *name, struct span content,

@@ -83,11 +83,27 @@ static int core_claims(lua_State *L) {
   return 1;
 }
 
-/* label(url, queue, prio, key | nil, most) -> true | nil, message, code */
+static int64_t number_of(lua_State *L, const char *field) {
+  lua_getfield(L, 2, field);
+  return luaL_optinteger(L, -1, 0);
+}
+
+static const char *text_of(lua_State *L, const char *field) {
+  lua_getfield(L, 2, field);
+  return luaL_optstring(L, -1, NULL);
+}
+
+/* label(url, { queue, prio, key, most, rate, rate_ms }) -> true | nil, message, code; each of them
+ * by its name, and as struct label has it. */
 static int core_label(lua_State *L) {
   const char *url = bind_url(L, 1);
-  struct label label = {luaL_checkstring(L, 2), luaL_checkinteger(L, 3), luaL_optstring(L, 4, NULL),
-                        luaL_optinteger(L, 5, 0)};
+  luaL_checktype(L, 2, LUA_TTABLE);
+  struct label label = {.queue = text_of(L, "queue"), .key = text_of(L, "key")};
+  luaL_argcheck(L, label.queue != NULL, 2, "names no queue");
+  label.prio = number_of(L, "prio");
+  label.most = number_of(L, "most");
+  label.rate = number_of(L, "rate");
+  label.rate_ms = number_of(L, "rate_ms");
   struct error error = {0};
   if (!store_label(bind_sys(L), url, &label, &error)) return bind_fail(L, &error);
   lua_pushboolean(L, true);

@@ -74,14 +74,16 @@ static int files_create(lua_State *L) {
   return 1;
 }
 
-/* keep(folder, name, text, durable?): below the folder, through no link; folders are made. Whole or
- * not at all; where `durable`, it survives a power cut from here on. */
+/* keep(folder, name, text, durable?, runs?): below the folder, through no link; folders are made.
+ * Whole or not at all; where `durable`, it survives a power cut from here on; where it `runs`, it
+ * is a program. */
 static int files_keep(lua_State *L) {
   const char *folder = check_path(L, 1), *name = check_path(L, 2);
   struct span text;
   text.data = luaL_checklstring(L, 3, &text.length);
   struct error error = {0};
-  if (!below_replace(bind_sys(L), folder, name, text, lua_toboolean(L, 4), &error))
+  if (!below_replace(bind_sys(L), folder, name, text, lua_toboolean(L, 5) ? 0700 : 0600,
+                     lua_toboolean(L, 4), &error))
     return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;

@@ -199,8 +199,8 @@ static int serve_drain(lua_State *L) {
   if (count > 0) {
     alarm(0);
     fprintf(stderr,
-            "skillrt: draining: what is under way in %d runs may end; a second signal ends "
-            "it at once\n",
+            "skillrt: draining %d runs: calls that may be repeated are canceled, the others end; a "
+            "second signal ends all at once\n",
             (int)count);
   }
   for (lua_Integer i = 1; i <= 2 * count; i++) {

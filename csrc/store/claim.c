@@ -18,12 +18,12 @@
 #include "store/lock.h"
 #include "store/watch.h"
 
-enum { CLAIM_MS = 15000, RUNS_MAX = 256 << 20, LABEL_MAX = 256 };
+enum { CLAIM_MS = 15000, RUNS_MAX = 256 << 20, LABEL_MAX = 512 };
 
 /* A run that waits, or that counts for the limit of its key. */
 struct row {
   char url[PATH_MAX], key[QUEUE_NAME + 1];
-  int64_t prio, most, due;
+  int64_t prio, most, rate, rate_ms, due;
   bool waits; /* else a process holds it, or is about to */
 };
 
@@ -61,8 +61,9 @@ static bool wake(const struct sys *sys, const char *folder, struct error *e) {
 bool directory_label(const struct sys *sys, const char *path, const struct label *label,
                      struct error *e) {
   char text[LABEL_MAX], file[PATH_MAX], folder[PATH_MAX];
-  int length = snprintf(text, sizeof text, "%s %" PRId64 " %" PRId64 " %s\n", label->queue,
-                        label->prio, label->most, label->key ? label->key : "");
+  int length = snprintf(
+      text, sizeof text, "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", label->queue,
+      label->prio, label->most, label->rate, label->rate_ms, label->key ? label->key : "");
   sys_parent(folder, path);
   return file_path(file, path, "label", e) &&
          sys_replace_file(sys, file, text, (size_t)length, true, e) && wake(sys, folder, e);
@@ -75,14 +76,14 @@ static bool label_read(const struct sys *sys, const char *path, char queue[QUEUE
   struct buffer text;
   struct error why = {0};
   strcpy(queue, "default");
-  to->prio = to->most = 0;
+  to->prio = to->most = to->rate = to->rate_ms = 0;
   to->key[0] = '\0';
   if (!file_path(file, path, "label", NULL)) return false;
   buffer_init(&text, sys, LABEL_MAX);
   bool good = file_read(sys, file, &text, &why);
   if (good)
-    good = sscanf(text.data, "%64s %" SCNd64 " %" SCNd64 " %64s", queue, &to->prio, &to->most,
-                  to->key) >= 3;
+    good = sscanf(text.data, "%64s %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %64s", queue,
+                  &to->prio, &to->most, &to->rate, &to->rate_ms, to->key) >= 5;
   else
     good = why.code == ERROR_MISSING;
   buffer_clear(&text);
@@ -142,6 +143,37 @@ static bool claim(struct folder *f, const char *url, struct error *e) {
   return buffer_append(&f->claimed, &one, sizeof one, e);
 }
 
+/* ---- rates ---- */
+
+/* When the last runs with a key were claimed, oldest first: numbers in a file of the folder, which
+ * one worker changes at a time. True: one more may be claimed, and is among them from now on. Where
+ * that cannot be told, none may. */
+static bool rate_admits(struct folder *f, const struct row *row, struct error *e) {
+  char name[QUEUE_NAME + 16], path[PATH_MAX], file[PATH_MAX];
+  snprintf(name, sizeof name, "rate-%s", row->key);
+  if (!file_path(path, f->fleet, name, e) || !file_path(file, path, "claimed", e) ||
+      !file_make_folders(f->sys, path, false, e))
+    return false;
+  int lock = lock_take(f->sys, path, e);
+  if (lock < 0) return false;
+  struct buffer times;
+  struct error why = {0};
+  int64_t now = f->sys->wall_ms(f->sys);
+  buffer_init(&times, f->sys, RATE_MAX * sizeof now);
+  bool good = file_read(f->sys, file, &times, &why) || why.code == ERROR_MISSING;
+  size_t count = times.length / sizeof now, most = (size_t)row->rate;
+  int64_t first = 0; /* of the last `rate` ones */
+  if (count >= most) memcpy(&first, times.data + (count - most) * sizeof now, sizeof now);
+  if (good)
+    good = count < most || first > now /* the clock was put back */ || now - first >= row->rate_ms;
+  if (good && count >= most) buffer_drop(&times, (count - most + 1) * sizeof now);
+  good = good && buffer_append(&times, &now, sizeof now, &why) &&
+         sys_replace_file(f->sys, file, times.data, times.length, false, &why);
+  buffer_clear(&times);
+  lock_release(f->sys, lock);
+  return good;
+}
+
 /* ---- what waits ---- */
 
 static bool something_came(const struct folder *f, const char *path) {
@@ -180,9 +212,9 @@ static int by_turn(const void *a, const void *b) {
 
 static bool has_room(const struct row *rows, size_t count, const struct row *row) {
   int64_t others = 0;
-  for (size_t i = 0; row->key[0] && i < count; i++)
+  for (size_t i = 0; row->most > 0 && i < count; i++)
     others += !rows[i].waits && strcmp(rows[i].key, row->key) == 0;
-  return !row->key[0] || others < row->most;
+  return row->most == 0 || others < row->most;
 }
 
 static bool take(struct claims *claims, int64_t most, bool (*each)(void *data, const char *url),
@@ -198,6 +230,7 @@ static bool take(struct claims *claims, int64_t most, bool (*each)(void *data, c
   if (count > 0) qsort(rows, count, sizeof *rows, by_turn);
   for (size_t i = 0; i < count && most > 0; i++) {
     if (!rows[i].waits || !has_room(rows, count, &rows[i])) continue;
+    if (rows[i].rate > 0 && !rate_admits(f, &rows[i], NULL)) continue;
     if (!claim(f, rows[i].url, e)) return false;
     rows[i].waits = false;
     most--;

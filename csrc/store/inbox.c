@@ -90,7 +90,7 @@ static bool folder_put(struct inbox *inbox, const char *key, struct span text, b
   char part[ARRIVAL_NAME + 8];
   if (!name_make(f->sys, key, name, e)) return false;
   snprintf(part, sizeof part, "inbox/%s", name);
-  return below_replace(f->sys, f->path, part, text, durable, e);
+  return below_replace(f->sys, f->path, part, text, 0600, durable, e);
 }
 
 /* ---- take ---- */

@@ -22,6 +22,7 @@ struct postgres {
   bool taken;          /* the run is held under it */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* behind what was appended last */
+  uint64_t before;     /* the last line of the batch before that; 0: there is none */
   struct buffer out;   /* the lines of that */
   bool flying;         /* it is not known to be durable */
   bool sent;           /* and an answer is to come */
@@ -79,7 +80,19 @@ static void send_row(struct postgres *p) {
   p->flying = true;
 }
 
-enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_UNKNOWN };
+enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_GONE, OUTCOME_UNKNOWN };
+
+/* Nobody has written the place of the batch: whether the batch before it is still there. A standby
+ * that was promoted may lack what its primary had committed. */
+static enum outcome look_before_place(struct postgres *p, struct error *e) {
+  struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch - 1), NUMBER(p->before)};
+  if (p->before == 0) return OUTCOME_NOBODYS;
+  int rows =
+      link_do(&p->link, "select 1 from skillrt.journal where run = $1 and batch = $2 and seq = $3",
+              3, values, e);
+  if (rows < 0) return OUTCOME_UNKNOWN;
+  return rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
+}
 
 /* Whose the row is that stands in the place of the batch. */
 static enum outcome look_at_place(struct postgres *p, struct error *e) {
@@ -96,7 +109,7 @@ static enum outcome look_at_place(struct postgres *p, struct error *e) {
     outcome = ours ? OUTCOME_OURS : OUTCOME_ANOTHERS;
   }
   PQclear(result);
-  return outcome;
+  return outcome == OUTCOME_NOBODYS ? look_before_place(p, e) : outcome;
 }
 
 /* Until it is known what became of the row that was sent. */
@@ -132,6 +145,13 @@ static bool postgres_sync(struct store *store, struct error *e) {
               "%s: another process has taken this run over, and has written batch %" PRIu32
               "; nothing more is written",
               p->url.whole, p->end.chain.batch);
+    break;
+  case OUTCOME_GONE:
+    error_set(&why, ERROR_LOST,
+              "%s: the database has lost batch %" PRIu32 " of this run, which was committed, as a "
+              "standby may have that was promoted; nothing more is written, and what is there is "
+              "resumed by whoever takes the run",
+              p->url.whole, p->end.chain.batch - 1);
     break;
   case OUTCOME_NOBODYS:
   case OUTCOME_UNKNOWN:
@@ -193,6 +213,7 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
   end.records += batch_count(batch);
   end.closed = false;
   end.header = batch->header;
+  p->before = p->end.chain.seq;
   p->end = end;
   p->bytes += p->out.length;
   send_row(p);
@@ -246,6 +267,7 @@ static bool say_closed(struct postgres *p) {
   struct rows_end end = p->end;
   buffer_reset(&p->out);
   if (!journal_batch_add(&p->out, &end.chain, p->url.whole, NULL, &end.header, NULL)) return false;
+  p->before = p->end.chain.seq;
   p->end = end;
   send_row(p);
   return postgres_sync(&p->store, NULL);
@@ -297,6 +319,7 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc)};
   buffer_reset(&p->out);
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
+  p->before = first ? 0 : p->end.chain.seq;
   p->end = end;
   send_row(p);
   p->flying = false;

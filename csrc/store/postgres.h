@@ -11,6 +11,7 @@
  *   skillrt.blob     large values, by digest
  *   skillrt.queue    a row for each queue that was ever paused
  *   skillrt.slot     a row for each run that may have a key at the same time as others
+ *   skillrt.rate     a row for each run with a key that may be claimed within a time
  *
  * A step adds one row of the journal; it updates none, locks none and reads none. */
 #ifndef SKILLRT_STORE_POSTGRES_H
@@ -22,7 +23,7 @@
 #include "store/journal_lines.h"
 #include "store/kind.h"
 
-enum { FLEET_VERSION = 2, LEASE_MS = 15000 };
+enum { FLEET_VERSION = 3, LEASE_MS = 15000 };
 
 /* ---- URLs: postgres_url.c ---- */
 

@@ -2,7 +2,8 @@
  *
  * A claim marks the run's row for the time of a lease, so that workers do not start processes for
  * the same run; who takes a run is decided by run_take alone. A slot is a row for each run that may
- * have a key at the same time: it is free where the run in it has no process and no claim. Called
+ * have a key at the same time: it is free where the run in it has no process and no claim. A rate
+ * is a row for each claim that may be made within a time, and free again once that is over. Called
  * by store.c, by way of the kind. */
 #include "store/postgres.h"
 
@@ -46,16 +47,20 @@ bool postgres_label(const struct sys *sys, const char *at, const struct label *l
   struct url url;
   if (!url_read(at, true, &url, e)) return false;
   struct value key = {.data = label->key, .length = -1, .is_null = !label->key};
-  struct value run[] = {TEXT(url.run), TEXT(label->queue), NUMBER(label->prio), key,
-                        NUMBER(label->most)};
+  struct value run[] = {TEXT(url.run),       TEXT(label->queue),  NUMBER(label->prio),   key,
+                        NUMBER(label->most), NUMBER(label->rate), NUMBER(label->rate_ms)};
   struct value slots[] = {key, NUMBER(label->key ? label->most : 0)};
+  struct value rates[] = {key, NUMBER(label->key ? label->rate : 0)};
   const struct work all[] = {
-      {"update skillrt.run set queue = $2, prio = $3, limit_key = $4, limit_most = $5"
-       " where run = $1 and status <> 'moved'",
-       5, run},
+      {"update skillrt.run set queue = $2, prio = $3, limit_key = $4, limit_most = $5,"
+       " limit_rate = $6, limit_ms = $7 where run = $1 and status <> 'moved'",
+       7, run},
       {"insert into skillrt.slot (key, slot) select $1, generate_series(1, $2::bigint)"
        " on conflict do nothing",
        2, slots},
+      {"insert into skillrt.rate (key, slot) select $1, generate_series(1, $2::bigint)"
+       " on conflict do nothing",
+       2, rates},
       {"select pg_notify('skillrt_queue', '')", 0, NULL},
   };
   return perform(sys, &url, all, sizeof all / sizeof *all, e);
@@ -82,8 +87,13 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
   " left join skillrt.worker h on h.worker = o.owner where o.run = s.run"                          \
   " and (o.claimed > clock_timestamp() or h.deadline > clock_timestamp())))"
 
+/* Whether a rate's row is free, for a claim that fills it for `ms`. */
+#define RATE_FREE(ms)                                                                              \
+  " (t.taken is null or t.taken + " ms " * interval '1 millisecond' <= clock_timestamp())"
+
 static const char asked_next[] =
-    "select r.run, coalesce(r.limit_key, ''), r.limit_most from skillrt.run r"
+    "select r.run, coalesce(r.limit_key, ''), r.limit_most, r.limit_rate, r.limit_ms"
+    " from skillrt.run r"
     " left join skillrt.worker w on w.worker = r.owner"
     " where r.queue = $1 and (r.status = 'executing' or r.status = 'paused')"
     " and (r.claimed is null or r.claimed < clock_timestamp())"
@@ -92,23 +102,43 @@ static const char asked_next[] =
     " or r.due between 1 and (extract(epoch from clock_timestamp()) * 1000)::bigint"
     " or exists (select 1 from skillrt.inbox i where i.run = r.run and i.fate = 'waits'))"
     " and not exists (select 1 from skillrt.queue q where q.queue = $1 and q.paused)"
-    " and (r.limit_key is null or exists (select 1 from skillrt.slot s"
+    " and (r.limit_key is null or r.limit_most = 0 or exists (select 1 from skillrt.slot s"
     " where s.key = r.limit_key and s.slot <= r.limit_most and" SLOT_FREE "))"
-    " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
+    " and (r.limit_key is null or r.limit_rate = 0 or exists (select 1 from skillrt.rate t where"
+    " t.key = r.limit_key and t.slot <= r.limit_rate and" RATE_FREE(
+        "r.limit_ms") "))"
+                      " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
 
-/* Gives the run a slot. Claims with a key follow one another, each with its own look at what the
- * one before has committed; no slot: -1 is an error, 0 is none. */
+/* Gives the run a slot; no slot: -1 is an error, 0 is none. */
 static int take_slot(struct link *l, const char *run, const char *key, int64_t most,
                      struct error *e) {
   struct value values[] = {TEXT(key), NUMBER(most), TEXT(run)};
-  if (link_do(l, "select 1 from skillrt.slot where key = $1 and slot = 1 for update", 1, values,
-              e) < 0)
-    return -1;
   return link_do(l,
                  "update skillrt.slot set run = $3 where key = $1 and slot ="
                  " (select min(s.slot) from skillrt.slot s where s.key = $1 and s.slot <= $2"
                  " and" SLOT_FREE ")",
                  3, values, e);
+}
+
+static int take_rate(struct link *l, const char *key, int64_t rate, int64_t ms, struct error *e) {
+  struct value values[] = {TEXT(key), NUMBER(rate), NUMBER(ms)};
+  return link_do(l,
+                 "update skillrt.rate set taken = clock_timestamp() where key = $1 and slot ="
+                 " (select min(t.slot) from skillrt.rate t where t.key = $1 and t.slot <= $2"
+                 " and" RATE_FREE("$3::bigint") ")",
+                 3, values, e);
+}
+
+/* Claims with a key follow one another, each with its own look at what the one before has
+ * committed. */
+static int take_limits(struct link *l, const PGresult *next, const char *run, const char *key,
+                       struct error *e) {
+  struct value locked[] = {TEXT(key)};
+  int64_t most = cell_number(next, 0, 2), rate = cell_number(next, 0, 3);
+  if (link_do(l, "select pg_advisory_xact_lock(7236554, hashtext($1))", 1, locked, e) < 0)
+    return -1;
+  int rows = most > 0 ? take_slot(l, run, key, most, e) : 1;
+  return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, 0, 4), e) : rows;
 }
 
 /* 1: `run` was claimed; 0: there is none; -1: it failed. */
@@ -121,7 +151,7 @@ static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct erro
   if (rows == 1) {
     cell_text(next, 0, 0, run, JOURNAL_RUN_ID + 1);
     cell_text(next, 0, 1, key, sizeof key);
-    if (key[0]) rows = take_slot(&q->link, run, key, cell_number(next, 0, 2), e);
+    if (key[0]) rows = take_limits(&q->link, next, run, key, e);
   }
   PQclear(next);
   if (rows != 1) return rows;

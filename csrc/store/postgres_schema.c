@@ -25,6 +25,8 @@ static const char *const tables[][2] = {
               " paused boolean not null)"},
     {"slot", "create table skillrt.slot (key text collate \"C\" not null, slot bigint not null,"
              " run text collate \"C\", primary key (key, slot))"},
+    {"rate", "create table skillrt.rate (key text collate \"C\" not null, slot bigint not null,"
+             " taken timestamptz, primary key (key, slot))"},
     {"inbox", "create table skillrt.inbox (arrival bigserial primary key,"
               " run text collate \"C\" not null, key text, came timestamptz not null"
               " default clock_timestamp(), fate text not null default 'waits', text bytea not null,"
@@ -44,6 +46,8 @@ static const char columns[] =
     " add if not exists queue text collate \"C\","
     " add if not exists prio bigint not null default 0,"
     " add if not exists limit_key text collate \"C\", add if not exists limit_most bigint,"
+    " add if not exists limit_rate bigint not null default 0,"
+    " add if not exists limit_ms bigint not null default 0,"
     " add if not exists claimed timestamptz"; /* until then no other claim gives it */
 
 enum { TABLES = sizeof tables / sizeof *tables, MONTHS = 12 };

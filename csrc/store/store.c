@@ -187,6 +187,8 @@ bool store_label(const struct sys *sys, const char *url, const struct label *lab
                  struct error *e) {
   char at[PATH_MAX];
   if (!queue_valid(label->queue, e) || (label->key && !queue_valid(label->key, e))) return false;
+  if (label->rate < 0 || label->rate > RATE_MAX || label->most < 0)
+    return error_set(e, ERROR_INVALID, "a rate is at most %d", RATE_MAX);
   const struct kind *kind = kind_of(url, at, e);
   if (!kind) return false;
   return kind->label ? kind->label(sys, at, label, e)

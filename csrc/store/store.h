@@ -265,14 +265,16 @@ void watch_close(struct watch **watch); /* as store_close; `changed` is not call
 
 /* ---- workers: runs that wait for a process ---- */
 
-enum { QUEUE_NAME = 64 };
+enum { QUEUE_NAME = 64, RATE_MAX = 10000 };
 
 /* How a run is to be claimed: said by who submits it. */
 struct label {
   const char *queue; /* [A-Za-z0-9._-]{1,64} */
   int64_t prio;      /* higher ones first */
-  const char *key;   /* of a limit, as a queue is named; NULL: none */
-  int64_t most;      /* so many runs with that key at the same time, at least 1 */
+  const char *key;   /* of limits, as a queue is named; NULL: none */
+  int64_t most;      /* so many runs with that key at the same time; 0: any number */
+  int64_t rate;      /* so many are claimed within any `rate_ms`, up to RATE_MAX; 0: any number */
+  int64_t rate_ms;
 };
 
 /* Puts the label of a run that is there, in place of the one that it had, and wakes who waits for

@@ -137,7 +137,7 @@ bool view_write(const struct sys *sys, const char *folder, const char *name, str
                      "view \"%.100s\": the name must stay inside the run's folder", name);
   if (!file_path(path, folder, name, e)) return false;
   if (strcmp(name, "state.json") == 0) return view_write_state(sys, path, content, digest, e);
-  return below_replace(sys, folder, name, content, false, e);
+  return below_replace(sys, folder, name, content, 0600, false, e);
 }
 
 /* Whether brackets stay open or a string does: an editor leaves no such file, a power cut does.

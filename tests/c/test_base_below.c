@@ -19,7 +19,7 @@ static struct error e;
 static bool put(const struct sys *sys, struct scratch *s, const char *name, bool durable) {
   struct span text = {"content", 7};
   error_clear(&e);
-  return below_replace(sys, scratch_path(s, "run"), name, text, durable, &e);
+  return below_replace(sys, scratch_path(s, "run"), name, text, 0600, durable, &e);
 }
 
 static bool is_there(struct scratch *s, const char *name) {

@@ -81,13 +81,44 @@ static void test_fence(void) {
   }
 }
 
+static void test_lost_commits(void) {
+  struct kit a;
+  struct scratch s = {"/nowhere"};
+  kit_init(&a, &s);
+  TEST("whose commits a promoted standby has lost drops the run, and says so") {
+    CHECK(open_at(&a, server_run(&server, "promoted"), STORE_CREATE));
+    CHECK(kit_put(&a, 0, 2) && kit_put(&a, 2, 2));
+    query("delete from skillrt.journal where run = 'promoted' and batch ="
+          " (select max(batch) from skillrt.journal where run = 'promoted')");
+    query("select count(pg_terminate_backend(pid)) from pg_stat_activity"
+          " where application_name = 'skillrt'");
+    CHECK(!kit_put(&a, 4, 1) && a.error.code == ERROR_LOST);
+    CHECK(strstr(a.error.text, "standby") != NULL);
+    CHECK(!kit_append(&a, 4, 1, APPEND_LAST_WORDS) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+    query("delete from skillrt.worker");
+    CHECK(open_at(&a, server_run(&server, "promoted"), STORE_RESUME) && kit_count(&a) == 2);
+    CHECK(kit_put(&a, 2, 1) && kit_count(&a) == 3);
+    kit_close(&a);
+  }
+}
+
 /* ---- the lease ---- */
 
 static int64_t later_ns;
+static int answer_takes; /* that look at the clock from now on is followed by an hour; 0: none is */
+static int64_t wrong_ms;
 
 static int64_t later(const struct sys *sys) {
   (void)sys;
-  return sys_real()->boot_ns(sys_real()) + later_ns;
+  int64_t now = sys_real()->boot_ns(sys_real()) + later_ns;
+  if (answer_takes > 0 && --answer_takes == 0) later_ns += 3600ll * 1000000000;
+  return now;
+}
+
+static int64_t wrong(const struct sys *sys) {
+  (void)sys;
+  return sys_real()->wall_ms(sys_real()) + wrong_ms;
 }
 
 static void test_lease(void) {
@@ -117,6 +148,30 @@ static void test_lease(void) {
     CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_LOST);
     CHECK(!kit_append(&a, 1, 1, APPEND_WHOLE) && a.error.code == ERROR_LOST);
     kit_close(&a);
+  }
+  TEST("an answer that comes late does not make the lease longer") {
+    later_ns = 0;
+    CHECK(open_at(&a, server_run(&server, "slow"), STORE_CREATE) && kit_put(&a, 0, 1));
+    later_ns = 3600ll * 1000000000;
+    answer_takes = 2; /* the first look finds it lapsed, the second is that of the renewal */
+    CHECK(a.store->ops->held(a.store, &a.error) && answer_takes == 0);
+    query("delete from skillrt.worker");
+    CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+  }
+  TEST("a lease is on the clock of the database, whatever time the machine has") {
+    for (int sign = -1; sign <= 1; sign += 2) {
+      later_ns = 0;
+      wrong_ms = sign * 3600000ll;
+      sys.wall_ms = wrong;
+      CHECK(open_at(&a, server_run(&server, sign < 0 ? "behind" : "ahead"), STORE_CREATE));
+      CHECK(kit_put(&a, 0, 1));
+      CHECK_STR(query("select deadline > clock_timestamp() and"
+                      " deadline < clock_timestamp() + interval '1 minute' from skillrt.worker"),
+                "t");
+      kit_close(&a);
+    }
+    sys.wall_ms = sys_real()->wall_ms;
   }
   TEST("the own clock counts less than the lease, from before the renewal was sent") {
     later_ns = 0;
@@ -186,6 +241,7 @@ int main(void) {
   struct proxy proxy;
   if (!server_start(&server, "")) return server_none();
   test_fence();
+  test_lost_commits();
   test_lease();
   proxy_start(&proxy, server.dir);
   test_cuts(&proxy);

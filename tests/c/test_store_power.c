@@ -38,7 +38,7 @@ static bool step(struct kit *k, struct promises *p, int i) {
   struct span value = value_of(i, text, digest);
   if (!kit_blob(k, digest, value)) return false;
   p->blobs = i + 1;
-  if (!below_replace(k->sys, k->path, file_of(i, name), value, true, &k->error)) return false;
+  if (!below_replace(k->sys, k->path, file_of(i, name), value, 0600, true, &k->error)) return false;
   p->files = i + 1;
   int size = 1 + i % 12;
   p->appended += size;

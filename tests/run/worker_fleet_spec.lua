@@ -1,5 +1,6 @@
 -- worker_fleet_spec.lua: three workers on one database, which are killed and stopped again and again, with the processes
 -- of their runs. A file that each call writes to is the witness: nothing is lost, and what may not be repeated is not.
+-- At night that is done again and again, for 20,000 strikes or an hour.
 local kit = require "tests.support.cli_kit"
 local postgres = require "tests.support.postgres"
 
@@ -11,6 +12,8 @@ if not server then
 end
 
 local CALM <const>, RUNS <const>, STEPS <const>, STRIKES <const> = 12, 30, 4, 24
+local MOST_STRIKES <const> = os.getenv "SKILLRT_NIGHTLY" and 20000 or STRIKES
+local MOST_SECONDS <const> = 3600
 
 -- Each step has two programs write to the witness: the first may be repeated, the second may not. Where it is not known
 -- whether that was executed, the step continues without it.
@@ -81,9 +84,13 @@ describe("three workers", function()
       good("submit", server.url, "counting.lua", "--key", prefix .. i, "--set", "name=" .. prefix .. i)
     end
   end
+  -- A run whose processes were struck three times in a row before anything of it ended is taken for poison.
   local function completes()
     for _ = 1, 1200 do
       if is_over() then return end
+      for run in server.query "select run from skillrt.run where about like '%poison%'":gmatch "%S+" do
+        kit.run(folder, { env = env, "resume", server.run(run), "--trust", "--quiet" })
+      end
       os.execute "sleep 0.05"
     end
     error("not all has completed within 60 s: " .. server.query
@@ -119,34 +126,56 @@ describe("three workers", function()
     end
   end)
 
-  it("lose no run and repeat no call that may not be repeated, killed and stopped again and again (F75)", function()
-    good("fleet", "init", server.url, "--lease", "2")
-    submit_all("hard", RUNS)
-    for i = 1, 3 do start(i) end
-    for strike = 1, STRIKES do
-      goes_on()
-      local held, i = holders(), strike % 3 + 1
-      local victim = held[strike % math.max(1, #held) + 1]
-      if strike % 4 == 0 then -- a worker, with the processes of its runs
-        workers[i].signal "KILL"
-        workers[i].wait()
-        start(i)
-      elseif victim then
-        signal(strike % 2 == 0 and "KILL" or "STOP", victim)
-        if strike % 2 == 1 then -- it wakes when others have taken its run, or have not yet
-          os.execute(("(sleep %d; kill -CONT %d 2>/dev/null) &"):format(strike % 4 == 1 and 1 or 4, victim))
-        end
+  -- Kills or stops a worker, or the process of a run; one that is stopped wakes when others have taken its run, or have
+  -- not yet.
+  local function strike_at(strike)
+    local held, i = holders(), strike % 3 + 1
+    local victim = held[strike % math.max(1, #held) + 1]
+    local wakes = ("(sleep %d; kill -CONT %%d 2>/dev/null) &"):format(strike % 4 == 1 and 1 or 4)
+    if strike % 8 == 0 then -- with the processes of its runs
+      workers[i].signal "KILL"
+      workers[i].wait()
+      start(i)
+    elseif strike % 8 == 4 then
+      workers[i].signal "STOP"
+      os.execute(wakes:format(workers[i].pid))
+    elseif victim then
+      signal(strike % 2 == 0 and "KILL" or "STOP", victim)
+      if strike % 2 == 1 then
+        os.execute(wakes:format(victim))
       end
+    end
+  end
+
+  -- One round: runs, strikes while they are under way, and what the witness says.
+  local function round(number, first)
+    local prefix = ("hard%d-"):format(number)
+    submit_all(prefix, RUNS)
+    for strike = first, first + STRIKES - 1 do
+      goes_on()
+      strike_at(strike)
     end
     completes()
     local seen = witnessed()
     for i = 1, RUNS do
       for n = 0, STEPS - 1 do
-        local once, may = ("once-hard%d-%d"):format(i, n), ("may-hard%d-%d"):format(i, n)
+        local once, may = ("once-%s%d-%d"):format(prefix, i, n), ("may-%s%d-%d"):format(prefix, i, n)
         assert.is_true((seen[once] or 0) <= 1, once .. " was repeated")
-        assert.is_true((seen[may] or 0) >= 1, may .. " was lost: " .. good("log", server.run("hard" .. i)))
+        assert.is_true((seen[may] or 0) >= 1, may .. " was lost: " .. good("log", server.run(prefix .. i)))
       end
-      assert.matches(('"n":%d'):format(STEPS), good("state", server.run("hard" .. i)):gsub("%s", ""), 1, true)
+      assert.matches(('"n":%d'):format(STEPS), good("state", server.run(prefix .. i)):gsub("%s", ""), 1, true)
     end
+  end
+
+  it("lose no run and repeat no call that may not be repeated, killed and stopped again and again (F75)", function()
+    good("fleet", "init", server.url, "--lease", "2")
+    for i = 1, 3 do start(i) end
+    local strikes, number, until_s = 0, 0, os.time() + MOST_SECONDS
+    repeat
+      number = number + 1
+      round(number, strikes + 1)
+      strikes = strikes + STRIKES
+    until strikes >= MOST_STRIKES or os.time() > until_s
+    print(("%d strikes at %d runs"):format(strikes, number * RUNS))
   end)
 end)

@@ -34,6 +34,17 @@ return skillrt.skill { name = "poison", state = { done = false }, actions = {
     end } } }
 ]]
 
+-- Ends the process that loads it, once there is a file.
+local DEADLY <const> = [[
+local skillrt = require "skillrt"
+local file = io.open "armed"
+if file then
+  os.execute("echo died >> witness; kill -9 " .. io.open "/proc/self/stat":read "n")
+end
+return skillrt.skill { name = "deadly", state = { done = false }, actions = {
+  { id = "live", when = "!done", run = function() return { done = true } end } } }
+]]
+
 -- Two steps, of which the second may not be begun by who drains.
 local SLOW <const> = [[
 local skillrt = require "skillrt"
@@ -59,6 +70,7 @@ local function suite(what, place, url, server)
       assert.equal(0, result.code, result.out .. result.err)
       return result.out
     end
+    local function aborted(run) assert.equal(4, skillrt("abort", run).code) end
     -- A program in the background, which does not outlive a test that fails.
     local function start(...)
       local program = kit.start(folder, { env = env, ... })
@@ -94,6 +106,7 @@ local function suite(what, place, url, server)
       folder.file("alone.lua", ALONE)
       folder.file("ask.lua", ASK)
       folder.file("poison.lua", POISON)
+      folder.file("deadly.lua", DEADLY)
       folder.file("slow.lua", SLOW)
     end)
     teardown(function() getmetatable(folder).__close() end)
@@ -117,10 +130,15 @@ local function suite(what, place, url, server)
       folder.file("greeter/lib/words.lua", "return 'from a helper'")
       folder.file("greeter/skill.lua", [[
 local skillrt = require "skillrt"
-local words = dofile(debug.getinfo(1, "S").source:match "^@(.*)/" .. "/lib/words.lua")
+local here = debug.getinfo(1, "S").source:match "^@(.*)/"
+local words = dofile(here .. "/lib/words.lua")
 return skillrt.skill { name = "greeter", state = { done = false }, actions = {
-  { id = "greet", when = "!done", run = function() return { done = true, said = words } end } } }
+  { id = "greet", when = "!done", run = function(_, ctx)
+      return { done = true, said = words, shown = ctx.await { kind = "command", argv = { here .. "/lib/show" } } }
+    end } } }
 ]])
+      folder.file("greeter/lib/show", "#!/bin/sh\necho by a program\n")
+      assert(os.execute(("chmod 755 '%s/greeter/lib/show'"):format(folder.path)))
       local refused = skillrt("submit", place, "greeter", "--key", "folder")
       assert.equal(8, refused.code, refused.out .. refused.err)
       assert.matches("has not been approved", refused.err:gsub("%s+", " "), 1, true)
@@ -132,7 +150,9 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       assert.equal(8, person.code, person.out .. person.err)
       local told = kit.run(folder, { env = other, "worker", place, "--once" })
       assert.equal(0, told.code, told.out .. told.err)
-      assert.matches("from a helper", good("state", url "folder"), 1, true)
+      local state = good("state", url "folder")
+      assert.matches("from a helper", state, 1, true)
+      assert.matches("by a program", state, 1, true)
     end)
 
     it("begins runs by their priority, and none of a queue that is paused", function()
@@ -163,6 +183,94 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       assert.is_truthy(witness():find "overlap")
     end)
 
+    it("claims of runs with a key only so many within a time, over several workers (F77)", function()
+      witness()
+      for i = 1, 4 do
+        good("submit", place, "alone.lua", "--set", "name=r" .. i, "--limit-key", "gate=9,3/h", "--queue", "rated")
+      end
+      good("worker", place, "--once", "--queue", "rated", "--concurrency", "2")
+      good("worker", place, "--once", "--queue", "rated", "--concurrency", "2")
+      assert.equal(3, select(2, witness():gsub("r%d", "")))
+      good("submit", place, "alone.lua", "--set", "name=quick", "--limit-key", "quick=1/s")
+      good("submit", place, "alone.lua", "--set", "name=quick", "--key", "second", "--limit-key", "quick=1/s")
+      local worker <close> = start("worker", place)
+      becomes("second", "completed")
+      worker.signal "TERM"
+      worker.wait()
+      assert.equal(2, select(2, witness():gsub("quick", "")))
+    end)
+
+    it("begins a run at its time, and none before (F76)", function()
+      witness()
+      good("submit", place, "alone.lua", "--key", "later", "--set", "name=later", "--at", "2999-01-01T00:00Z")
+      good("submit", place, "alone.lua", "--key", "since", "--set", "name=since", "--at", "2026-01-01T00:00Z")
+      good("worker", place, "--once")
+      assert.equal("since\n", witness())
+      assert.matches("begins at 2999-01-01", good("status", url "later"), 1, true)
+      aborted(url "later")
+    end)
+
+    it("fires a schedule once, whichever worker looks, and reports what was missed (F76)", function()
+      witness()
+      local function scheduled(name, missed)
+        good("submit", place, "alone.lua", "--key", name, "--set", "name=" .. name, "--at", "2001-01-01T00:30Z",
+          "--cron", "0 1 1 1 *", "--missed", missed, "--queue", "timed")
+      end
+      scheduled("every", "all")
+      scheduled("newest", "last")
+      scheduled("none", "skip")
+      assert.matches("next 2001-01-01T01:00:00.000Z, begun 0, missed 0", good("schedule", "list", place), 1, true)
+      local most = server and 3 or 1
+      local workers = {}
+      for i = 1, most do
+        workers[i] = start("worker", place, "--once", "--queue", "timed", "--concurrency", "4")
+      end
+      for i = 1, most do
+        assert.equal(0, workers[i].wait().code)
+      end
+      good("worker", place, "--once", "--queue", "timed")
+      local years = tonumber(os.date "!%Y") - 2000
+      if os.date "!%m%d%H" < "010101" then years = years - 1 end
+      local text = witness():gsub("overlap\n", "")
+      assert.equal(years, select(2, text:gsub("every", "")), text)
+      assert.equal(1, select(2, text:gsub("newest", "")), text)
+      assert.is_nil(text:find "none")
+      local list = good("schedule", "list", place)
+      assert.matches(("begun %d, missed 0"):format(years), list, 1, true)
+      assert.matches(("begun 1, missed %d"):format(years - 1), list, 1, true)
+      assert.matches(("begun 0, missed %d"):format(years), list, 1, true)
+      assert.matches(("Missed %d firings, from 2001-01-01T01:00"):format(years), good("log", url "none"), 1, true)
+      assert.matches("completed", good("status", url "20010101-010000-every"), 1, true)
+
+      good("schedule", "pause", url "every")
+      assert.matches("0 1 1 1 *  paused", good("schedule", "list", place), 1, true)
+      good("schedule", "now", url "every")
+      assert.matches("0 1 1 1 *  paused", good("schedule", "list", place), 1, true)
+      good("schedule", "resume", url "every")
+      good("worker", place, "--once", "--queue", "timed")
+      assert.equal("every\n", witness())
+      assert.matches(("begun %d, missed 0"):format(years + 1), good("schedule", "list", place), 1, true)
+      assert.matches("has no steps of its own", skillrt("retry", url "every").err, 1, true)
+      aborted(url "every")
+      assert.is_nil(good("schedule", "list", place):find("every", 1, true))
+      assert.matches("was aborted", skillrt("schedule", "now", url "every").err, 1, true)
+      assert.matches("is no schedule", skillrt("schedule", "now", url "20010101-010000-every").err, 1, true)
+      aborted(url "newest")
+      aborted(url "none")
+    end)
+
+    it("begins what a worker has recorded that died before it began it (F76)", function()
+      good("submit", place, "alone.lua", "--key", "torn", "--set", "name=torn", "--cron", "@yearly", "--queue", "torn")
+      local travel = require "skillrt.run.travel"
+      assert(travel.write(url "torn", { { t = "fire", begins = { 86400000, 86460000 }, due = 4102444800000 },
+        travel.stop("scheduled", "begins runs", 1) }))
+      witness()
+      good("worker", place, "--once", "--queue", "torn", "--concurrency", "1")
+      assert.equal("torn\ntorn\n", witness())
+      assert.matches("next 2100-01-01T00:00:00.000Z, begun 2, missed 0", good("schedule", "list", place), 1, true)
+      aborted(url "torn")
+    end)
+
     it("gives back a run that waits for a person, and resumes it when the answer has come", function()
       good("submit", place, "ask.lua", "--key", "asked")
       local worker <close> = start("worker", place)
@@ -190,6 +298,22 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       assert.matches("completed", good("status", url "slow"), 1, true)
     end)
 
+    it("on SIGTERM cancels a call that may be repeated, and another worker repeats it (F74)", function()
+      witness()
+      os.remove(folder.path .. "/go")
+      folder.file("endless.lua", (SLOW:gsub('kind = "command"', '%0, idempotent = true')))
+      good("submit", place, "endless.lua", "--key", "endless")
+      local worker <close> = start("worker", place)
+      seen "begun one"
+      worker.signal "TERM"
+      assert.equal(143, worker.wait().code)
+      assert.matches("drained", good("status", url "endless"), 1, true)
+      folder.file("go", "")
+      good("worker", place, "--once")
+      assert.equal("begun one\nbegun one\nended one\nbegun two\nended two\n", witness())
+      assert.matches("completed", good("status", url "endless"), 1, true)
+    end)
+
     it("pauses a run that ends three processes, until a person resumes it (F73)", function()
       witness()
       -- a claim lasts as long as a lease: from here on not for long
@@ -202,6 +326,21 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       assert.matches("3 processes ended in it", told, 1, true)
       assert.equal("died\ndied\ndied\n", witness())
       assert.equal("", good("worker", place, "--once"))
+    end)
+
+    it("pauses a run that kills whoever loads it (F73)", function()
+      witness()
+      good("submit", place, "deadly.lua", "--key", "deadly")
+      folder.file("armed", "")
+      local worker <close> = start("worker", place)
+      local told = becomes("deadly", "3 processes ended in it")
+      worker.signal "TERM"
+      worker.wait()
+      assert.matches("a process ended with 137 before it recorded anything", told, 1, true)
+      assert.equal("died\ndied\ndied\n", witness())
+      assert.equal("", good("worker", place, "--once"))
+      os.remove(folder.path .. "/armed")
+      good("resume", url "deadly", "--trust")
     end)
 
     if not server then
@@ -253,8 +392,14 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
     end)
 
     it("says what is wrong with what it is given", function()
-      assert.matches("limit-key KEY=NUMBER", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
+      assert.matches("limit-key KEY=4", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
       assert.matches("a queue or key is", skillrt("submit", place, "ask.lua", "--queue", "a b").err, 1, true)
+      for _, words in ipairs({ { "--limit-key", "a=0/m" }, { "--limit-key", "a=3/d" }, { "--cron", "0 0 31 2 *" },
+        { "--cron", "61 * * * *" }, { "--cron", "* * * *" }, { "--at", "tomorrow" }, { "--missed", "all" },
+        { "--cron", "@daily", "--key", ("n"):rep(49) }, { "--limit-key", "a=99999/s" } }) do
+        local result = skillrt("submit", place, "ask.lua", "--key", "wrong", table.unpack(words))
+        assert.is_true(result.code > 0 and #result.err > 0, table.concat(words, " "))
+      end
       assert.matches("from 1 to 40", skillrt("worker", place, "--concurrency", "0").err, 1, true)
     end)
   end)

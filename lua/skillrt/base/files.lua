@@ -93,7 +93,7 @@ end
 ---Writes a file of a run below a folder, whole or not at all, in folders made as needed; through no
 ---link. Where `durable`, it survives a power cut when this returns, as the record that tells of it
 ---will.
----@type fun(base: string, name: string, text: string, durable: boolean?): skillrt.Kept
+---@type fun(base: string, name: string, text: string, durable: boolean?, runs: boolean?): skillrt.Kept
 M.keep = core.files.keep
 
 ---The same for a file of others: it keeps its mode, and a new one may be read by others.

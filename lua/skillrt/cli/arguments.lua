@@ -21,6 +21,9 @@ local function options_of(command)
       all["-" .. option.short] = option
     end
   end
+  for _, option in ipairs(command.inner or {}) do
+    all["--" .. option.name] = option
+  end
   return all
 end
 

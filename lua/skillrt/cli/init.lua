@@ -32,6 +32,7 @@ local M = {}
 ---@field options skillrt.Option[]
 ---@field looks boolean?         it performs nothing: of a skill only what runs when it is loaded is asked about
 ---@field drives boolean?        it drives a run, and has the exit code of its end
+---@field inner skillrt.Option[]?  options of other commands, which no help shows
 ---@field own_codes boolean?     its description says what its exit codes mean
 ---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
 ---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name

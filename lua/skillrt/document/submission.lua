@@ -30,6 +30,11 @@ local function names_of(root, script, pins)
   return names
 end
 
+local function is_program(root, name)
+  local info = files.stat(root, name)
+  return info ~= nil and info.mode & 0x40 ~= 0 -- 0100
+end
+
 local function code_of(path, agent)
   local code = kind_of(path) ~= "script" and trust.code(path, nil, nil, nil, agent)
   return code and code.digest or nil
@@ -37,7 +42,8 @@ end
 
 ---The skill of a run that begins, as its first record tells of it.
 ---@param first table
----@return table|nil submitted  { script, folder, files = digests by name, approved = the digest of its code }
+---@return table|nil submitted  { script, folder, files = digests by name, runs = which of them are programs, approved =
+---       the digest of its code }
 ---@return table|string blobs_or_message  { digest, text } each
 function M.of(first)
   local named = first.folder or first.script
@@ -52,7 +58,8 @@ function M.of(first)
   if not (names and script) then
     return nil, message or ("%s: is outside of %s"):format(first.script, root)
   end
-  local submitted = { script = script, folder = is_folder or nil, files = {}, approved = code_of(named, first.agent) }
+  local submitted = { script = script, folder = is_folder or nil, files = {}, runs = {},
+    approved = code_of(named, first.agent) }
   local blobs, size = {}, 0
   for i, name in ipairs(names) do
     local text, why = files.kept(root, name, MOST_BYTES)
@@ -61,7 +68,7 @@ function M.of(first)
       return nil, why or ("%s: is larger than the %d files and %d bytes that can be submitted"):format(root, MOST_FILES,
         MOST_BYTES)
     end
-    submitted.files[name] = files.digest(text)
+    submitted.files[name], submitted.runs[name] = files.digest(text), is_program(root, name) or nil
     blobs[i] = { submitted.files[name], text }
   end
   return submitted, blobs
@@ -76,8 +83,9 @@ end
 function M.unpack(place, first)
   local store, submitted, missing = store_of.at(place), first.submitted, {}
   for name, digest in pairs(submitted.files) do
-    local text = store:kept(path_of(name), MOST_BYTES)
-    missing[name] = not (text and files.digest(text) == digest) and digest or nil
+    local text, runs = store:kept(path_of(name), MOST_BYTES), submitted.runs[name]
+    local is_there = text and files.digest(text) == digest and (not runs or is_program(store.folder, path_of(name)))
+    missing[name] = not is_there and digest or nil
   end
   local ok, message, code = store:make()
   if not ok then
@@ -88,7 +96,7 @@ function M.unpack(place, first)
     for name, digest in pairs(missing) do
       text, message, code = wishes.blob(digest)
       if text then
-        ok, message, code = store:keep(path_of(name), text)
+        ok, message, code = store:keep(path_of(name), text, false, submitted.runs[name])
       end
       if not (text and ok) then
         break

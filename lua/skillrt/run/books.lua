@@ -7,6 +7,7 @@
 local arrivals = require("skillrt.run.books.arrivals")
 local fatal = require("skillrt.base.fatal")
 local fields = require("skillrt.run.books.fields")
+local poison = require("skillrt.skill.limit.poison")
 local record_of = require("skillrt.run.record")
 
 local M = {}
@@ -42,6 +43,9 @@ local function change(self, record, seq)
     step:keep_values(record.rec)
   end
   books = kind.apply(books, record, self, seq) or books
+  if self.fruitless or record.t == "resume" then
+    poison.count(self, record)
+  end
   if record.arrival then
     arrivals.seen(self, record.arrival)
   end

@@ -4,6 +4,7 @@
 -- journal payloads by way of snapshot.lua. Called by the commands that show a run, by runner.lua and run/travel.
 
 local books_of = require("skillrt.run.books")
+local poison = require("skillrt.skill.limit.poison")
 local questions = require("skillrt.run.books.questions")
 local record_of = require("skillrt.run.record")
 local record = require("skillrt.base.record")
@@ -48,17 +49,24 @@ function M.standing(status, is_held)
   return is_held and "running" or "interrupted"
 end
 
+-- What lists show of a schedule.
+local function schedule_of(books)
+  local schedule = books.schedule
+  return schedule and { cron = schedule.cron, due = schedule.due, begun = schedule.begun, missed = schedule.missed }
+end
+
 ---What lists show of a run. It is kept with the end of its journal, so that a list need not read it.
 ---@param books skillrt.Books
 ---@return { at: integer, skill: string, status: string, reason: string?, limit: string?, steps: integer,
----          questions: integer }
+---          questions: integer, schedule: table? }
 function M.summary(books)
   return { at = books.at, skill = books.skill, status = books.status, reason = books.reason, limit = books.limit,
-    steps = books.finished, questions = #questions.list(books) }
+    steps = books.finished, questions = #questions.list(books), schedule = schedule_of(books) }
 end
 
 local WAITS <const> = { waiting_for_person = true, waiting_for_event = true, waiting_for_time = true,
-  needs_decision = true, submitted = true, drained = true }
+  needs_decision = true, submitted = true, drained = true, scheduled = true,
+  [poison.DIED] = true }
 
 ---Whether a run is paused until a person, an event or a time comes.
 ---@param books skillrt.Books

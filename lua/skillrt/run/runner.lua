@@ -396,6 +396,9 @@ function M.take_up(skill, options)
   if not first then
     return nil, why, cause
   end
+  if first.schedule and not options.abort then
+    return nil, options.work_dir .. ": is a schedule: it begins runs, and has no steps of its own", "invalid"
+  end
   local parts, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,
     durability = options.durability or first.durability,

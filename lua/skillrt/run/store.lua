@@ -47,6 +47,20 @@ function M.absolute(place, run_id)
   return place
 end
 
+---The place of a run next to another, and its name: that of the other with something before it.
+---@param place string
+---@param before string
+---@return string place
+---@return string name
+function M.beside(place, before)
+  local name
+  local there = place:gsub("([^/?]+)/?%f[?\0]", function(last)
+    name = before .. last
+    return name
+  end, 1)
+  return there, name
+end
+
 ---The store of a run, whether one is there or not. Opens nothing.
 ---@param place string  its directory, or its URL
 ---@param keeps_nothing boolean?
@@ -314,11 +328,12 @@ end
 ---@param name string
 ---@param text string
 ---@param durable boolean?  it survives a power cut when this returns
+---@param runs boolean?     it is a program
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
-function Store:keep(name, text, durable)
-  return files.keep(self.folder, name, text, durable)
+function Store:keep(name, text, durable, runs)
+  return files.keep(self.folder, name, text, durable, runs)
 end
 
 ---The text of a regular file, through no link.

@@ -1,14 +1,16 @@
 -- run/travel.lua: a run taken back to an earlier place, a new run that begins at a place of another, a run that is kept
--- for others to perform, and one that is paused where it is.
+-- for others to perform, and records that are added to one.
 --
 -- All write records of their own into a journal and leave the run paused: none needs the skill, runs its script
--- or forgets anything: the journal and what was spent only grow. Called by the commands rollback, fork, submit, resume.
+-- or forgets anything: the journal and what was spent only grow. The commands rollback, fork, submit and resume call
+-- it, and schedule.lua.
 
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
 local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.travel.moment")
 local output_files = require("skillrt.run.output_files")
+local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local rolled_files = require("skillrt.run.travel.rolled_files")
 local seal = require("skillrt.base.seal")
@@ -49,7 +51,8 @@ function Writer:choose()
   if next(self.books.state.root.phases_completed) or self.store:stat("execution-state.json") then
     self.skill.phases[1] = true
   end
-  return "stop", self.books.status, self.books.reason, self.books.due
+  local about = json.encode(look.summary(self.books), { sorted = true })
+  return "stop", self.books.status, self.books.reason, self.books.due, about
 end
 
 function Writer:save(seq)
@@ -86,42 +89,50 @@ local function refuse(code, text, ...)
   error({ message = text:format(...), code = code }, 0)
 end
 
-local function stop(reason, message, due)
+---The record of a pause.
+---@param reason string
+---@param message string
+---@param due integer?  UTC ms
+---@return table
+function M.stop(reason, message, due)
   return { t = "stop", status = "paused", reason = reason, message = message, due = due }
 end
 
----Begins a run that is due at once, for whoever performs it.
+---Begins a run for whoever performs it.
 ---@param store skillrt.Store
----@param first table    its first record
----@param blobs table[]  { digest, text }: the files that it was submitted with
+---@param first table     its first record
+---@param others table[]  those behind it
+---@param blobs table[]   { digest, text }: the files that it was submitted with
 ---@return skillrt.Books|nil books
 ---@return string? message
 ---@return string? code
-function M.submit(store, first, blobs)
+function M.create(store, first, others, blobs)
   return write(store, "create", first, function()
-    return { first, stop("submitted", "waits for a worker", core.wall_ms()) }
+    return table.move(others, 1, #others, 2, { first })
   end, blobs)
 end
 
----Pauses a run that no process advances, until a person resumes it.
+---Adds records to a run that no process advances.
 ---@param place string
----@param reason string
----@param message string
+---@param others table[]
 ---@return skillrt.Books|nil books
 ---@return string? message
 ---@return string? code
-function M.pause(place, reason, message)
+function M.write(place, others)
   local first, why, code = look.first(place)
   if not first then
     return nil, why, code
   end
   return write(store_of.at(place), "resume", first, function()
-    return { { t = "resume", by = "skillrt " .. core.version }, stop(reason, message) }
+    return table.move(others, 1, #others, 2, { { t = "resume", by = "skillrt " .. core.version } })
   end)
 end
 
--- The files that a run was submitted with: { digest, text } each.
-local function files_of(place, first)
+---The files that a run was submitted with: { digest, text } each.
+---@param place string
+---@param first table  its first record
+---@return table[]
+function M.files_of(place, first)
   local wishes, blobs = {}, {}
   store_of.at(place):read(function()
     for _, digest in pairs(first.submitted and first.submitted.files or {}) do
@@ -188,7 +199,7 @@ function M.rollback(dir, place)
     return {
       { t = "resume", by = "skillrt " .. core.version },
       entry,
-      stop("rolled_back", ("to %s, record %d"):format(name or there.state.root.status, seq)),
+      M.stop("rolled_back", ("to %s, record %d"):format(name or there.state.root.status, seq)),
     }
   end)
   if not books then
@@ -230,7 +241,7 @@ function M.fork(dir, place, out, set)
   local is_ours = seal.is_ours(first)
   local from = { run = first.run, dir = store_of.absolute(dir), seq = seq }
   first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  first.from, first.at = from, nil
+  first.from, first.at, first.schedule = from, nil, nil
   first.pins = there.pins or first.pins
   first.seal = is_ours and seal.of(first) or nil
   local entry = moment.rollback(there)
@@ -238,8 +249,8 @@ function M.fork(dir, place, out, set)
   entry.last_step = there.last_step
   local store = store_of.at(out)
   local books, message, code = write(store, "create", first, function()
-    return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }
-  end, files_of(dir, first))
+    return { first, entry, M.stop("forked", ("from %s, record %d"):format(dir, seq)) }
+  end, M.files_of(dir, first))
   if not books then
     return nil, message, code
   end

@@ -378,6 +378,8 @@ function Turn:choose()
     self.calls.queue:keep_back(self.steps.performing)
     if at_once then
       self.calls.queue:cancel_all()
+    elseif status == "drained" then
+      self.calls.queue:cancel_all(true)
     end
   elseif phase == "stopped" then
     return "stop", table.unpack(self.verdict, 1, 4)

@@ -60,29 +60,31 @@ local function is_due(dir)
     and (look.standing(books.status) == "interrupted" or look.waits(books) and has_come(store, books))
 end
 
-local MOST_FRUITLESS <const> = 3 -- processes that ended in a run before anything of it did
-
 -- Pauses a run that ends whatever process performs it; nil: it is none. The exit code.
 local function held_back(dir)
+  local poison = require("skillrt.skill.limit.poison")
   local books = require("skillrt.run.look").books(dir)
-  if not books or (books.fruitless or 0) < MOST_FRUITLESS then
+  local message = books and poison.reached(books)
+  if not message then
     return nil
   end
-  local open = {}
-  for _, step in pairs(books.steps) do
-    open[#open + 1] = step.id
-  end
-  table.sort(open)
-  local last = books.state.root.errors[#books.state.root.errors]
-  local message = ("%d processes ended in it, and no call or step did%s%s"):format(books.fruitless,
-    open[1] and "; in progress: " .. table.concat(open, ", ") or "",
-    last and "; last error: " .. tostring(last.message) or "")
-  local paused, why, code = require("skillrt.run.travel").pause(dir, "poison", message)
+  local travel = require("skillrt.run.travel")
+  local paused, why, code = travel.write(dir, { travel.stop(poison.reason, message) })
   if not paused then
     return ending.refused(why, code, nil, dir)
   end
   require("skillrt.report.output").write(require("skillrt.base.terminal_text").escape(dir .. ": " .. message) .. "\n")
   return require("skillrt.cli.exit_codes").paused
+end
+
+-- Begins what is due of a schedule; nil: it is none. The exit code.
+local function fired(dir)
+  local first = require("skillrt.run.look").first(dir)
+  if not (first and first.schedule) then
+    return nil
+  end
+  local books, message, code = require("skillrt.run.schedule").look(dir)
+  return books and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, nil, dir)
 end
 
 -- The runs that a timer has to resume, of those that are named and of folders of runs.
@@ -113,8 +115,6 @@ return {
   options = ending.options(selection.options({
     { name = "due", help = "for a timer: resumes only runs whose process is gone, or for which something has come; "
       .. "DIR may be a folder of runs; the others are passed over in silence, with exit code 0" },
-    { name = "submitted", help = "for a worker: approves the code that was submitted with the run, as its submitter "
-      .. "did; pauses a run in which three processes ended before anything of it did" },
     { name = "accept-edits", help = "adopts a state.json that was edited by hand" },
     {
       name = "add",
@@ -131,6 +131,8 @@ return {
     },
     { name = "log", value = "FILE", help = "appends each event to a file, one JSON object per line" },
   })),
+  -- Of a worker: approves the code that was submitted with the run, and pauses a run that kills its processes.
+  inner = { { name = "submitted" } },
   ---@param args table
   ---@return integer code
   run = function(args)
@@ -148,7 +150,7 @@ return {
       args.dir = due
     end
     return selection.each(args, "resume", function(dir)
-      return args.submitted and held_back(dir) or left_waiting(dir, args) or ending.go_on(dir, {
+      return args.submitted and held_back(dir) or fired(dir) or left_waiting(dir, args) or ending.go_on(dir, {
         add = add,
         accept_edits = args.accept_edits,
         from = args.from,

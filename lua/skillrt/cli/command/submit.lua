@@ -1,10 +1,14 @@
 -- cli/command/submit.lua: `skillrt submit PLACE SKILL -- TASK`: begins a run that workers perform.
 
 local core = require("skillrt.core")
+local cron = require("skillrt.base.cron")
 local ending = require("skillrt.cli.ending")
 local files = require("skillrt.base.files")
+local instant = require("skillrt.base.instant")
 local run = require("skillrt.cli.command.run")
+local schedule = require("skillrt.run.schedule")
 local store_of = require("skillrt.run.store")
+local travel = require("skillrt.run.travel")
 
 -- Options of `skillrt run` that say what the run is, not how this process performs it.
 local OF_RUN <const> = { set = true, input = true, agent = true, ["agent-env"] = true, limit = true, ["at-most"] = true,
@@ -23,7 +27,14 @@ local M = {
     { name = "key", value = "NAME", help = "the name of the run; submitted again under this key, it stays one run" },
     { name = "queue", value = "NAME", help = "the queue whose workers perform it; default: default" },
     { name = "prio", value = "NUMBER", help = "runs with a higher number begin first; default: 0" },
-    { name = "limit-key", value = "KEY=NUMBER", help = "of the runs with this key, so many at the same time" },
+    { name = "limit-key", value = "KEY=LIMITS", help = "of the runs with this key, so many at the same time "
+      .. "(4), so many in a second, minute or hour (60/m), or both (4,60/m)" },
+    { name = "at", value = "TIME", help = "begins it then: a time in UTC, 2026-12-01T09:00Z; with --cron the times "
+      .. "count from then on" },
+    { name = "cron", value = "TEXT", help = "makes a schedule, which begins a run at each of these times in UTC: "
+      .. "minute, hour, day, month, weekday (\"0 3 * * mon-fri\"), or @hourly, @daily, @weekly, @monthly, @yearly" },
+    { name = "missed", value = "WHICH", choices = { "skip", "last", "all" }, help = "catches up all of the times that "
+      .. "no worker looked at within a minute, the last of them or none (skip); default: last" },
   },
   rest = "TASK ...",
 }
@@ -31,30 +42,78 @@ for _, option in ipairs(run.options) do
   M.options[#M.options + 1] = OF_RUN[option.name] and option or nil
 end
 
--- The label of the run, as core.label takes it; nil and what is wrong.
-local function label_of(args)
-  local prio, key, most = math.tointeger(tonumber(args.prio or 0)), nil, nil
-  if args.limit_key then
-    key, most = args.limit_key:match("^(.-)=(%d+)$")
-    most = math.tointeger(tonumber(most))
+local UNITS <const> = { s = 1000, m = 60000, h = 3600000 }
+local MOST_NAME <const> = 48 -- of a schedule: its runs have a time before it
+
+-- What --limit-key names; nil: it cannot be read.
+local function limits_of(text)
+  local key, list = text:match("^([^=]+)=(.+)$")
+  local limits = { key = key }
+  for word in (list or ""):gmatch("[^,]+") do
+    local number, unit = word:match("^(%d+)(.*)$")
+    local most = math.tointeger(tonumber(number))
+    if not most or most < 1 or unit ~= "" and not UNITS[unit:match("^/(.)$")] then
+      return nil
+    elseif unit == "" then
+      limits.most = most
+    else
+      limits.rate, limits.rate_ms = most, UNITS[unit:sub(2)]
+    end
   end
-  if not prio or args.limit_key and not (most and most > 0) then
-    return nil, "--prio takes a whole number, --limit-key KEY=NUMBER"
-  end
-  return { args.queue or "default", prio, key, most }
+  return (limits.most or limits.rate) and limits
 end
 
--- Keeps a run that begins: its files go along, and it has no folder that others would have to have.
-local function keep(first, store)
-  local submission = require("skillrt.document.submission")
-  local submitted, blobs = submission.of(first)
-  if not submitted then
-    return nil, blobs, "invalid"
+-- The label of the run, as core.label takes it; nil and what is wrong.
+local function label_of(args)
+  local prio = math.tointeger(tonumber(args.prio or 0))
+  local label = args.limit_key and limits_of(args.limit_key) or {}
+  if not prio or args.limit_key and not label.key then
+    return nil, "--prio takes a whole number, --limit-key KEY=4, KEY=60/m or KEY=4,60/m"
   end
-  first.submitted, first.cwd = submitted, nil
-  first.seal = require("skillrt.base.seal").of(first)
-  local ok, message, code = require("skillrt.run.travel").submit(store, first, blobs --[[@as table]])
-  return ok and { status = "paused" }, message, code
+  label.queue, label.prio = args.queue or "default", prio
+  return label
+end
+
+-- When it begins first, UTC ms; nil and what is wrong.
+local function time_of(args, name)
+  if args.missed and not args.cron then
+    return nil, "--missed belongs to --cron"
+  elseif args.cron and #name > MOST_NAME then
+    return nil, ("%s: the name of a schedule has at most %d bytes"):format(name, MOST_NAME)
+  end
+  local at, problem
+  if args.at then
+    at, problem = instant.read(args.at)
+  else
+    at = core.wall_ms()
+  end
+  if at and args.cron then
+    local due, why = cron.next(args.cron, at - 1)
+    return due and at, why
+  end
+  return at, problem
+end
+
+-- Keeps a run or a schedule that begins: its files go along, and it has no folder that others would have to have.
+local function keeper(args, label, at)
+  return function(first, store)
+    local submission = require("skillrt.document.submission")
+    local submitted, blobs = submission.of(first)
+    if not submitted then
+      return nil, blobs, "invalid"
+    end
+    first.submitted, first.cwd = submitted, nil
+    first.schedule = args.cron and { cron = args.cron, missed = args.missed or "last", label = label } or nil
+    first.seal = require("skillrt.base.seal").of(first)
+    local ok, message, code
+    if args.cron then
+      ok, message, code = schedule.submit(store, first, blobs --[[@as table]], at)
+    else
+      ok, message, code = travel.create(store, first, { travel.stop("submitted", args.at
+        and "begins at " .. instant.iso(at) or "waits for a worker", at) }, blobs --[[@as table]])
+    end
+    return ok and { status = "paused" }, message, code
+  end
 end
 
 -- Whether there is the run already that a key names.
@@ -65,21 +124,23 @@ end
 ---@param args table
 ---@return integer code
 function M.run(args)
-  local label, problem = label_of(args)
-  if not label then
-    return ending.refused(problem, "usage")
-  end
   local name = args.key or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  local label, problem = label_of(args)
+  local at, why = time_of(args, name)
+  if not (label and at) then
+    return ending.refused(problem or why, "usage")
+  end
   local place = store_of.absolute(args.place, name)
   place = place == store_of.absolute(args.place) and files.join(place, name) or place
   if not (args.key and is_there(place)) then
-    args.work_dir, args.submit, args.quiet = place, keep, true
+    args.work_dir, args.submit, args.quiet = place, keeper(args, label, at), true
     local result, code = run.result(args)
     if not result then
       return code --[[@as integer]]
     end
   end
-  local ok, message, code = core.label(place, table.unpack(label, 1, 4))
+  -- A schedule has no steps that a limit could count.
+  local ok, message, code = core.label(place, args.cron and { queue = label.queue, prio = label.prio } or label)
   if not ok then
     return ending.refused(message, code)
   end

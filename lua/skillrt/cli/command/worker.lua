@@ -14,10 +14,13 @@ local MOST_SAID <const> = 4096
 local REFUSED <const> = { [exit_codes.usage] = true, [exit_codes.busy] = true, [exit_codes.damaged] = true,
   [exit_codes.changed] = true, [exit_codes.internal] = true, [137] = true }
 
+local KILLED <const> = 128 -- above it, an exit code names a signal
+
 local M = {
   name = "worker",
   summary = "Performs submitted, due and interrupted runs of a folder or a database, several at a time",
-  description = "SIGTERM: begins no more, lets what is under way end, and gives the runs back. What was submitted to "
+  description = "SIGTERM: begins no more, cancels calls that may be repeated, lets the others end, and gives the runs "
+    .. "back. What was submitted to "
     .. "PLACE runs with your permissions: whoever may write there may run code here.",
   arguments = { { name = "PLACE", help = "a folder of runs, or a database: postgres://USER@HOST/DATABASE" } },
   options = {
@@ -28,6 +31,19 @@ local M = {
   },
 }
 
+-- A process was killed: where it has not even recorded that it resumes the run, that is recorded for it, so that a run
+-- that kills whoever loads it is found out.
+local function died(url, since, said, code)
+  local books = require("skillrt.run.look").books(url)
+  if not books or (books.opened_at or 0) >= since then
+    return
+  end
+  local travel = require("skillrt.run.travel")
+  local message = ("a process ended with %d before it recorded anything%s"):format(code,
+    said ~= "" and ": " .. said or "")
+  travel.write(url, { travel.stop(require("skillrt.skill.limit.poison").DIED, message, core.wall_ms()) })
+end
+
 -- What became of runs whose processes have ended.
 local function reap(worker)
   local programs = worker.programs
@@ -36,8 +52,11 @@ local function reap(worker)
     local code = program:code()
     if code then
       local said = program:output(MOST_SAID):gsub("%s+$", "")
-      local url = worker.urls[program]
+      local url, since = worker.urls[program], worker.begun[program]
       table.remove(programs, i)
+      if code > KILLED then
+        died(url, since, said, code)
+      end
       if not REFUSED[code] then
         worker.claims:settle(url)
       end
@@ -58,9 +77,11 @@ local function begin(worker)
   end
   worker.problem = message
   for _, url in ipairs(urls or {}) do
+    local now = core.wall_ms()
     local program, why = core.serve.start({ US, "resume", url, "--submitted", "--quiet" }, "", false)
     if program then
       worker.programs[#worker.programs + 1], worker.urls[program] = program, url
+      worker.begun[program] = now
       if not worker.quiet then
         output.write(require("skillrt.base.terminal_text").escape(url .. ": begun") .. "\n")
       end
@@ -82,7 +103,7 @@ function M.run(args)
     return ending.refused(message, code)
   end
   local programs <close> = setmetatable({}, { __close = core.serve.drain })
-  local worker = { claims = claims, most = most, programs = programs, urls = {}, quiet = args.quiet }
+  local worker = { claims = claims, most = most, programs = programs, urls = {}, begun = {}, quiet = args.quiet }
   repeat
     reap(worker)
     begin(worker)

@@ -70,6 +70,7 @@ M.ROWS = {
   { "events_count", "grows", "integer?", "" },
   { "asked", "grows", "integer?", "the highest number of a question" },
   { "waits", "grows", "integer?", "the highest number of a wait for an event" },
+  { "schedule", "grows", "table?", "of a schedule: cron, due, the times whose runs begin, counts" },
   { "undo", "grows", "table?", "steps that can be undone" },
   { "acted", "grows", "boolean?", "of a sub-run: something in it may have acted" },
   { "epochs", "grows", "table?", "the newest program of each session" },

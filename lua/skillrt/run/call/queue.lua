@@ -4,6 +4,7 @@
 -- first is sent first. Knows limits and gates, no kinds of calls. Called by calls.lua.
 
 local core = require("skillrt.core")
+local repeats = require("skillrt.mode.repeats")
 
 ---@class skillrt.Queue
 ---@field calls skillrt.Calls
@@ -113,9 +114,11 @@ function Queue:keep_back(performing)
 end
 
 ---The engine is to cancel all calls.
-function Queue:cancel_all()
+---@param spares boolean?  but those that may act, and may not be repeated
+function Queue:cancel_all(spares)
   for _, what in pairs(self.under_way) do
-    if what.place then
+    local acts = spares and what.place and repeats.ACTS[what.kind] and not (what.idem or what.request.pure)
+    if what.place and not acts then
       self:stop(what)
     end
   end

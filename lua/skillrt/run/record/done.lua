@@ -89,7 +89,6 @@ return {
   apply = function(books, record, whole)
     local step, state, set = whole.steps[record.step], books.state, record.set
     local id = step.id
-    whole.fruitless = nil
     steps.close(books, step, record)
     if set and record.keep then
       state:put(set)

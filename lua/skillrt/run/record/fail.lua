@@ -46,7 +46,6 @@ return {
 
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
-    whole.fruitless = nil
     same_failures.count(books, step.id, record)
     if record.retry then
       books.retries = (books.retries or 0) + 1

@@ -98,7 +98,6 @@ return {
     local call = step.calls[place]
     local known = known_of(call, record, seq)
     step:answered(place, known)
-    whole.fruitless = nil
     if record.decided then
       repeats.decide(books, step, record)
     end

@@ -37,7 +37,6 @@ return {
     consumption.reopened(books, record)
     books.status = is_going and "executing" or "pending"
     books.reason, books.message, books.rolled = nil, nil, nil
-    books.fruitless = (books.fruitless or 0) + 1
     begin_anew(books)
     for _, scope in pairs(books.subs or {}) do
       begin_anew(scope)

@@ -49,7 +49,8 @@ return {
     specs list? documents that were read and handed on
     agent any who performs its steps, where somebody said so
     limits table? as they were given
-    submitted table? its skill's script, the digests of its files by name, and that of the code that was approved
+    schedule table? its cron text, and of the runs that it begins the label (run/schedule.lua)
+    submitted table? its skill's script, digests of its files by name, which are programs, digest of the approved code
     seal string? tells who began it
     skillrt string? the version that began it
   ]],
@@ -63,6 +64,7 @@ return {
     books.context_strategy, books.started_at, books.opened_at = record.context, record.at, record.at
     books.args, books.cwd, books.bounds, books.session = record.args, record.cwd, record.bounds, record.session
     books.state = begin_state(record)
+    books.schedule = record.schedule and { cron = record.schedule.cron, begun = 0, missed = 0, firing = {} }
     return books
   end,
 

@@ -18,8 +18,7 @@ return {
     kept table? digests of what its session was given
   ]],
 
-  apply = function(books, record, whole)
-    whole.fruitless = nil
+  apply = function(books, record)
     books.status, books.reason, books.message, books.limit = record.status, record.reason, record.message, record.limit
     books.due = record.due
     if record.idle then

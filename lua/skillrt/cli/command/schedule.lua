@@ -1,0 +1,58 @@
+-- cli/command/schedule.lua: `skillrt schedule WHAT PLACE`: the schedules that skillrt submit --cron made.
+
+local ending = require("skillrt.cli.ending")
+
+-- The lines of a list, oldest name first.
+local function lines_of(place)
+  local instant, json = require("skillrt.base.instant"), require("skillrt.base.json")
+  local look, store_of = require("skillrt.run.look"), require("skillrt.run.store")
+  local lines = {}
+  for _, status in ipairs({ "paused", "executing" }) do
+    local runs, message, code = store_of.list(place, status)
+    if not runs then
+      return nil, message, code
+    end
+    for _, one in ipairs(runs) do
+      local stands = one.about and json.decode(one.about)
+      if not stands then
+        local books = look.books(one.url)
+        stands = books and look.summary(books) or {}
+      end
+      local schedule = stands.schedule
+      lines[#lines + 1] = schedule and ("%s  %s  %s, begun %d, missed %d"):format(one.url, schedule.cron,
+        stands.reason == "poison" and "paused: poison" or schedule.due and "next " .. instant.iso(schedule.due)
+          or "paused", schedule.begun, schedule.missed) or nil
+    end
+  end
+  table.sort(lines)
+  return lines
+end
+
+return {
+  name = "schedule",
+  summary = "Lists schedules (made by skillrt submit --cron), pauses and resumes one, or begins its run now",
+  description = "A schedule that is paused begins no run; when it is resumed, it continues with the next time. "
+    .. "skillrt abort ends it for good; runs that it has begun continue.",
+  arguments = {
+    { name = "WHAT", choices = { "list", "pause", "resume", "now" }, help = "what to do" },
+    { name = "PLACE", help = "list: a folder of runs or a database; else the schedule, as submit prints it" },
+  },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
+    if args.what == "list" then
+      local lines, message, code = lines_of(args.place)
+      if not lines then
+        return ending.refused(message, code)
+      end
+      for _, line in ipairs(lines) do
+        output.write(text_of.escape(line) .. "\n")
+      end
+      return 0
+    end
+    local books, message, code = require("skillrt.run.schedule").change(args.place, args.what)
+    return books and 0 or ending.refused(message, code, nil, args.place)
+  end,
+}

@@ -1,0 +1,171 @@
+-- run/schedule.lua: a schedule: a run without steps of its own, which begins a run of its skill at each of its times.
+--
+-- It is claimed like any run that is due, so one worker has it at a time. Which runs are to begin is recorded before
+-- they do, and each has a name made of its time: where a worker dies in between, the next one begins the rest. The
+-- commands submit, resume and schedule call it.
+
+local core = require("skillrt.core")
+local cron = require("skillrt.base.cron")
+local instant = require("skillrt.base.instant")
+local look = require("skillrt.run.look")
+local seal = require("skillrt.base.seal")
+local store_of = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
+local travel = require("skillrt.run.travel")
+
+local M = {}
+
+local ON_TIME_MS <const> = 60000 -- a firing that is looked at later is missed
+local SKEW_MS <const> = 5000     -- the clock of a database may be so far ahead of ours
+local MOST_AT_ONCE <const> = 100
+
+---@class skillrt.Schedule  in the first record of a run
+---@field cron string
+---@field missed "skip"|"last"|"all"  which of the missed firings are caught up
+---@field label table  of the runs that it begins, as core.label takes it
+
+---@class skillrt.Firings
+---@field begins integer[]  runs begin for these, UTC ms
+---@field missed integer[]  and for these none does
+---@field due integer?      the next one; nil: the schedule is paused
+
+---Which firings begin a run, of those from one on that was not looked at.
+---@param schedule skillrt.Schedule
+---@param due integer
+---@param now integer
+---@return skillrt.Firings
+function M.plan(schedule, due, now)
+  local plan, at = { begins = {}, missed = {} }, due
+  while at and at <= now and #plan.begins < MOST_AT_ONCE do
+    local following = cron.next(schedule.cron, at)
+    local is_last = not following or following > now
+    local is_begun = now - at <= ON_TIME_MS or schedule.missed == "all" or schedule.missed == "last" and is_last
+    local list = is_begun and plan.begins or plan.missed
+    list[#list + 1] = at
+    at = following
+  end
+  plan.due = at
+  return plan
+end
+
+local function waits(due)
+  return travel.stop("scheduled", due and "begins a run at " .. instant.iso(due) or "is paused", due)
+end
+
+local function record_of(plan)
+  return { t = "fire", begins = plan.begins, missed = plan.missed[1] and plan.missed or nil, due = plan.due }
+end
+
+---Begins a schedule.
+---@param store skillrt.Store
+---@param first table    its first record
+---@param blobs table[]  { digest, text }: the files that it was submitted with
+---@param since integer  UTC ms: firings count from then on
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.submit(store, first, blobs, since)
+  local due, problem = cron.next(first.schedule.cron, since - 1)
+  if not due then
+    return nil, problem, "invalid"
+  end
+  return travel.create(store, first, { record_of({ begins = {}, missed = {}, due = due }), waits(due) }, blobs)
+end
+
+-- Begins the run of a firing, unless that is done.
+local function begin(place, first, at)
+  local to, name = store_of.beside(place, os.date("!%Y%m%d-%H%M%S-", at // 1000) --[[@as string]])
+  local began, message, code = look.first(to)
+  if not began and code == "missing" then
+    local own = tables.fill({}, first)
+    own.run, own.schedule, own.at = name, nil, nil
+    own.seal = seal.is_ours(first) and seal.of(own) or nil
+    began, message, code = travel.create(store_of.at(to), own, { travel.stop("submitted", "waits for a worker", at) },
+      travel.files_of(place, first))
+  end
+  if began then
+    began, message, code = core.label(to, first.schedule.label)
+  end
+  return began, message, code
+end
+
+-- Records which runs begin, begins them, and records that they have.
+local function fire(place, first, books, plan)
+  local begins = {}
+  for _, list in ipairs({ books.schedule.firing, plan.begins }) do
+    table.move(list, 1, #list, #begins + 1, begins)
+  end
+  local ok, message, code = true, nil, nil
+  if plan.begins[1] or plan.missed[1] then
+    ok, message, code = travel.write(place, { record_of({ begins = begins, missed = plan.missed, due = plan.due }),
+      travel.stop("scheduled", "begins runs", core.wall_ms()) })
+  end
+  for _, at in ipairs(begins) do
+    if ok then
+      ok, message, code = begin(place, first, at)
+    end
+  end
+  if not ok then
+    return nil, message, code
+  end
+  return travel.write(place, { record_of({ begins = {}, missed = {}, due = plan.due }), waits(plan.due) })
+end
+
+local ENDED <const> = { completed = true, failed = true, aborted = true }
+
+-- A schedule that goes on, its first record and its books.
+local function opened(place)
+  local first, message, code = look.first(place)
+  if not first then
+    return nil, message, code
+  elseif not first.schedule then
+    return nil, place .. ": is no schedule; skillrt submit --cron makes one", "invalid"
+  end
+  local books, why, cause = look.books(place)
+  if books and ENDED[books.status] then
+    return nil, ("%s: was %s"):format(place, books.status), "invalid"
+  end
+  return books and first, books or why, cause
+end
+
+---Begins what is due of a schedule, and waits for the next time.
+---@param place string
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.look(place)
+  local first, books, code = opened(place)
+  if not first then
+    return nil, books --[[@as string]], code
+  end
+  local store, now, due = store_of.at(place), core.wall_ms(), books.schedule.due
+  for _, arrival in ipairs(store:take()) do
+    store:refuse(arrival.name) -- a schedule takes none, and would be due for it again and again
+  end
+  if due and due <= now + SKEW_MS then
+    return fire(place, first, books, M.plan(first.schedule, due, math.max(due, now)))
+  end
+  return fire(place, first, books, { begins = {}, missed = {}, due = due })
+end
+
+---Pauses a schedule, lets it resume with the next time from now on, or begins a run now.
+---@param place string
+---@param what "pause"|"resume"|"now"
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.change(place, what)
+  local first, books, code = opened(place)
+  if not first then
+    return nil, books --[[@as string]], code
+  end
+  local plan, now = { begins = {}, missed = {}, due = books.schedule.due }, core.wall_ms()
+  if what == "now" then
+    plan.begins[1] = now // 1000 * 1000
+  else
+    plan.due = what == "resume" and (plan.due or cron.next(first.schedule.cron, now)) or nil
+  end
+  return fire(place, first, books, plan)
+end
+
+return M
