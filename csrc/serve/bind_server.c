@@ -23,7 +23,8 @@ static const char *const HEADERS[] = {"host",
                                       "idempotency-key",
                                       "webhook-id",
                                       "webhook-timestamp",
-                                      "webhook-signature"};
+                                      "webhook-signature",
+                                      "mcp-session-id"};
 
 struct held {
   struct server *server; /* NULL: it was closed */

@@ -74,6 +74,7 @@ local NEWEST <const> = "2025-11-25" -- of those with a session
 local VERSIONS <const> = { STATELESS, NEWEST, "2025-06-18", "2025-03-26", "2024-11-05" }
 local OF_META <const> = "io.modelcontextprotocol/"
 local MOST_WAITING <const> = 64
+local LONGEST_WAIT <const> = 86400 -- seconds until the result of a task is how it stands
 local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there are, run starts one and gives its "
   .. "name; status, answer, resume, stop, log and explain take that name. A run continues without a client, and "
   .. "survives this one: resume resumes what paused."
@@ -91,10 +92,19 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
 local Server = {}
 Server.__index = Server
 
+---Writes a message as a line of standard output.
+---@param message table
+---@return boolean
+function M.write_line(message)
+  return core.terminal.write(1, assert(json.encode(message)) .. "\n") == true
+end
+
+---@param options table  `say`: nil|fun(message, id): boolean, the id of the request that the message is about
 ---@return skillrt.tool.mcp.Server
 function M.new(options)
   return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, agent = options.agent,
-    waiting = {}, count = 0, open = true, elicits = false, sent = {}, last = 0 }, Server)
+    waiting = {}, count = 0, open = true, elicits = false, sent = {}, last = 0,
+    write = options.say or M.write_line }, Server)
 end
 
 ---@param name string
@@ -106,17 +116,17 @@ end
 
 -- ---- what is said ----
 
-function Server:say(message)
+function Server:say(message, id)
   message.jsonrpc = "2.0"
   local text, why = json.encode(message)
   if not text then
-    text = assert(json.encode({ jsonrpc = "2.0", id = message.id, error = { code = INTERNAL, message = why } }))
+    message = { jsonrpc = "2.0", id = message.id, error = { code = INTERNAL, message = why } }
   end
-  self.open = core.terminal.write(1, text .. "\n") == true and self.open
+  self.open = self.write(message, id) and self.open
 end
 
 function Server:refuse(id, code, message, data)
-  self:say({ id = id == nil and json.null or id, error = { code = code, message = message, data = data } })
+  self:say({ id = id == nil and json.null or id, error = { code = code, message = message, data = data } }, id)
 end
 
 -- A result, as the version of its request has it.
@@ -126,7 +136,7 @@ function Server:reply(request, value)
   elseif request.version and request.version < "2025-06-18" then
     value.structuredContent = nil
   end
-  self:say({ id = request.id, result = value })
+  self:say({ id = request.id, result = value }, request.id)
 end
 
 -- A request is over.
@@ -166,6 +176,21 @@ function Server:cancel(request)
   end
 end
 
+-- What says that a message belongs to a task.
+local function related(id)
+  return { [OF_META .. "related-task"] = { taskId = id } }
+end
+
+-- What a request that waits for a run gets: the run as a task, or how it stands.
+local function outcome(self, request, follow)
+  if request.makes_task then
+    return { task = tools.task(self, follow.id, follow.dir) }
+  end
+  local value = tools.standing(self, follow.id, follow.dir)
+  value._meta = request.task_id and related(request.task_id) or nil
+  return value
+end
+
 -- The run of a request has a question: the client's person is asked, where it can ask. True: it is asked now.
 local function ask(self, request, id, dir)
   local books = request.elicits and require("skillrt.run.look").books(dir)
@@ -186,7 +211,8 @@ local function ask(self, request, id, dir)
   self.last = self.last + 1
   request.asking, request.question = "skillrt-" .. self.last, one
   self.sent[request.asking] = request
-  self:say({ id = request.asking, method = "elicitation/create", params = params })
+  params._meta = request.task_id and related(request.task_id) or nil
+  self:say({ id = request.asking, method = "elicitation/create", params = params }, request.id)
   return true
 end
 
@@ -200,7 +226,7 @@ function Server:responded(message)
   self.sent[message.id], request.asking = nil, nil
   local follow, value, one = request.wait.follow, elicitation.given(message.result), request.question
   if value == nil then
-    return self:finish(request, tools.standing(self, follow.id, follow.dir))
+    return self:finish(request, outcome(self, request, follow))
   end
   local program
   local ok, why = elicitation.answer(follow.dir, one.q, value, one.question.approval)
@@ -220,7 +246,7 @@ local function progress(self, request, lines)
   for i = from, #lines do
     request.told = (request.told or 0) + 1
     self:say({ method = "notifications/progress", params = { progressToken = request.token, progress = request.told,
-      message = lines[i] } })
+      message = lines[i] } }, request.id)
   end
 end
 
@@ -245,8 +271,8 @@ local function advance_run(self, request, late, ending)
   elseif not begun or over and follow.program and REFUSED[follow.program.code] then
     local said = runs_of.said(follow.program)
     self:finish(request, tools.refused(said ~= "" and said or "it ended before it began"))
-  elseif not over or not ask(self, request, follow.id, follow.dir) then
-    self:finish(request, tools.standing(self, follow.id, follow.dir))
+  elseif not over or request.makes_task or not ask(self, request, follow.id, follow.dir) then
+    self:finish(request, outcome(self, request, follow))
   end
 end
 
@@ -273,7 +299,7 @@ function Server:advance(ending)
     local late = now >= request.until_ns
     if request.asking then
       if ending then
-        self:finish(request, tools.standing(self, request.wait.follow.id, request.wait.follow.dir))
+        self:finish(request, outcome(self, request, request.wait.follow))
       end
     elseif request.wait.follow then
       advance_run(self, request, late or ending, ending)
@@ -298,8 +324,10 @@ end
 
 -- ---- methods ----
 
-local function capabilities()
-  return { tools = json.decode("{}") }
+local function capabilities(version)
+  local none = json.decode("{}")
+  return { tools = none, tasks = version == NEWEST and { list = none, cancel = none,
+    requests = { tools = { call = none } } } or nil }
 end
 
 local function about()
@@ -320,7 +348,7 @@ function METHODS.initialize(self, request)
     end
   end
   self.elicits = M.takes_questions(params.capabilities)
-  return { protocolVersion = self.version, capabilities = capabilities(), serverInfo = about(),
+  return { protocolVersion = self.version, capabilities = capabilities(self.version), serverInfo = about(),
     instructions = INSTRUCTIONS }
 end
 
@@ -387,8 +415,63 @@ METHODS["tools/call"] = function(self, request)
   end
   request.wait, request.until_ns = wait, core.mono_ns() + math.floor(wait.seconds * 1e9)
   request.stops = tool.name == "run" or tool.name == "answer" or tool.name == "resume"
+  request.makes_task = request.version == NEWEST and tool.taskSupport and params.task ~= nil
+  request.until_ns = request.makes_task and core.mono_ns() or request.until_ns
   self.waiting[request.id], self.count = request, self.count + 1
   return nil
+end
+
+-- ---- tasks (2025-11-25): a run is one, whoever began it ----
+
+-- The directory of the task that a request names.
+local function task_of(self, request)
+  local dir, why = self.runs:dir(request.params.taskId)
+  if not dir then
+    return nil, PARAMS, why
+  end
+  return dir
+end
+
+METHODS["tasks/get"] = function(self, request)
+  local dir, code, why = task_of(self, request)
+  if not dir then
+    return nil, code, why
+  end
+  return tools.task(self, request.params.taskId, dir)
+end
+
+METHODS["tasks/list"] = function(self)
+  local list = json.array({})
+  for i, one in ipairs(self.runs:list(nil, 100).runs) do
+    list[i] = tools.task(self, one.run, self.runs:dir(one.run))
+  end
+  return { tasks = list }
+end
+
+METHODS["tasks/cancel"] = function(self, request)
+  local dir, code, why = task_of(self, request)
+  local ok = dir
+  if dir then
+    code, ok, why = PARAMS, self.runs:stop(dir)
+  end
+  if not ok then
+    return nil, code, why
+  end
+  local task = tools.task(self, request.params.taskId, dir)
+  task.status = "cancelled" -- its process ends
+  return task
+end
+
+METHODS["tasks/result"] = function(self, request)
+  local dir, code, why = task_of(self, request)
+  if not dir then
+    return nil, code, why
+  end
+  local id = request.params.taskId
+  request.task_id = id
+  request.wait = { follow = runs_of.follow(id, dir, self.runs:program_of(dir)), seconds = LONGEST_WAIT }
+  request.until_ns = core.mono_ns() + LONGEST_WAIT * 1000000000
+  self.waiting[request.id], self.count = request, self.count + 1
 end
 
 ---Whether a client's capabilities say that it asks its person by a form.

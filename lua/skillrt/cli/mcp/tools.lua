@@ -2,7 +2,9 @@
 --
 -- A tool gives a result at once, or what somebody waits for: a run, or a program that is over soon. Knows no messages.
 
+local core = require("skillrt.core")
 local elicitation = require("skillrt.cli.mcp.elicitation")
+local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local runs_of = require("skillrt.cli.serving.runs")
 local tables = require("skillrt.base.tables")
@@ -44,6 +46,21 @@ M.refused = refused
 function M.standing(server, id, dir)
   local told, why = server.runs:stands(id, dir)
   return told and result(told) or refused(why)
+end
+
+local TASK <const> = { running = "working", completed = "completed", failed = "failed", aborted = "cancelled" }
+local BY_REASON <const> = { user_exit = "cancelled", waiting_for_event = "working", waiting_for_time = "working" }
+
+---A run as a task of MCP: what waits for a person, or for a resume, needs input.
+function M.task(server, id, dir)
+  local told, why = server.runs:stands(id, dir)
+  local now = instant.iso(core.wall_ms())
+  if not told then
+    return { taskId = id, status = "failed", statusMessage = why, createdAt = now, lastUpdatedAt = now, ttl = json.null }
+  end
+  return { taskId = id, status = TASK[told.status] or not told.questions and BY_REASON[told.reason] or "input_required",
+    statusMessage = told.message or told.reason, createdAt = told.started_at or now, lastUpdatedAt = told.updated_at,
+    ttl = json.null, pollInterval = 1000 }
 end
 
 -- What becomes of a run is waited for.
@@ -89,6 +106,7 @@ M.LIST = {
   },
   {
     name = "run",
+    taskSupport = "optional",
     description = "Starts a durable run of a skill, and waits a while for it. The run continues when the wait "
       .. "ends, and when this client disconnects; status, answer, resume and stop take its name",
     inputSchema = object({
@@ -157,6 +175,7 @@ M.LIST = {
   },
   {
     name = "resume",
+    taskSupport = "optional",
     description = "Resumes a run that paused or was interrupted; finished calls are not repeated",
     inputSchema = object({ run = RUN, wait = WAITS,
       add = amounts("to its limits, where the operator allows it") }, "run"),
@@ -244,7 +263,7 @@ function M.shown()
   local list = json.array({})
   for i, tool in ipairs(M.LIST) do
     list[i] = { name = tool.name, description = tool.description, inputSchema = tool.inputSchema,
-      annotations = tool.annotations }
+      annotations = tool.annotations, execution = tool.taskSupport and { taskSupport = tool.taskSupport } or nil }
   end
   return list
 end

@@ -38,6 +38,7 @@ function M.new(options)
     self[name] = value
   end
   self.events = require("skillrt.cli.serve.events").new(self.http)
+  self.mcp = require("skillrt.cli.serve.mcp").new(self)
   self.description = require("skillrt.cli.serve.openapi").of(self.token ~= nil)
   return self
 end
@@ -182,12 +183,20 @@ end
 
 -- ---- requests ----
 
+---Begins a stream of server-sent events.
+---@param request table
+---@return boolean
+function Server:stream(request)
+  request.streams = self.http:stream(request.id, headers_of({ ["Content-Type"] = "text/event-stream" }))
+  return request.streams
+end
+
 local function follow(self, request)
   local last = request.headers["last-event-id"]
   local from = last and math.tointeger(tonumber(last)) or not last and 0
   if not from or from < 0 then
     return self:refuse(request, 400, "invalid", "Last-Event-ID is the number of a record")
-  elseif self.http:stream(request.id, headers_of({ ["Content-Type"] = "text/event-stream" })) then
+  elseif self:stream(request) then
     self.http:push(request.id, "retry: 1000\n\n")
     self.events:add(request.id, request.dir, from + 1)
   end
@@ -199,6 +208,9 @@ local function perform(self, request)
   if page then
     return self:reply(request, 200, page.html, { ["Content-Type"] = "text/html; charset=utf-8",
       ["Content-Security-Policy"] = page.policy })
+  end
+  if request.path == "/mcp" then
+    return self.mcp:take(request)
   end
   local one, named = operations.find(method, request.path)
   if not one and named[1] then
@@ -275,6 +287,7 @@ function Server:advance()
   end
   self.waiting = left
   self.events:advance(now)
+  self.mcp:advance()
   if self.deliveries then
     self.deliveries:advance(now)
   end
@@ -284,7 +297,7 @@ end
 ---@return integer
 function Server:patience()
   return math.min(self.http:patience(), self.events:patience(), self.waiting[1] and GLANCE_MS or 60000,
-    self.deliveries and 1000 or 60000)
+    self.deliveries and 1000 or 60000, self.mcp:patience())
 end
 
 return M

@@ -171,13 +171,23 @@ end
 ---@return string? message
 function Runs:stop(dir)
   local holder = store_of.at(dir):holder()
-  for _, one in ipairs(holder and {} or self.programs) do
-    if one.of == dir and not one.code and not one.handle:code() then
-      one.handle:stop()
-      return true
-    end
+  local program = not holder and self:program_of(dir)
+  if program then
+    program.handle:stop()
+    return true
   end
   return require("skillrt.cli.stopping").ask(holder)
+end
+
+---The program that was started to advance a run, and has not ended.
+---@param dir string
+---@return table|nil
+function Runs:program_of(dir)
+  for _, one in ipairs(self.programs) do
+    if one.of == dir and not one.code and not one.handle:code() then
+      return one
+    end
+  end
 end
 
 -- What a caller may do now, by the command that people would type.
@@ -195,12 +205,11 @@ function Runs:stands(id, dir)
     return nil, report --[[@as string]]
   end
   local status = require("skillrt.report.status").of(dir, books, report --[[@as table]])
-  for _, one in ipairs(self.programs) do -- one that is about to hold it
-    status.held_by = status.held_by or one.of == dir and not one.code and not one.handle:code() and one or nil
-  end
+  status.held_by = status.held_by or self:program_of(dir) -- it is about to hold it
   local told = { run = id, dir = dir, skill = status.skill, status = status.held_by and "running" or status.status,
     reason = not status.held_by and status.reason or nil, message = not status.held_by and status.message or nil,
-    steps = status.steps, open = status.open, last_error = status.last_error, updated_at = status.updated_at,
+    steps = status.steps, open = status.open, last_error = status.last_error,
+    updated_at = status.updated_at, started_at = status.started_at,
     limits = #status.limits > 0 and status.limits or nil,
     next = status.held_by and "status waits for it, stop stops it"
       or NEXT[status.next and status.next:match("^skillrt (%a+)")] }
