@@ -151,6 +151,16 @@ static void on_started(struct exchange *exchange, int64_t pid, const char *start
   engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
 }
 
+static void on_silent(struct exchange *exchange, int64_t ms, const char *works) {
+  const struct slot *slot = exchange->owner;
+  char source[32], text[128];
+  struct error ignored; /* a run that is ending cancels it */
+  if (slot->state != SLOT_SENT) return;
+  snprintf(source, sizeof source, "silent:%" PRIu64, slot->number);
+  int length = snprintf(text, sizeof text, "%" PRId64 " %s", ms, works);
+  engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
+}
+
 /* ---- ways out ---- */
 
 static void hand_over(struct engine *e, struct slot *slot, enum slot_state state,
@@ -202,6 +212,7 @@ static void leave(struct engine *e, struct slot *slot) {
                                  .head = slot->task.streams ? on_head : NULL,
                                  .answered = on_event,
                                  .started = e->options.policy->starts ? on_started : NULL,
+                                 .silent = on_silent,
                                  .owner = slot});
 }
 

@@ -93,8 +93,8 @@ struct policy {
 
   /* Something arrived that answers no request; asked between accept and choose. Of what is
    * under way: "message:<number>", a message of a session, or an event of a stream that is handed
-   * on; "head:<number>", "<code>\n" and the header lines of such a stream; "missed", "<number>":
-   * it said more at once than is kept. */
+   * on; "head:<number>", "<code>\n" and the header lines of such a stream; "silent:<number>", "<ms>
+   * <what it does>", of a program; "missed", "<number>": it said more at once than is kept. */
   bool (*event)(void *self, const char *source, struct span bytes, struct batch *out,
                 struct error *);
 

@@ -103,6 +103,16 @@ static enum task_kind read_kind(lua_State *L, int at) {
   return kind;
 }
 
+static enum silence_end silence_field(lua_State *L, int at) {
+  static const char *const names[] = {"end", "spare", "report", "ask", NULL};
+  static const enum silence_end ends[] = {SILENCE_ENDS, SILENCE_SPARES, SILENCE_TELLS,
+                                          SILENCE_TELLS};
+  lua_getfield(L, at, "silence");
+  int end = luaL_checkoption(L, -1, names[0], names);
+  lua_pop(L, 1);
+  return ends[end];
+}
+
 static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "url", task, &task->target);
   text_field(L, at, "method", task, &task->http.method);
@@ -123,6 +133,7 @@ static void read_command(lua_State *L, int at, struct task *task) {
   list_field(L, at, "jail", task, &task->process.jail);
   text_field(L, at, "cwd", task, &task->process.cwd);
   text_field(L, at, "noise", task, &task->process.noise);
+  task->process.silence = silence_field(L, at);
   body_field(L, at, "stdin", task);
   task->max_body = size_field(L, at, "max_output");
 }

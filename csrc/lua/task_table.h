@@ -8,7 +8,8 @@
 
 /* Fills `task` from the table at `at`:
  *   kind = "command" | "http" | "session" | "host";
- *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
+ *   command: argv, stdin, env { NAME = value }, cwd, timeout, idle_timeout (s), silence = "end" |
+ *         "spare" | "report" | "ask", max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
  *         max_reply, ca_file, addresses, max_redirects;
  *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the

@@ -1,64 +1,38 @@
 /* leftover.c: see leftover.h. Reads /proc; knows no transport. */
 #include "transport/leftover.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/proc_stat.h"
+
 enum { TERM_MS = 2000, KILL_MS = 1000, LOOK_MS = 10 };
-
-struct entry {
-  char state;
-  int group, session;
-  uint64_t started; /* clock ticks since the boot */
-};
-
-static bool read_text(const struct sys *sys, const char *path, char *to, size_t room) {
-  int fd = sys_open(sys, path, O_RDONLY, 0);
-  if (fd < 0) return false;
-  ssize_t got = sys->read(sys, fd, to, room - 1);
-  sys->close(sys, fd);
-  to[got > 0 ? got : 0] = 0;
-  return got > 0;
-}
-
-static bool read_entry(const struct sys *sys, int64_t pid, struct entry *to) {
-  char path[48], text[1024];
-  snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
-  if (!read_text(sys, path, text, sizeof text)) return false;
-  const char *behind = strrchr(text, ')'); /* a name may hold anything */
-  return behind &&
-         sscanf(
-             behind + 1,
-             " %c %*d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-             &to->state, &to->group, &to->session, &to->started) == 4;
-}
 
 static void read_boot(const struct sys *sys, char to[37]) {
   char text[64] = "";
-  read_text(sys, "/proc/sys/kernel/random/boot_id", text, sizeof text);
+  proc_text(sys, "/proc/sys/kernel/random/boot_id", text, sizeof text);
   snprintf(to, 37, "%.36s", text);
 }
 
 void leftover_start(const struct sys *sys, int64_t pid, char to[LEFTOVER_START]) {
-  struct entry entry;
+  struct proc_stat entry;
   char boot[37];
   to[0] = 0;
-  if (!read_entry(sys, pid, &entry)) return;
+  if (!proc_stat_read(sys, pid, &entry)) return;
   read_boot(sys, boot);
   snprintf(to, LEFTOVER_START, "%" PRIu64 ".%d.%.13s", entry.started, entry.session, boot);
 }
 
 static bool look_at(void *data, const char *name, enum sys_kind kind) {
   struct leftover *s = data;
-  struct entry entry;
+  struct proc_stat entry;
   char *end;
   long long pid = strtoll(name, &end, 10);
   (void)kind;
-  if (*end || !read_entry(s->sys, pid, &entry) || entry.group != s->group) return true;
+  if (*end || !proc_stat_read(s->sys, pid, &entry) || entry.group != s->group) return true;
   bool leader = pid == s->group;
   if (leader ? entry.started != s->started
              : entry.started < s->started || entry.session != s->session)

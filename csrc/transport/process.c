@@ -12,6 +12,7 @@
 
 #include "transport/leftover.h"
 #include "transport/process_child.h"
+#include "transport/silence.h"
 
 enum {
   TOTAL_MS = 600 * 1000,
@@ -21,6 +22,7 @@ enum {
   PIPE_GRACE_MS = 200,  /* from the program's end to the end of what it left behind */
   KILL_GRACE_MS = 1000, /* from SIGKILL to a reply without its end (uninterruptible sleep) */
   CLOSE_GRACE_MS = 200, /* the same when the transport closes */
+  TOOL_MS = 1000,       /* a tool may run before we have read that it begins */
   LAST_ROUNDS = 40      /* reads after the end: more than any pipe's capacity */
 };
 
@@ -176,7 +178,7 @@ static void child_begin(struct child *child) {
   const struct sys *sys = child->owner->sys;
   struct error e;
   uv_update_time(child->owner->loop); /* deadlines count from here, not from a stale clock */
-  child->started_at = child->last_at = uv_now(child->owner->loop);
+  child->started_at = child->last_at = child->told_at = uv_now(child->owner->loop);
   child->started_ns = sys->mono_ns(sys);
   if (child_start(child, &e)) {
     child_arm(child, 0); /* on_timer finds the deadline */
@@ -187,6 +189,50 @@ static void child_begin(struct child *child) {
   child->message = e;
   child_discard(child);
   child_reply(child);
+}
+
+/* It has been silent for too long: it is ended, or that is told. */
+static void child_is_silent(struct child *child, uint64_t now) {
+  const struct task *task = child->task;
+  const struct sys *sys = child->owner->sys;
+  const char *noise = child->noisy ? task->process.noise : NULL;
+  uint64_t silent = now - child->last_at;
+  char works[SILENCE_WORDS] = "";
+  struct error why;
+  if (task->process.silence != SILENCE_ENDS && !noise)
+    silence_look(sys, child->pid, child->used, (int64_t)(now - child->looked_at),
+                 child->speaks ? (int64_t)silent + TOOL_MS : 0, works);
+  if (task->process.silence == SILENCE_TELLS ||
+      (task->process.silence == SILENCE_SPARES && works[0])) {
+    child->told_at = now;
+    child->looked_at = 0;
+    if (child->exchange->silent) child->exchange->silent(child->exchange, (int64_t)silent, works);
+    return;
+  }
+  error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms%s%.60s", child->name,
+            (unsigned long long)task->idle_ms, noise ? ", but for lines of " : "",
+            noise ? noise : "");
+  process_fail(child, REPLY_TIMEOUT, &why);
+}
+
+/* How long until its silence is to be looked at. Whether it works is seen from the middle of a
+ * silence to its end. */
+static uint64_t child_check_silence(struct child *child, uint64_t now) {
+  const struct task *task = child->task;
+  uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->told_at;
+  if (task->idle_ms <= 0) return UINT64_MAX;
+  if (silent >= idle && (child->looked_at || task->process.silence == SILENCE_ENDS)) {
+    child_is_silent(child, now);
+    return idle / 2;
+  }
+  if (task->process.silence == SILENCE_ENDS) return idle - silent;
+  if (silent < idle / 2) return idle / 2 - silent;
+  if (!child->looked_at) {
+    child->looked_at = now;
+    child->used = silence_used(child->owner->sys, child->pid);
+  }
+  uint64_t seen = now - child->looked_at, rest = silent < idle ? idle - silent : 0;
+  return rest + seen >= idle / 2 ? rest : idle / 2 - seen; /* the loop may have been late */
 }
 
 /* Arms the timer for the nearer deadline, or ends the program if one has passed. */
@@ -200,19 +246,8 @@ static void child_check_deadlines(struct child *child) {
     process_fail(child, REPLY_TIMEOUT, &why);
     return;
   }
-  uint64_t rest = total - (now - child->started_at);
-  if (task->idle_ms > 0) {
-    uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->last_at;
-    if (silent >= idle) {
-      error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms%s%.60s", child->name,
-                (unsigned long long)idle, task->process.noise ? ", but for lines of " : "",
-                task->process.noise ? task->process.noise : "");
-      process_fail(child, REPLY_TIMEOUT, &why);
-      return;
-    }
-    if (idle - silent < rest) rest = idle - silent;
-  }
-  child_arm(child, rest);
+  uint64_t rest = total - (now - child->started_at), quiet = child_check_silence(child, now);
+  if (child->stage == CHILD_RUNNING) child_arm(child, quiet < rest ? quiet : rest);
 }
 
 static void on_timer(uv_timer_t *timer) {

@@ -313,7 +313,12 @@ static bool says_something(const char *bytes, size_t size, const char *noise) {
 static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   struct child *child = pipe->child;
   const char *noise = child->exchange ? child->task->process.noise : NULL;
-  if (!noise || says_something(bytes, size, noise)) child->last_at = uv_now(child->owner->loop);
+  child->noisy = noise && !says_something(bytes, size, noise);
+  if (!child->noisy) {
+    child->last_at = child->told_at = uv_now(child->owner->loop);
+    child->looked_at = 0;
+    child->speaks = true;
+  }
   if (!child->exchange) return; /* canceled: read only so that it can end in peace */
   if (child->task->streams) {
     stream_take(pipe, bytes, size);

@@ -58,6 +58,9 @@ struct child {
   unsigned handles;             /* that libuv has not closed yet */
   uint64_t started_at, last_at; /* loop time of the start and of the last byte */
   int64_t started_ns;           /* sys clock */
+  uint64_t told_at;             /* loop time at which a silence was told, or the last byte came */
+  uint64_t looked_at, used;     /* ... at which it was looked at, and what it had used by then; 0 */
+  bool speaks, noisy;           /* it has said something; since then there was noise alone */
 };
 
 struct process {

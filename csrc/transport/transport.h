@@ -33,13 +33,21 @@ struct strings {
   size_t count;
 };
 
+/* What a silence of idle_ms does. */
+enum silence_end {
+  SILENCE_ENDS,   /* it ends the program */
+  SILENCE_SPARES, /* ... unless that works (silence.h): then it is told */
+  SILENCE_TELLS   /* it is told */
+};
+
 struct process_task {
   struct strings args; /* argv */
   struct strings env;  /* "NAME=value", all of them */
   struct strings jail; /* the words of jail.h; empty: none */
   char *cwd;           /* NULL = the caller's */
   char *noise;         /* a line of output with this text breaks no silence */
-  int input;           /* a descriptor instead of the task's body, taken over; 0: none */
+  enum silence_end silence;
+  int input; /* a descriptor instead of the task's body, taken over; 0: none */
 };
 
 struct http_task {
@@ -141,6 +149,9 @@ struct exchange {
   /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
    * after a reboot: what leftover_end (leftover.h) needs to find it again. */
   void (*started)(struct exchange *, int64_t pid, const char *start);
+  /* Optional: a program has said nothing for so long, and goes on. `works` says what it does; "":
+   * nothing that can be seen. */
+  void (*silent)(struct exchange *, int64_t ms, const char *works);
   void *owner;  /* the engine's */
   void *handle; /* the transport's; NULL once done was called */
 };

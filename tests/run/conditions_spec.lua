@@ -297,6 +297,22 @@ describe("a usage limit", function()
     assert.same({ "completed", 1, 2 }, { result.status, first.calls(), second.calls() }, result.message)
   end)
 
+  it("is waited for, or the next agent of a chain is asked, as its on and on_limit say", function()
+    for on_limit, on in pairs { wait = false, next = { "permanent" }, [1] = { "permanent" } } do
+      local waits = on_limit ~= "next"
+      local first = stand_in.new(R, "claude", { { out = result_line(USAGE, true), code = 1 }, result_line(GOOD, false) })
+      local second = stand_in.new(R, "claude", { result_line(GOOD, false) })
+      local result = assert(runner.run(R.skill { mode = "sequential", limits = { max_errors = 1 },
+        agents = { a = skillrt.agent.chain { on = on or nil, on_limit = on_limit ~= 1 and on_limit or nil,
+          skillrt.agent.claude { program = first.path }, skillrt.agent.claude { program = second.path } } },
+        phases = { { id = "a", agent = "a", prompt = "do it", output_free = true } } },
+        { work_dir = R.folder() .. "/run", world = time.new() }))
+      assert.same({ "completed", waits and 2 or 1, waits and 0 or 1 }, { result.status, first.calls(), second.calls() },
+        on_limit .. tostring(result.message))
+      require("skillrt.agent.gate").forget()
+    end
+  end)
+
   it("behind a tool is an unknown outcome: what it did is not done again by itself", function()
     local tool = json.encode { type = "assistant", message = { content = { { type = "tool_use", name = "Bash" } } } }
     local one = stand_in.new(R, "claude", { { out = tool .. "\n" .. result_line(USAGE, true), code = 1 } })

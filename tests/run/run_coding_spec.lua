@@ -141,7 +141,7 @@ describe("a coding agent", function()
       cut = { out = stream("claude_good"):gsub('{"type":"result".*$', ""), err = "out of file handles\n" },
       silent = { out = "", sleep = 5 },
     } do
-      local result, program = run("claude", { call }, { idle_timeout = 0.3 })
+      local result, program = run("claude", { call }, { stall = 0.3 })
       assert.equal("paused", result.status, name)
       assert.equal("needs_decision", result.reason, name)
       assert.equal(1, program.calls(), name)
@@ -178,7 +178,7 @@ describe("a coding agent", function()
       .. "while :; do echo '{\"type\":\"error\",\"message\":\"Reconnecting... 1/5 (stream disconnected)\"}'; sleep 0.05; done\n")
     local result = assert(R.run({ mode = "sequential", phases = { { id = "a", agent = "c", prompt = "do it",
       answer = "text", output_free = true } }, limits = { max_errors = 1, max_retries = 0 },
-      agents = { c = skillrt.agent.codex { program = program.path, idle_timeout = 0.4, timeout = 30 } } },
+      agents = { c = skillrt.agent.codex { program = program.path, stall = 0.4, timeout = 30 } } },
       { work_dir = R.folder() .. "/run" }))
     assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
     assert.matches("silent for 400 ms, but for lines of Reconnecting", result.message)

@@ -168,7 +168,7 @@ describe("a model behind a server that misbehaves", function()
       ["/trickle?count=1000&ms=40"] = "timeout",
     } do
       server.plan(path .. "\n")
-      local result, dir, failed = run { timeout = 2, idle_timeout = 0.3, max_reply = 1000000 }
+      local result, dir, failed = run { timeout = 2, stall = 0.3, max_reply = 1000000 }
       assert.equal("failed", result.status, path)
       assert.equal(want, failed.class, path .. ": " .. tostring(failed.message))
       assert_no_key(result, dir)

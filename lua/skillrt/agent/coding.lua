@@ -45,8 +45,9 @@ local FIELDS <const> = {
   cwd = { type = "text" },
   sandbox = { type = "sandbox" },
   sandbox_default = { type = "sandbox", default = sandbox.read("work") }, -- a script's own agent has none
-  timeout = { type = "seconds", default = 7200 },
-  idle_timeout = { type = "seconds", default = 900 },
+  timeout = { type = "seconds", default = 86400 },
+  stall = { type = "seconds", default = 900 },
+  on_stall = { enum = { "end", "report", "ask" }, default = "end" },
   max_output = { type = "positive", default = 64 << 20 },
   max_repairs = { type = "count", default = 2 },
   acts = { type = "boolean", default = true },
@@ -287,7 +288,8 @@ function M:request(task, text, talk)
     idempotent = self:only_reads(task) or nil,
     show = shower(self),
     max_output = self.max_output,
-    idle_timeout = self.idle_timeout,
+    idle_timeout = self.stall,
+    silence = self.on_stall == "end" and "spare" or self.on_stall, -- one that works is never ended
     noise = self.NOISE,
     retry = { max = (task.action or task.phase or {}).max_retries },
   }

@@ -427,7 +427,7 @@ local function request_of(agent, task, talk, want, read)
     retry = task.retry or { max = (task.action or task.phase or {}).max_retries },
     timeout = task.timeout or agent.timeout,
     connect_timeout = agent.connect_timeout,
-    idle_timeout = agent.idle_timeout,
+    idle_timeout = agent.stall,
     max_reply = agent.max_reply,
     ca_file = agent.ca_file,
     max_redirects = 0,

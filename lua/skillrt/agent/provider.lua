@@ -33,7 +33,7 @@ M.FIELDS = {
   pace = { type = "table" },
   timeout = { type = "seconds" },
   connect_timeout = { type = "seconds" },
-  idle_timeout = { type = "seconds", default = 300 },
+  stall = { type = "seconds", default = 300 },
   max_reply = { type = "positive", default = 64 << 20 },
   ca_file = { type = "text" },
 }

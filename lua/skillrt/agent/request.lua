@@ -86,6 +86,7 @@ M.FIELDS = {
     cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
     noise = { type = "text" }, -- a line of its output with this text breaks no silence
+    silence = { enum = { "end", "spare", "report", "ask" } }, -- what idle_timeout does
     max_output = { type = "positive" },
   }),
   session = with({

@@ -13,6 +13,8 @@ local question_of = require("skillrt.skill.question")
 local reply_of = require("skillrt.run.call.reply")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 
+local duration = require("skillrt.base.terminal_text").duration
+
 local M = {}
 
 local CHOICES <const> = { retry = true, skip = true, fail = true, ask = true }
@@ -119,7 +121,8 @@ function M.about_doubts(turn)
   local groups, together = {}, {}
   for _, call in ipairs(turn.calls.doubts) do
     local open = call:open()
-    if not (open.asked and questions.of(turn.books, open.asked)) then
+    local asked = open.asked and questions.of(turn.books, open.asked)
+    if not asked or asked.silent then
       local group = call.interrupted and together[call.doubt]
       if not group then
         group = {}
@@ -140,16 +143,42 @@ function M.about_doubts(turn)
   end
 end
 
--- A person decided about a call in doubt.
+---A call under way has said nothing for long: that is noted, and a person is asked where its agent says so.
+---@param turn skillrt.Turn
+---@param call skillrt.Call
+---@param text string  "<ms> <what it does>"
+function M.about_silence(turn, call, text)
+  local ms, works = text:match("^(%d+) (.*)$")
+  local open = call:open()
+  if not open or call.state ~= "sent" or open.asked and questions.of(turn.books, open.asked) then
+    return
+  end
+  local told = ("%s has said nothing for %s; it %s"):format(named_call(call), duration(math.tointeger(ms)),
+    works ~= "" and works or "does nothing that can be seen")
+  turn.calls:emit(call, { t = "note", text = told })
+  if call.request.silence == "ask" then
+    assert(turn:emit({ t = "ask", q = (turn.books.asked or 0) + 1, step = call.step.number, c = call.place,
+      silent = true, nonce = nonce(), question = { header = call.step.id, question = told .. ". End it?", options = {
+        { id = "wait", label = "wait", description = "let it continue" },
+        { id = "retry", label = "retry", description = "end it, and send it again" },
+        { id = "skip", label = "skip", description = "end it, continue without its result" } } } }))
+  end
+end
+
+-- A person decided about a call in doubt, or one that has been silent.
 local function decided(turn, one, at, value)
   local calls, step = turn.calls, turn.books.steps[at.step]
   local call = step and step.live.execution and step.live.execution.calls[at.c]
   if step then
     soft_deadline.answered(calls, step, one.at)
   end
-  if call and call.state == "unknown" then
+  if value == "wait" or not call then
+    return
+  elseif call.state == "unknown" then
     reply_of.decide(calls, call, value)
     call.execution:go_on()
+  elseif call.state == "sent" then
+    reply_of.steer(calls, call, value)
   end
 end
 

@@ -446,6 +446,8 @@ function Turn:event(source, bytes)
     what:head(bytes)
   elseif word == "started" and what then
     programs.started(self, what, bytes)
+  elseif word == "silent" and what and what.place then
+    questions.about_silence(self, what, bytes)
   elseif source == "missed" then
     what = self.calls.queue:find(math.tointeger(tonumber(bytes)))
     self.journal:note(("session:%s: sent more at once than is stored; some of it is lost"):format(

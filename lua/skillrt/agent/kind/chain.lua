@@ -1,5 +1,7 @@
 -- agent/kind/chain.lua: agents that are asked one after the other until one succeeds (F47).
 --
+-- At a usage limit the next member is asked, or the limit's end is waited for, as `on_limit` says.
+--
 -- Knows its members by what every agent has. All but the last have their calls tried again before the next
 -- member is asked; the last one's failure is the step's.
 
@@ -15,6 +17,7 @@ local tables = require("skillrt.base.tables")
 local M = Agent.new({ kind = "chain", FIELDS = {
   links = { list = true, required = true },
   on = { enum = { "transient", "rate_limit", "timeout", "invalid_output", "permanent" }, list = true },
+  on_limit = { enum = { "next", "wait" } },
 } })
 
 ---{ first, second, on = "timeout" } -> { links = { first, second }, on = "timeout" }
@@ -97,6 +100,14 @@ end
 -- What ends a chain: the run is being stopped, or a person said what to do.
 local FINAL = { canceled = true, skipped = true }
 
+-- Whether another member is asked where one failed so.
+local function asks_next(self, class)
+  if class == "rate_limit" and self.on_limit then
+    return self.on_limit == "next"
+  end
+  return not FINAL[class] and (not self.on or self.on[class] == true)
+end
+
 local function ask_member(member, ctx, task)
   local results = table.pack(pcall(member.perform, member, ctx, task))
   if results[1] then
@@ -119,14 +130,15 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
-  local retry = task.member_retry and { waits = false } -- a usage limit: there is another to ask
+  local waits = not asks_next(self, "rate_limit")
+  local retry = (task.member_retry or waits) and { waits = waits }
   tables.fill(retry, task.member_retry)
   local patient = setmetatable({ retry = retry }, { __index = task })
   local last = #self.links
   local outcome, message, class, call
   for i, member in ipairs(self.links) do
     outcome, message, class, call = ask_member(member, ctx, i < last and patient or task)
-    if outcome or FINAL[class] or self.on and not self.on[class] then
+    if outcome or not asks_next(self, class) then
       break
     elseif i < last then
       ctx.log(("%s; now agent %d of the chain"):format(message, i + 1))

@@ -8,7 +8,7 @@ local usage = require("skillrt.agent.usage")
 
 ---@class skillrt.agent
 ---@field claude fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
----  output = a JSON Schema, idle_timeout =, ... }
+---  output = a JSON Schema, stall =, ... }
 
 ---@class skillrt.ClaudeAgent: skillrt.CodingAgent
 local M = coding.new({ kind = "claude", FIELDS = {

@@ -18,7 +18,7 @@ local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.agent
 ---@field http fun(definition: table): skillrt.Agent  a server: { url =, headers =, timeout =, connect_timeout =,
----  idle_timeout =, max_reply =, ca_file =, max_redirects =, body =, type = }
+---  stall =, max_reply =, ca_file =, max_redirects =, body =, type = }
 
 ---@class skillrt.HttpAgent: skillrt.Agent
 local M = Agent.new({ kind = "http", stub = "own", FIELDS = {
@@ -26,7 +26,7 @@ local M = Agent.new({ kind = "http", stub = "own", FIELDS = {
   headers = { type = "string", map = true, default = {} },
   timeout = { type = "seconds" },
   connect_timeout = { type = "seconds" },
-  idle_timeout = { type = "seconds" },
+  stall = { type = "seconds" },
   max_reply = { type = "positive" },
   ca_file = { type = "text" },
   max_redirects = { type = "count", default = 0 },
@@ -184,7 +184,7 @@ function M:request(task, text)
     secrets = values.secrets[1] and values.secrets or nil,
     gate = gate_of(self, url, headers),
     connect_timeout = self.connect_timeout,
-    idle_timeout = self.idle_timeout,
+    idle_timeout = self.stall,
     max_reply = self.max_reply,
     ca_file = self.ca_file,
     max_redirects = self.max_redirects,

@@ -69,7 +69,7 @@ function M.answer(scope, record, books)
   local one = (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
-    note(books, record, "decision", record.value)
+    note(books, record, "decision", record.value ~= "wait" and record.value or nil)
   else
     scope.answer, scope.choice = record.value, nil
     scope.answers = scope.answers or {}

@@ -1,4 +1,4 @@
--- run/record/ask.lua: a person is asked: about a call whose outcome is unknown, or by a mode or strategy.
+-- run/record/ask.lua: a person is asked: about a call whose outcome is unknown or that has been silent, or by a mode.
 
 local questions = require("skillrt.run.books.questions")
 
@@ -12,6 +12,7 @@ return {
     step integer? about a call
     c string? ... at this place
     also list? calls that the same interruption left
+    silent boolean? it is under way, and has said nothing for long
   ]],
 
   apply = function(books, record, whole)
@@ -19,7 +20,7 @@ return {
   end,
 
   line = function(lines, record) -- whoever watches the run is shown the whole question when it has paused
-    if lines.detail then
+    if lines.detail or record.silent then
       lines:block(false, "warning", tostring(record.question.question or record.question.header or "?"), "Question: ")
     end
   end,

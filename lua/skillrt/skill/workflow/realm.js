@@ -97,7 +97,7 @@
   // What other runtimes know and this one cannot do: without it the agent would be another one than was asked for.
   const REFUSED = {
     disallowedTools: 'name in `tools` what the agent may use',
-    stallMs: '`timeout` bounds the whole call; idle_timeout of the agent bounds its silence',
+    stallMs: '`timeout` bounds the whole call; `stall` of the agent bounds its silence',
   };
   // How many letters have to be changed, left out or added.
   const distance = (one, other) => {
