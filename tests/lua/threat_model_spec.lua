@@ -7,6 +7,33 @@ describe("docs/run/security.md", function()
     assert.truthy(head:find("Lua scripts are not sandboxed", 1, true))
   end)
 
+  -- The lines of the tables between two headings; their last cell is the test.
+  local function lines(heading)
+    local list = {}
+    for line in R.read "docs/run/security.md":match(heading .. "(.-)\n## "):gmatch "\n|([^\n]+)" do
+      list[#list + 1] = not line:find "^%-%-%-" and line or nil
+    end
+    return list
+  end
+
+  it("names attempts that there are for each line of what a sandbox keeps", function()
+    local escapes, count = R.read "tests/support/escapes.c", 0
+    local is_attempt = true
+    for _, line in ipairs(lines "## What a sandbox keeps") do
+      local last = line:match "|([^|]+)|$"
+      local path = last:match "%(%.%./%.%./(tests/[%w_/]+%.%a+)%)"
+      local text = path and R.read(path) or escapes
+      for name in last:gmatch '"([^"]+)"' do
+        count = count + 1
+        name = name:gsub(" %.%.%.$", "")
+        assert.truthy(text:find('"' .. name, 1, true), ("%s: %s"):format(path or "escapes.c", name))
+      end
+      is_attempt = is_attempt and not line:find "^ needs |" -- the table of kernels
+      assert.truthy(not is_attempt or last:find '"' or line:find "| test |$", line)
+    end
+    assert.is_true(count > 30, count)
+  end)
+
   it("names a test that there is for each line of what is kept", function()
     local count = 0
     local kept = R.read "docs/run/security.md":match "## What is kept from whom(.-)\n## "

@@ -106,6 +106,43 @@ describe("a real coding agent", function()
     assert.truthy(table.concat(bodies()):find("Say hello.", 1, true))
   end)
 
+  -- In the sandbox that an agent has which a word or a document chooses; its home lies where a sandbox shows it.
+  local function in_sandbox(definition, word)
+    ENV.HOME = R.kept_folder()
+    definition.program = program(definition.kind)
+    local result, dir = run(definition)
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Hello from the server.", result.state.outputs.a)
+    assert.matches("^work ", R.records(dir, "call")[1].sandbox)
+    assert.truthy(table.concat(bodies()):find("Say hello.", 1, true))
+    assert.truthy(io.popen(("find '%s/%s' -name '*.jsonl'"):format(ENV.HOME, word)):read "l") -- its session
+  end
+
+  it("(Claude Code) does a task in its sandbox, whose network is the server alone", function()
+    answers(P.anthropic "Hello from the server.")
+    ENV.ANTHROPIC_BASE_URL = server.url .. "/plan"
+    in_sandbox({ kind = "claude" }, ".claude/projects")
+  end)
+
+  it("(Codex) that has no sandbox of its own does a task in ours", function()
+    answers(of_responses())
+    ENV.OPENAI_BASE_URL = server.url .. "/plan/v1"
+    in_sandbox({ kind = "codex", permission = "danger-full-access" }, ".codex/sessions")
+  end)
+
+  it("(Gemini CLI) does a task in its sandbox", function()
+    answers(P.as_stream({ { candidates = { { content = { role = "model", parts = { { text = "Hello from the server." } } },
+      finishReason = "STOP" } }, usageMetadata = { promptTokenCount = 10, candidatesTokenCount = 5, totalTokenCount = 15 } } }))
+    ENV.HOME = R.kept_folder()
+    assert(os.execute(("mkdir -p '%s/.gemini'"):format(ENV.HOME)))
+    R.write(ENV.HOME .. "/.gemini/settings.json", '{"security":{"auth":{"selectedType":"gemini-api-key"}}}')
+    ENV.GEMINI_API_KEY, ENV.GOOGLE_GEMINI_BASE_URL = "dummy-key-3-of-tests", server.url .. "/plan"
+    ENV.GEMINI_CLI_TRUST_WORKSPACE = "true"
+    local result, dir = run { kind = "gemini", program = program "gemini", model = "gemini-2.5-flash" }
+    assert.equal("completed", result.status, result.message)
+    assert.matches("^work ", R.records(dir, "call")[1].sandbox)
+  end)
+
   -- Gemini CLI with a key, against the server.
   local function gemini()
     ENV.HOME = R.folder()

@@ -91,6 +91,24 @@ describe("an official server of MCP", function()
     fits(asked(program("server-everything", "stdio"), EVERYTHING))
   end)
 
+  it("(everything, memory, filesystem) works in a sandbox that grants its program and its folder", function()
+    local root = R.kept_folder()
+    local boxed = { level = "strict", read = folder, write = root }
+    local list = {}
+    for _, one in ipairs(EVERYTHING) do list[#list + 1] = one[1] ~= "get-env" and one or nil end
+    local everything, memory = program("server-everything", "stdio"), program "server-memory"
+    local filesystem = program("server-filesystem", root)
+    for _, one in ipairs { everything, memory, filesystem } do one.sandbox = boxed end
+    for i, got in ipairs(asked(everything, list)) do
+      assert.matches(list[i][3], got.text or tostring(got.more), 1, false)
+    end
+    memory.env = { MEMORY_FILE_PATH = root .. "/memory.jsonl" }
+    asked(memory, { { "create_entities", { entities = { { name = "Ada", entityType = "person", observations = { "x" } } } } } })
+    assert.matches("Ada", asked(memory, { { "read_graph", {} } })[1].text)
+    asked(filesystem, { { "write_file", { path = root .. "/a.txt", content = "one" } } })
+    assert.equal("one", K.read(root .. "/a.txt"))
+  end)
+
   -- A program of node that listens at a port, until it goes out of scope: the port, and what closes it.
   local function listening(words)
     local port, log = 20000 + math.random(20000), R.folder() .. "/log"
