@@ -36,6 +36,17 @@ function M.set(list)
   return out
 end
 
+---The words of a text, each as a key.
+---@param text string
+---@return table<string, true>
+function M.words(text)
+  local out = {}
+  for word in text:gmatch("%S+") do
+    out[word] = true
+  end
+  return out
+end
+
 ---The first of two values that is there; false is.
 ---@param one any
 ---@param other any

@@ -7,6 +7,7 @@ local findings = require "skillrt.document.findings"
 local json = require "skillrt.base.json"
 local limits = require "skillrt.skill.limits"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -306,15 +307,15 @@ settings*
   max-stale-iterations count Steps without progress until the run stops.
   interactive truth Whether people take part.
 switching*
-  by orchestrator|report|rules|calls Who switches.
-  start text The set that a run begins with.
-  next object By set: what may follow it.
-  rules object By set: when its phase has finished, in words.
-  map object By tool: the set that a call of it speaks for.
-  window count How many calls are looked at.
-  lead count How many more of them must speak for another set.
-  fallback text The set that a call to an absent tool leads to.
-  summary whole Most bytes that prompts say of earlier phases.
+  by> orchestrator|report|rules|calls Who switches.
+  start> text The set that a run begins with.
+  next> object By set: what may follow it.
+  rules> object By set: when its phase has finished, in words.
+  map> object By tool: the set that a call of it speaks for.
+  window> count How many calls are looked at.
+  lead> count How many more of them must speak for another set.
+  fallback> text The set that a call to an absent tool leads to.
+  summary> whole Most bytes that prompts say of earlier phases.
   order text[] The sets that are steps, in their order.
   verify text The set that verifies.
   repair text The set that repairs.
@@ -516,10 +517,10 @@ local GIVE <const> = { id = "an id", path = "a path", name = 'a name such as "co
   skill_name = 'a name such as "code-reviewer"' }
 
 -- Types whose texts say something.
-local FILLED <const> = { label = true, description = true, compatibility = true }
+local FILLED <const> = tables.words "label description compatibility"
 
 -- What a kind has first that tells one of a list from the others.
-local NAMES <const> = { id = true, name = true, path = true }
+local NAMES <const> = tables.words "id name path"
 
 local Check = {}
 Check.__index = Check

@@ -9,6 +9,7 @@ local model_of = require "skillrt.document.check.model"
 local rounds_of = require "skillrt.skill.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -54,8 +55,7 @@ local function add_phases(out, model)
   return #model.actions == 0 and math.min(every, model.limits.max_iterations) or every
 end
 
-local TOLD <const> = { ["reach.never"] = true, ["reach.goal"] = true, ["reach.blocked"] = true, ["reach.unset"] = true,
-  ["machine.unreachable"] = true }
+local TOLD <const> = tables.words "reach.never reach.goal reach.blocked reach.unset machine.unreachable"
 
 local function unmet_of(given)
   local list, result = {}, check.check(given)

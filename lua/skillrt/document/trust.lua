@@ -8,6 +8,7 @@ local agent_file = require("skillrt.agent.file")
 local files = require("skillrt.base.files")
 local kind_of = require("skillrt.document.kind").of
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -91,15 +92,15 @@ local function line_of(list)
 end
 
 -- Coding agents: programs that are given permissions.
-local TAKES <const> = { claude = true, codex = true, gemini = true }
+local TAKES <const> = tables.words "claude codex gemini"
 
 -- Tools that only read: an agent has them without a word of its person.
-local READING <const> = { Read = true, Grep = true, Glob = true, LS = true, NotebookRead = true, TodoWrite = true }
+local READING <const> = tables.words "Read Grep Glob LS NotebookRead TodoWrite"
 
 -- The tools of a list that do more than reading.
 local function beyond_reading(tools)
   local out = {}
-  for _, tool in ipairs(type(tools) == "table" and tools or {}) do
+  for _, tool in ipairs(tables.object(tools)) do
     if type(tool) == "string" and not READING[tool:match("^[%w_]+") or ""] then
       out[#out + 1] = tool
     end
@@ -132,7 +133,7 @@ end
 -- else the skill's (code.sandbox), else what a program of a document has.
 local function add_program(code, where, argv, one, dir)
   local env = {}
-  for key, value in pairs(type(one.env) == "table" and one.env or {}) do
+  for key, value in pairs(tables.object(one.env)) do
     env[type(key) == "string" and key or tostring(value)] = true
   end
   local list = names.sorted(env)
@@ -148,7 +149,7 @@ local function sent_along(one)
   local texts = { one.url, secret or nil }
   local vendor = one.kind == "anthropic" or one.kind == "openai"
   texts[#texts + 1] = vendor and ("{env.%s}"):format(one.key_env or one.kind:upper() .. "_API_KEY") or nil
-  for _, text in pairs(type(one.headers) == "table" and one.headers or {}) do
+  for _, text in pairs(tables.object(one.headers)) do
     texts[#texts + 1] = text
   end
   for _, text in pairs(texts) do
@@ -192,7 +193,7 @@ local function add_agent(code, where, agent, dir, depth)
     code.calls[#code.calls + 1] = ("%s: runs the skill %s"):format(where, agent.skill)
     code.parts[#code.parts + 1] = inner and inner.digest or nil
   end
-  for i, link in ipairs(type(agent.links) == "table" and agent.links or {}) do
+  for i, link in ipairs(tables.object(agent.links)) do
     add_agent(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
   end
 end
@@ -204,7 +205,7 @@ local function add_config(code, raw, dir, depth)
     return
   end
   local before = #code.calls
-  for _, name in ipairs(names.sorted(type(own.agents) == "table" and own.agents or {})) do
+  for _, name in ipairs(names.sorted(tables.object(own.agents))) do
     add_agent(code, "agent " .. tostring(name), own.agents[name], dir, depth)
   end
   if own.agent ~= nil then
@@ -236,7 +237,7 @@ local function takes_permissions(agent, depth)
   if type(agent) ~= "table" or depth > MAX_NESTED then
     return false
   end
-  for _, link in ipairs(type(agent.links) == "table" and agent.links or {}) do
+  for _, link in ipairs(tables.object(agent.links)) do
     if takes_permissions(link, depth + 1) then
       return true
     end
@@ -258,7 +259,7 @@ local function add_permissions(code, definition)
       add(("%s %s"):format(field:sub(1, -2), tostring(one.id)), one.tools)
     end
   end
-  for _, one in ipairs(type(definition.tool_sets) == "table" and definition.tool_sets or {}) do
+  for _, one in ipairs(tables.object(definition.tool_sets)) do
     add("tool set " .. tostring(one.name), one.tools)
   end
   add("allowed-tools", type(definition.guide) == "table" and definition.guide.tools or nil)
@@ -284,10 +285,7 @@ local function add_agent_files(code, dir)
 end
 
 -- Kinds of files that nothing runs: documents and pictures. A change of any other is asked about.
-local HARMLESS <const> = {}
-for kind in ("md png jpg jpeg gif svg webp pdf"):gmatch("%a+") do
-  HARMLESS[kind] = true
-end
+local HARMLESS <const> = tables.words "md png jpg jpeg gif svg webp pdf"
 
 local function add_files(code, dir, list)
   for _, name in ipairs(list) do

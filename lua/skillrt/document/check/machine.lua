@@ -6,6 +6,7 @@ local codes = require "skillrt.document.check.codes"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -19,11 +20,8 @@ local function words_of(data, out)
   return out
 end
 
-local PLAIN = {}
-for word in ([[in and or not true false null passed checks length context state includes some every
-  undefined]]):gmatch "%S+" do
-  PLAIN[word] = true
-end
+local PLAIN = tables.words [[in and or not true false null passed checks length context state includes some every
+  undefined]]
 
 ---What a table that a script declares leads to: it is said of the line that names the action or the state.
 ---@param subject skillrt.check.Subject

@@ -8,6 +8,7 @@ local front_matter = require "skillrt.document.load.front_matter"
 local markdown = require "skillrt.document.load.markdown"
 local outline = require "skillrt.base.outline"
 local passages = require "skillrt.document.load.passages"
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -47,7 +48,7 @@ end
 local NAME = "{{{?%s*([#^/&>]?%s*[%w_-]+)%s*}}"
 
 -- Names that stand for any name: the sentence is about braces.
-local OF_BRACES = { variable = true, placeholder = true, var = true, variable_name = true }
+local OF_BRACES = tables.words "variable placeholder var variable_name"
 
 local MAX_NAMES <const> = 2 -- a folder with more names in braces speaks in them: its agent fills them
 
@@ -138,7 +139,7 @@ local function check_folder(subject, model, found)
   local spoken
   for _, path in ipairs(paths) do
     local text, blocks = subject.tree:read(path), subject.tree:document(path)
-    if text and not says_something(blocks or {}) and (steps[path] or sent[path]) then
+    if text and not says_something(blocks) and (steps[path] or sent[path]) then
       found:add("prompt.empty", { file = path }, "says nothing")
     elseif text then
       spoken = spoken or spoken_in(subject.tree, paths)
@@ -148,7 +149,7 @@ local function check_folder(subject, model, found)
   for _, spec in ipairs(subject.specs or {}) do
     local text = subject.tree:has(spec.path) and subject.tree:read(spec.path)
     if text and outline.is(text) then
-      local bare = not says_something(subject.tree:document(spec.path) or {})
+      local bare = not says_something(subject.tree:document(spec.path))
       found:add("spec.empty", { file = spec.path },
         bare and "contains only headings" or "is an outline that is not filled in")
     end

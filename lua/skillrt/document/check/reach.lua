@@ -3,6 +3,7 @@
 --
 -- Explores the space that preconditions and declared effects span. A key that effects name changes by them alone;
 -- any other key may be set by any action. Called by document/check/init.lua.
+local findings = require "skillrt.document.findings"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
 
@@ -94,17 +95,11 @@ local function shadowed(self, i, step)
 end
 
 local function check_actions(self)
-  local told = 0
   for i, step in ipairs(self.space.steps) do
-    if told >= MAX_TOLD then
-      return
-    end
-    local before = #self.found
-    if self.result.complete and not self.result.chosen[i] then
+    if self.result.complete and not self.result.chosen[i] and #self.found < MAX_TOLD then
       local tell = self.result.passed[i] and shadowed or never
       tell(self, i, step)
     end
-    told = told + #self.found - before
   end
 end
 
@@ -306,18 +301,11 @@ local function check_phases(self)
 end
 
 -- Where somebody has to judge conditions, what the search says holds only as far as they do.
-local function as_notes(found)
-  return setmetatable({
-    add = function(_, code, place, what, more)
-      more = more or {}
-      more.level = "note"
-      found:add(code, place, what, more)
-    end,
-  }, {
-    __len = function()
-      return #found
-    end,
-  })
+local function give(self, found)
+  for _, one in ipairs(self.found) do
+    one.level = self.space.model.judged and "note" or one.level
+    found:take(one)
+  end
 end
 
 ---@param model skillrt.check.Model
@@ -326,10 +314,11 @@ end
 ---@return table statistics { states, complete }
 function M.check(model, found, options)
   local space = space_of.of(model)
-  local self = { space = space, found = model.judged and as_notes(found) or found, never = {} }
+  local self = { space = space, found = findings.new(), never = {} }
   self.result = search.run(space, options)
   check_phases(self)
   if #space.steps == 0 then
+    give(self, found)
     return { states = 0, complete = true }
   end
   self.has_complete = model.by_id["action-complete"] ~= nil
@@ -340,6 +329,7 @@ function M.check(model, found, options)
   check_limit(self)
   check_unset(self, options)
   check_bound(self)
+  give(self, found)
   return { states = self.result.looked, complete = self.result.complete }
 end
 

@@ -8,6 +8,7 @@ local passages = require "skillrt.document.load.passages"
 local tree = require "skillrt.expr.tree"
 local strategy = require "skillrt.skill.strategy"
 local trim = require("skillrt.base.text").trim
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -130,9 +131,7 @@ local function check_orphans(subject, model, found)
   end
 end
 
-local function object(value)
-  return type(value) == "table" and value or {}
-end
+local object = tables.object
 
 ---What a config names, whether the rest of it can be run or not.
 ---@param subject skillrt.check.Subject
@@ -170,11 +169,8 @@ function M.config(subject, found)
   end
 end
 
-local HOST_TOOLS = {}
-for name in ([[Agent AskUserQuestion Bash Edit Glob Grep MultiEdit NotebookEdit Read Skill SlashCommand Task
-  TodoWrite WebFetch WebSearch Write]]):gmatch "%S+" do
-  HOST_TOOLS[name] = true
-end
+local HOST_TOOLS = tables.words [[Agent AskUserQuestion Bash Edit Glob Grep MultiEdit NotebookEdit Read Skill
+  SlashCommand Task TodoWrite WebFetch WebSearch Write]]
 local SAME_TOOL = { Agent = "Task", Task = "Agent" } -- renamed upstream (F16)
 
 -- The tools a skill may use, as SKILL.md or the config lists them; nil: all.
@@ -186,7 +182,7 @@ local function allowed_tools(subject)
       allowed[name] = true
     end
   end
-  for _, name in ipairs(type(list) == "table" and list or {}) do
+  for _, name in ipairs(object(list)) do
     local plain = tostring(name):match "^[%w_]+"
     allowed[plain or ""] = true
   end
@@ -203,7 +199,7 @@ local function code_only(text)
   return text
 end
 
-local SCRIPTS = { js = true, javascript = true, ts = true, typescript = true }
+local SCRIPTS = tables.words "js javascript ts typescript"
 
 -- Whether the comment above a call says that it is not to be made.
 local function is_wrong(block, at)

@@ -31,9 +31,10 @@ local SECTIONS = {
 
 -- The files a skill of this mode consists of: path, kind.
 local function expected(subject, model)
-  local list, tree = {}, subject.tree
+  local list, seen, tree = {}, {}, subject.tree
   local function add(path, kind)
-    list[#list + 1] = { path = path, kind = kind }
+    list[#list + 1] = not seen[path] and { path = path, kind = kind } or nil
+    seen[path] = true
   end
   if not tree then
     add(subject.path, "data")
@@ -65,17 +66,6 @@ local function expected(subject, model)
     add(spec.path, "document")
   end
   return list
-end
-
-local function unique(list)
-  local out, seen = {}, {}
-  for _, one in ipairs(list) do
-    if not seen[one.path] then
-      seen[one.path] = true
-      out[#out + 1] = one
-    end
-  end
-  return out
 end
 
 local function has_todo(result, path)
@@ -119,6 +109,8 @@ local function check_files(result, list)
     row.has_content = row.exists and #text:gsub("%s", "") >= MIN_CONTENT
     row.outline = row.exists and is_outline(one, text)
     row.has_todos = row.exists and (row.outline or has_todo(result, one.path))
+    row.issue = not row.exists and "is missing" or not row.has_content and "says nothing"
+      or row.outline and "is as it was generated: it does not say how to do the work" or nil
     out.existing = out.existing + (row.exists and 1 or 0)
     out.with_content = out.with_content + (row.has_content and 1 or 0)
     out.with_todos = out.with_todos + (row.has_todos and 1 or 0)
@@ -129,7 +121,7 @@ end
 
 local function headings(tree, path)
   local all = {}
-  for _, block in ipairs(tree:has(path) and tree:document(path) or {}) do
+  for _, block in ipairs(tree:document(path)) do
     if block.kind == "heading" then
       all[#all + 1] = block.text:lower()
     end
@@ -235,16 +227,9 @@ end
 function M.of(result, now)
   local subject = result.subject
   local model = subject.model or { actions = {}, phases = {}, mode = "none" }
-  local list = unique(expected(subject, model))
+  local list = expected(subject, model)
   local files, contents = check_files(result, list), check_contents(result, list)
   local scores = scores_of(result, files, contents)
-  for i, row in ipairs(files.details) do
-    if not row.has_content then
-      files.details[i].issue = row.exists and "says nothing" or "is missing"
-    elseif row.outline then
-      files.details[i].issue = "is as it was generated: it does not say how to do the work"
-    end
-  end
   return {
     skill_name = subject.name or (subject.path or ""):match "([^/]+)/*$" or "?",
     execution_mode = model.mode,

@@ -1,7 +1,7 @@
 -- document/check/subject.lua: what is checked: whatever lies at a path, or a skill that is there already.
 --
--- A script is run to get its skill, everything else is only read. Called by document/check/init.lua,
--- document/graph/init.lua and document/simulate.lua.
+-- A script is run to get its skill, everything else is only read. Called by document/check/init.lua and
+-- document/check/model.lua.
 local files = require "skillrt.base.files"
 local skill = require "skillrt.skill"
 

@@ -9,6 +9,7 @@ local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.machine"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -116,7 +117,7 @@ local function check_mode(config, found)
 end
 
 -- Files of phases/ that skillrt writes itself.
-local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] = true }
+local OURS = tables.words "orchestrator state-schema 00-spec-study"
 
 -- The group that x_skillrt names for a phase: its phases run at once.
 local function group_of(phase, config)

@@ -183,7 +183,7 @@ local function derive(autonomous, machine, own_actions)
       autonomous.actions[#autonomous.actions + 1] = action
     end
     local effects = json.array {}
-    for _, effect in ipairs(type(action.effects) == "table" and action.effects or {}) do
+    for _, effect in ipairs(tables.object(action.effects)) do
       effects[#effects + 1] = not tostring(effect):find "^%s*state%s*=" and effect or nil
     end
     local to = (#row.edges == 1 or #row.to == 1) and row.edges[1].to

@@ -3,6 +3,7 @@
 -- Table cells, headings, inline code, fences, labels. Pure; knows no config. Called by the other
 -- files of generate.
 local trim = require("skillrt.base.text").trim
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -90,10 +91,7 @@ function M.fence(text)
 end
 
 -- Words that Mermaid takes for itself.
-local TAKEN = {}
-for word in ("START END end graph subgraph flowchart style class classDef click default linkStyle"):gmatch "%S+" do
-  TAKEN[word] = true
-end
+local TAKEN = tables.words "START END end graph subgraph flowchart style class classDef click default linkStyle"
 
 ---Mermaid names for ids: letters, digits and "_" only, each of its own (F9).
 ---@param ids string[]

@@ -1,6 +1,7 @@
 -- document/generate/orchestrator.lua: phases/orchestrator.md: catalog, decision logic, tables (R37, R40, R80-R90).
 -- Pure. Called by generate.
 local action_catalog = require "skillrt.document.generate.action_catalog"
+local ends = require "skillrt.skill.ends"
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
@@ -9,13 +10,11 @@ local view = require "skillrt.document.generate.view"
 
 local M = {}
 
-local NAMED = { user_exit = true, error_limit = true, task_completed = true, max_iterations = true }
-
 -- The termination conditions that are conditions, not names of the runtime's own ends.
 local function conditions_of(config)
   local list = {}
   for _, condition in ipairs(config.autonomous_config.termination_conditions) do
-    if not NAMED[condition] then
+    if not ends.is_builtin[condition] then
       list[#list + 1] = condition
     end
   end

@@ -5,13 +5,14 @@
 
 local story_of = require "skillrt.run.story"
 local text_of = require "skillrt.base.text"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
 local MOST <const> = 400 -- agents that are drawn
 
 -- Kinds of calls that somebody is asked by.
-local ASKS <const> = { command = true, http = true, host = true, session = true }
+local ASKS <const> = tables.words "command http host session"
 
 local function duration(ms)
   return ms < 1000 and ("%d ms"):format(ms) or ms < 120000 and ("%.1f s"):format(ms / 1000)

@@ -3,6 +3,10 @@
 --
 -- With the four sets of the known flow (R98, R107-R110) the skill is that flow, a repair loop;
 -- with others each set is a phase, in the order of the file (F55). Called by the door.
+local drawn = require "skillrt.base.drawn"
+local files = require "skillrt.base.files"
+local findings = require "skillrt.document.findings"
+local foreign = require "skillrt.document.load.foreign"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
@@ -78,30 +82,38 @@ end
 
 local MAX_BYTES <const> = 1 << 20
 
+-- An agent.yml, and where its keys are; nil: it is none, which is told.
+local function parsed(text, path, found)
+  local document, lines, line = yaml.parse(text)
+  if document == nil then
+    found:error("yaml", { file = path, line = line }, lines)
+  elseif type(document) ~= "table" or json.is_array(document) then
+    local place = { file = path, line = 1 }
+    found:error("agent-yml", place, "holds no keys", "nothing of it was read", "begin with `skills:`")
+  else
+    return document, function(key)
+      return { file = path, line = json_lines.nearest(lines, key) }
+    end
+  end
+end
+
 ---The tool sets of an agent.yml, for a script that has tools of its own: relative to where it runs, or beside the
 ---script. The file is pinned with the run. Raises where it cannot be read.
 ---@param path string
 ---@return skillrt.ToolSet[]
 function M.from_path(path)
-  local drawn, files = require "skillrt.base.drawn", require "skillrt.base.files"
-  local loading = drawn.loading
+  local loading, found = drawn.loading, findings.new()
   local beside = loading and not files.is_absolute(path) and files.join(loading.dir, path)
   path = beside and files.stat(beside) and beside or path
   local text, message = files.read(path, MAX_BYTES)
-  local document, lines
+  local document, at, sets
   if text then
-    document, lines = require("skillrt.document.load.yaml").parse(text)
-    message = ("%s: %s"):format(path, type(document) == "table" and "?" or lines or "holds no keys")
+    document, at = parsed(text, path, found)
+    sets = document and read_sets(document, at, found)
+    message = found:errors()
   end
-  if type(document) ~= "table" then
+  if message then
     error("skillrt.tool_sets: " .. message, 0)
-  end
-  local found = require("skillrt.document.findings").new()
-  local sets = read_sets(document, function(key)
-    return { file = path, line = require("skillrt.document.load.json_lines").nearest(lines, key) }
-  end, found)
-  if found:errors() then
-    error("skillrt.tool_sets: " .. found:errors(), 0)
   elseif loading then
     local here = (files.join(files.join(files.current(), loading.dir), ""):gsub("/%./", "/"))
     local whole = files.join(files.current(), (path:gsub("^%./", "")))
@@ -180,19 +192,12 @@ local function switching_of(document, sets, definition, at, found)
     tell_idle(set.optional, asked, at "skills", ("tool set %s: optional"):format(set.name), found)
   end
   tell_idle(definition.optional_tools, asked, at "optional_tools", "optional_tools", found)
-  local given, out, own = document.switching, {}, {}
-  if not given then
-    return out
+  local given = document.switching
+  local out = { by = given and given.by }
+  definition.switching = given and form.taken("switching", given)
+  for _, key in ipairs(given and { "order", "verify", "repair" } or {}) do
+    out[key] = given[key] and sets_in(given[key], key, sets, at, found)
   end
-  for _, row in ipairs(form.KINDS.switching) do
-    local key = row.key
-    if key == "order" or key == "verify" or key == "repair" then
-      out[key] = given[key] and sets_in(given[key], key, sets, at, found)
-    else
-      own[key] = given[key]
-    end
-  end
-  out.by, definition.switching = own.by, own
   if out.by and out.by ~= "orchestrator" and (out.order or out.verify or out.repair) then
     found:error("tool-set", at "switching", "switching: order, verify and repair are the orchestrator's",
       "with another `by` the agent goes from set to set", "leave them out, or `by`")
@@ -284,11 +289,10 @@ local function others_of(sets, flow)
 end
 
 -- Where each set stands.
-local function places_of(document, at)
+local function places_of(sets, at)
   local keys_of = {}
-  for i, one in ipairs(document.skills or {}) do
-    local name = type(one) == "table" and one.name or ""
-    keys_of[name] = keys_of[name] or ("skills[%d]"):format(i)
+  for i, set in ipairs(sets) do
+    keys_of[set.name] = keys_of[set.name] or ("skills[%d]"):format(i)
   end
   return function(name)
     return at(keys_of[name] or "skills")
@@ -384,24 +388,12 @@ end
 ---@param found skillrt.Findings
 ---@return table? definition  its agent "default" is not in it
 function M.definition(text, path, name, found)
-  local document, lines, line = yaml.parse(text)
-  if document == nil then
-    found:error("yaml", { file = path, line = line }, lines)
-    return nil
-  elseif type(document) ~= "table" or json.is_array(document) then
-    local place = { file = path, line = 1 }
-    found:error("agent-yml", place, "holds no keys", "nothing of it was read", "begin with `skills:`")
-    return nil
-  end
-  local other = require("skillrt.document.load.foreign").yaml(document)
+  local document, at = parsed(text, path, found)
+  local other = document and foreign.yaml(document)
   if other then
-    require("skillrt.document.load.foreign").tell(found, { file = path, line = 1 }, other)
-    return nil
+    foreign.tell(found, { file = path, line = 1 }, other)
   end
-  local function at(key)
-    return { file = path, line = json_lines.nearest(lines, key) }
-  end
-  local sets = read_sets(document, at, found)
+  local sets = document and not other and read_sets(document, at, found)
   if found:errors() then
     return nil
   end
@@ -424,7 +416,7 @@ function M.definition(text, path, name, found)
   if found:errors() then
     return nil
   end
-  add_steps(definition, sets, switching, retries, places_of(document, at), found)
+  add_steps(definition, sets, switching, retries, places_of(sets, at), found)
   return not found:errors() and definition or nil
 end
 

@@ -4,8 +4,10 @@
 -- Called by the readers of action documents, tables and orchestrators.
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
+local lpeg = require "skillrt.base.system".require "lpeg"
 local markdown = require "skillrt.document.load.markdown"
 local texts = require("skillrt.base.text")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -175,7 +177,7 @@ function M.item(text, is_field)
   return { text = text, condition = source }
 end
 
-local VALUES = { ["true"] = true, ["false"] = true, null = true, undefined = true }
+local VALUES = tables.words "true false null undefined"
 
 -- `status=pending` in a table means equality: nothing is assigned there.
 local function equality(part)
@@ -190,40 +192,21 @@ local function equality(part)
   return nil
 end
 
-local MARKS = "[,'\"`()%[%]{}]"
+local P, S, V, C = lpeg.P, lpeg.S, lpeg.V, lpeg.C
+local separator = P "," + "\u{FF0C}" + "\u{3001}" + "\u{FF1B}" + "<br" * P " " ^ 0 * P "/" ^ -1 * ">"
 
--- The parts of a cell: commas outside brackets and quotes separate them, as do line breaks.
+-- Commas separate, and line breaks, but in brackets and quotes.
+local PARTS <const> = P {
+  lpeg.Ct(V "part" * (separator * V "part") ^ 0),
+  part = C((V "whole" + 1 - separator) ^ 0) / trim,
+  whole = P "'" * (1 - P "'") ^ 0 * "'" + P '"' * (1 - P '"') ^ 0 * '"' + P "`" * (1 - P "`") ^ 0 * "`"
+    + S "([{" * (V "whole" + 1 - S "([{}])") ^ 0 * S "}])",
+}
+
 local function parts_of(cell)
-  local parts, from, at, depth, quote = {}, 1, 1, 0, nil
-  local text = cell
-  if text:find "[<\227\239]" then
-    text = text:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
-  end
-  if not text:find(",", 1, true) then
-    return { trim(text) }
-  end
-  while true do
-    local stop = text:find(quote or MARKS, at, quote ~= nil)
-    local c = stop and text:sub(stop, stop)
-    if not c then
-      parts[#parts + 1] = text:sub(from)
-      break
-    elseif c == quote then
-      quote = nil
-    elseif c == "'" or c == '"' or c == "`" then
-      quote = c
-    elseif c:find "[%(%[{]" then
-      depth = depth + 1
-    elseif c ~= "," then
-      depth = depth - 1
-    elseif depth <= 0 then
-      parts[#parts + 1], from = text:sub(from, stop - 1), stop + 1
-    end
-    at = stop + 1
-  end
+  local ok, parts = pcall(PARTS.match, PARTS, cell) -- too deep in brackets: it is one
   local out = {}
-  for _, part in ipairs(parts) do
-    part = trim(part)
+  for _, part in ipairs(ok and parts or { trim(cell) }) do
     out[#out + 1] = part ~= "" and part or nil
   end
   return out

@@ -12,6 +12,7 @@ local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
 local quotes_of = require "skillrt.document.load.flow.quotes"
 local tables = require "skillrt.document.load.flow.tables"
+local words = require("skillrt.base.tables").words
 
 local M = {}
 
@@ -144,7 +145,7 @@ function Flow:read_entries()
   end
 end
 
-local LABELS = { condition = true, ["\u{6761}\u{4EF6}"] = true, ["\u{6267}\u{884C}\u{6761}\u{4EF6}"] = true }
+local LABELS = words "condition \u{6761}\u{4EF6} \u{6267}\u{884C}\u{6761}\u{4EF6}"
 
 -- `- **Condition**: \`...\`` below a phase's heading, or at the head of its own document.
 function Flow:read_labels(blocks, file, own)
@@ -236,10 +237,10 @@ end
 function M.read(tree, phases, found)
   local titles, documents, used = {}, {}, {}
   for _, path in ipairs(#phases > 0 and { "SKILL.md", "workflow.md" } or {}) do
-    documents[#documents + 1] = tree:has(path) and { path, blocks = tree:document(path) or {} } or nil
+    documents[#documents + 1] = tree:has(path) and { path, blocks = tree:document(path) } or nil
   end
   for i, one in ipairs(phases) do
-    local blocks = one.blocks or tree:has(one.path) and tree:document(one.path) or {}
+    local blocks = one.blocks or tree:document(one.path)
     local title, line = markdown.title(blocks)
     titles[i] = title or one.name or ""
     if not one.blocks then -- else it is a section of SKILL.md

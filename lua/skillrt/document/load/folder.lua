@@ -13,6 +13,7 @@ local prose = require "skillrt.document.load.prose"
 local references = require "skillrt.document.load.references"
 local skill_md = require "skillrt.document.load.skill_md"
 local sources = require "skillrt.document.load.sources"
+local tables = require "skillrt.base.tables"
 local tree_of = require "skillrt.document.load.tree"
 local workflow = require "skillrt.document.load.workflow"
 local ends = require "skillrt.skill.ends"
@@ -60,22 +61,15 @@ local function read_skill_md(self, path)
     local folder = path:match "([^/]+)/*$"
     folder = folder ~= "." and folder ~= ".." and folder or nil
     self.skill_md = skill_md.read(text, "SKILL.md", folder, self.found)
-    self.skill_md.title = markdown.title(self.tree:document "SKILL.md" or {})
+    self.skill_md.title = markdown.title(self.tree:document "SKILL.md")
   end
 end
 
 -- Where a key of the config stands: in the document it was read from, else in the config.
 local function place_of(self)
+  local at = self.config_at or self.workflow_at
   return function(key)
-    local place = json_lines.nearest(self.places, key)
-    if place then
-      return place
-    elseif self.config_at then
-      return self.config_at(key)
-    elseif self.workflow_at then
-      return self.workflow_at(key)
-    end
-    return { file = self.skill_md and "SKILL.md" or "." }
+    return json_lines.nearest(self.places, key) or at and at(key) or { file = self.skill_md and "SKILL.md" or "." }
   end
 end
 
@@ -88,8 +82,9 @@ local function prompt_at(self, path)
   return self.tree:unlinked(path)
 end
 
-local function set_prompt(self, step, kind, path)
-  if path and self.tree:has(path) then
+-- `key`: where the step is in the config.
+local function set_prompt(self, step, kind, path, key)
+  if self.tree:has(path) then
     step.prompt = prompt_at(self, path)
     return
   end
@@ -100,31 +95,24 @@ local function set_prompt(self, step, kind, path)
   end
   local what = ("%s %s has no document"):format(kind, step.id)
   local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
-  if self.registry and step.description then -- its row says what it does
-    self.found:note("no-document", self.step_place(step), what, nil, fix)
-    return
-  end
-  self.found:warn("no-document", self.step_place(step), what, nil, fix)
+  local tell = self.registry and step.description and self.found.note or self.found.warn -- its row says what it does
+  tell(self.found, "no-document", self.place(key), what, nil, fix)
 end
 
 local function set_prompts(self, definition)
   for i, step in ipairs(definition.actions or {}) do
     local said = self.prose.actions[step.id]
-    self.step_place = function()
-      return self.place(("autonomous_config.actions[%d]"):format(i))
-    end
-    set_prompt(self, step, "action", said and said.path or ("phases/actions/%s.md"):format(step.id))
+    set_prompt(self, step, "action", said and said.path or ("phases/actions/%s.md"):format(step.id),
+      ("autonomous_config.actions[%d]"):format(i))
   end
   for i, step in ipairs(definition.phases or {}) do
-    self.step_place = function()
-      return self.place(("sequential_config.phases[%d]"):format(i))
-    end
     if step.run then -- a person is asked
       step.prompt = nil
     elseif self.texts[step.id] then
       step.prompt = self.texts[step.id] .. "\n" -- with its line's end it is the words themselves
     else
-      set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id))
+      set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id),
+        ("sequential_config.phases[%d]"):format(i))
     end
   end
 end
@@ -132,7 +120,7 @@ end
 -- The documents that bind every step (Phase 0): the config's specs, or those SKILL.md demands.
 local function specs_of(self, raw)
   local out = {}
-  for i, one in ipairs(type(raw.specs) == "table" and raw.specs or {}) do
+  for i, one in ipairs(tables.object(raw.specs)) do
     local path = type(one) == "table" and one.path or one
     local place = self.place(("specs[%d]"):format(i))
     out[#out + 1] = type(path) == "string" and { path = path, file = place.file, line = place.line } or nil
@@ -310,20 +298,9 @@ end
 
 -- The documents that somebody is sent or reads: those that decide, and those of phases.
 local function read_documents(self)
-  local out, seen = {}, {}
-  local function add(path)
-    if not seen[path] then
-      seen[path] = true
-      out[#out + 1] = path
-    end
-  end
-  for _, path in ipairs(self.prose.documents) do
-    add(path)
-  end
+  local out = tables.append({}, self.prose.documents)
   for _, one in ipairs(self.phase_files or {}) do
-    if not one.blocks then -- SKILL.md is read by itself
-      add(one.path)
-    end
+    out[#out + 1] = not one.blocks and one.path or nil -- SKILL.md is read by itself
   end
   return out
 end

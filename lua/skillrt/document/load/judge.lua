@@ -18,25 +18,19 @@ local REASONS <const>, ASKED <const> = JUDGED .. "_reasons", JUDGED .. "_asked"
 local PASSING = { [JUDGED] = true, [REASONS] = true, [ASKED] = true, iteration_count = true, current_action = true,
   updated_at = true, completed_actions = true }
 
-local function words_of(text)
-  return type(text) == "string" and text:match "^judged%.includes%('(.*)'%)$" or nil
-end
-
 -- By what is to be judged: who waits for it, and what else each of them needs.
 local function collect(actions)
   local order, by_words = {}, {}
   for _, action in ipairs(actions) do
-    local when, others, asked = action.when or {}, {}, {}
-    for _, text in ipairs(type(when) == "table" and when or { when }) do
-      local words = words_of(text)
+    local others, asked = {}, {}
+    for _, text in ipairs(action.when or {}) do
+      local words = text:match "^judged%.includes%('(.*)'%)$"
       asked[#asked + 1] = words
-      others[#others + 1] = not words and (type(text) == "string" and expr.compile(text)) or nil
+      others[#others + 1] = not words and expr.compile(text) or nil
     end
     for _, words in ipairs(asked) do
-      if not by_words[words] then
-        by_words[words] = {}
-        order[#order + 1] = words
-      end
+      order[#order + 1] = not by_words[words] and words or nil
+      by_words[words] = by_words[words] or {}
       table.insert(by_words[words], { action = action, others = others })
     end
   end

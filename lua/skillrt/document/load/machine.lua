@@ -8,10 +8,11 @@ local condition = require "skillrt.document.load.condition"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
-local FAILURE = { failed = true, failure = true, error = true, aborted = true, cancelled = true }
+local FAILURE = tables.words "failed failure error aborted cancelled"
 local STATUS = { error = "failed", failure = "failed", cancelled = "aborted" }
 
 -- Problems of the table that a reader is told, by level; the others are told as differences of its sources.

@@ -3,6 +3,7 @@
 -- Reads the shapes that documents of skills use. Knows no skills. Called by the readers of catalogs and orchestrators.
 local lpeg = require "skillrt.base.system".require "lpeg"
 local texts = require("skillrt.base.text")
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -14,11 +15,8 @@ local trim = texts.trim
 ---@field order string[]   ids of the nodes as they first stand there
 ---@field edges { from: string, to: string, label: string?, line: integer }[]
 
-local WORDS = {}
-for word in ([[style class classDef linkStyle click subgraph end direction note state title
-  accTitle accDescr hide scale]]):gmatch "%S+" do
-  WORDS[word] = true
-end
+local WORDS = tables.words [[style class classDef linkStyle click subgraph end direction note state title
+  accTitle accDescr hide scale]]
 
 local P, R, S, C, Cg, Ct = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cg, lpeg.Ct
 

@@ -10,14 +10,12 @@ local passages = require "skillrt.document.load.passages"
 local sections = require "skillrt.document.load.flow.sections"
 local tree_of = require "skillrt.document.load.tree"
 local words = require "skillrt.document.load.words"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
 -- Documents in phases/ that are no phase.
-local OTHERS = { ["00-spec-study"] = true }
-for name in ("orchestrator _orchestrator state-schema state-manager action-catalog README"):gmatch "%S+" do
-  OTHERS[name] = true
-end
+local OTHERS = tables.words "00-spec-study orchestrator _orchestrator state-schema state-manager action-catalog README"
 
 ---@class skillrt.load.PhaseFile
 ---@field id string
@@ -29,7 +27,7 @@ end
 ---@field name string?       its heading
 ---@field line integer?
 
-local WORDS = { phase = true, step = true, stage = true, p = true }
+local WORDS = tables.words "phase step stage p"
 
 -- "03.5-merge" and "03-5-merge" are 3.5.
 local function number_of(base)
@@ -75,7 +73,7 @@ local function places_in(tree)
     count = count + 1
     place[path or ""] = place[path or ""] or count
   end
-  local blocks = tree:has "SKILL.md" and tree:document "SKILL.md" or {}
+  local blocks = tree:document "SKILL.md"
   for _, link in ipairs(markdown.links(blocks)) do
     add(tree_of.resolve("SKILL.md", link.target))
   end

@@ -331,7 +331,7 @@ function M.read(tree, found)
     prose[key] = {}
   end
   local schema = tree:first("phases/state-schema.md", "specs/state-schema.md", "state-schema.md")
-  local blocks = schema and tree:document(schema)
+  local blocks = schema and tree:read(schema) and tree:document(schema)
   if blocks then
     prose.state, prose.state_file, prose.documents[1] = state_md.read(blocks), schema, schema
     for _, field in ipairs(prose.state.fields) do
@@ -343,7 +343,7 @@ function M.read(tree, found)
   end
   local read = {}
   for _, file in ipairs(READ) do
-    local document = tree:has(file) and tree:document(file)
+    local document = tree:has(file) and tree:read(file) and tree:document(file)
     if document then
       read[#read + 1] = { file, document }
       table.insert(prose.documents, file)
@@ -355,9 +355,8 @@ function M.read(tree, found)
   end
   for _, folder in ipairs(ACTIONS) do
     for _, file in ipairs(tree:within(folder, "%.md$")) do
-      local document = tree:document(file)
-      if document then
-        read_action(prose, file, document)
+      if tree:read(file) then -- else it is no action
+        read_action(prose, file, tree:document(file))
       end
     end
   end

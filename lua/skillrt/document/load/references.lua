@@ -9,6 +9,7 @@ local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
 local tree_of = require "skillrt.document.load.tree"
 local words = require "skillrt.document.load.words"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -78,8 +79,7 @@ local function missing_path(tree, text)
   end
 end
 
-local RUNNERS = { python = true, python3 = true, node = true, bash = true, sh = true, ruby = true, lua = true,
-  uv = true, npx = true, deno = true, perl = true }
+local RUNNERS = tables.words "python python3 node bash sh ruby lua uv npx deno perl"
 
 -- `python scripts/x.py --flag`, `./scripts/x.sh`: the program of a command line.
 local function program_of(line)
@@ -91,7 +91,7 @@ local function program_of(line)
 end
 
 local MAX_SPAN <const> = 300
-local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
+local SHELLS = tables.words "bash sh shell console zsh"
 
 -- Programs of commands; and paths in code spans that are one of the folder's but for a few letters: of another path
 -- only its words would say whether it is read, or written, or another skill's.
@@ -123,7 +123,7 @@ end
 function M.check(tree, documents, found, told)
   local seen = {}
   for _, file in ipairs(documents) do
-    local blocks = tree:has(file) and tree:document(file) or {}
+    local blocks = tree:document(file)
     local here = {}
     for _, link in ipairs(markdown.links(blocks)) do
       local path = tree_of.resolve(file, link.target)
@@ -147,8 +147,7 @@ end
 ---@return { path: string, line: integer }[]
 function M.mandatory(tree)
   local out, seen = {}, {}
-  local blocks = tree:has "SKILL.md" and tree:document "SKILL.md"
-  local section = blocks and markdown.section(blocks, words.MANDATORY)
+  local section = markdown.section(tree:document "SKILL.md", words.MANDATORY)
   for _, link in ipairs(section and markdown.links(section) or {}) do
     local path = tree_of.resolve("SKILL.md", link.target)
     if path and not seen[path] and not path:find "^phases/" then

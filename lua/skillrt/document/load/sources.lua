@@ -303,7 +303,7 @@ local function phases_of(self)
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
     place_of[index] = place
-    stated:apply(index, add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path) or {},
+    stated:apply(index, add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path),
       made, self.found), one.path, one.line))
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
   end

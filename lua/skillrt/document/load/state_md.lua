@@ -15,7 +15,6 @@ local trim = texts.trim
 ---@class skillrt.load.StateMd
 ---@field fields { name: string, type: string, description: string, line: integer, optional: boolean? }[]
 ---@field initial table<string, any>?
----@field initial_line integer?
 ---@field unread { text: string, line: integer }[]  initial values that are code
 
 -- Without comments, but with their line breaks; a comment behind a field describes it.
@@ -98,7 +97,7 @@ local function read_initial(block, out)
     end
   end
   if type(value) == "table" and not json.is_array(value) then
-    out.initial, out.initial_line = value, block.line
+    out.initial = value
   end
 end
 

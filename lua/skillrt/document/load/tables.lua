@@ -5,6 +5,7 @@
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local trim = require("skillrt.base.text").trim
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -93,7 +94,7 @@ local function states_in(cell)
   return out
 end
 
-local ANY = { any = true, ["*"] = true, all = true, ["\u{4EFB}\u{610F}"] = true }
+local ANY = tables.words "any * all \u{4EFB}\u{610F}"
 
 local ROWS = {}
 

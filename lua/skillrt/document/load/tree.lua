@@ -5,6 +5,7 @@
 local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -71,7 +72,7 @@ local function target_of(self, link)
 end
 
 -- What is read of a skill: what a link stands for there is missed. Other files are the agent's affair, who follows it.
-local READ = { phases = true, steps = true, specs = true, roles = true, workflows = true, skills = true }
+local READ = tables.words "phases steps specs roles workflows skills"
 
 local function is_read(link)
   local top = link:match "^([^/]*)/"
@@ -198,16 +199,13 @@ function Tree:read(path, maximum)
   return text
 end
 
----The blocks of a Markdown file here.
+---The blocks of a Markdown file; none where it is not here or cannot be read.
 ---@param path string
----@return skillrt.load.Markdown?
+---@return skillrt.load.Markdown
 function Tree:document(path)
-  if self.blocks[path] then
-    return self.blocks[path]
-  end
-  local text = self:read(path)
+  local text = not self.blocks[path] and self:has(path) and self:read(path)
   if not text then
-    return nil
+    return self.blocks[path] or {}
   end
   local body, first = require("skillrt.document.load.front_matter").body(text)
   local blocks = markdown.parse(body, first)

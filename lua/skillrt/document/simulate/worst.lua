@@ -4,13 +4,14 @@
 local agents_of = require "skillrt.agent"
 local limits_table = require "skillrt.skill.limits"
 local rounds_of = require "skillrt.skill.rounds"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
 -- What one run of an action or phase may take, with all of its attempts, within its own limits.
 local function of_step(given, definition)
-  local limits = type(definition.limits) == "table" and definition.limits or {}
-  local own = type(given.limits) == "table" and given.limits or {}
+  local limits = tables.object(definition.limits)
+  local own = tables.object(given.limits)
   local one = given.agent and agents_of.cost(given.agent, definition.agents or {}) or nil
   if not given.run and not given.agent and not given.skill then
     return { calls = 0, tokens = 0, dollars = 0 }
@@ -83,7 +84,7 @@ function M.of(result, definition, model)
       dearest[what] = math.max(dearest[what] or 0, weights[i])
     end
   end
-  local limits = type(definition.limits) == "table" and definition.limits or {}
+  local limits = tables.object(definition.limits)
   local bound = limits.max_iterations or limits_table.default "max_iterations"
   local steps = result.complete and longest(result, ones) or nil
   local out = { steps = math.min(steps or bound, bound), rounds = steps == nil, unknown = unknown }

@@ -11,6 +11,7 @@ local compare = require("skillrt.document.write.compare")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -271,7 +272,7 @@ function M.plan(dir, list, options)
   return plan_all(plan, list, paths, options)
 end
 
-local WRITES <const> = { new = true, changed = true, edited = true, merged = true }
+local WRITES <const> = tables.words "new changed edited merged"
 
 local function pretty(value)
   return assert(json.encode(value, { indent = 2, sorted = true })) .. "\n"

@@ -5,6 +5,7 @@
 -- expressions, no domains. Called by space.lua.
 local expr = require "skillrt.expr"
 local tree = require "skillrt.expr.tree"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -49,7 +50,7 @@ local function add_var(term, name, path, action)
   end
 end
 
-local INNER <const> = { chain = true, unary = true, binary = true, logical = true, conditional = true }
+local INNER <const> = tables.words "chain unary binary logical conditional"
 
 local walk
 

@@ -5,6 +5,7 @@
 -- behind them. Called by flow.lua.
 local expr = require "skillrt.expr"
 local mermaid = require "skillrt.document.load.mermaid"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -61,8 +62,8 @@ local function condition_in(label)
   return compares and #text < 200 and expr.compile(text) and text or nil, tonumber(max)
 end
 
-local YES = { yes = true, y = true, ["true"] = true, pass = true, ok = true, ["\u{662F}"] = true }
-local NO = { no = true, n = true, ["false"] = true, fail = true, ["\u{5426}"] = true }
+local YES = tables.words "yes y true pass ok \u{662F}"
+local NO = tables.words "no n false fail \u{5426}"
 
 -- What a way says: `again`, the condition under which it is taken, or `over`, under which it is not; `said`: it says
 -- something that may be read or not.

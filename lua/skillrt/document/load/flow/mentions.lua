@@ -3,6 +3,7 @@
 --
 -- Called by flow.lua and flow/*.
 local plain = require("skillrt.document.load.tables").plain
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -30,11 +31,8 @@ Mentions.__index = Mentions
 ---@return skillrt.load.Mentions
 function M.new(phases, titles)
   local steps = #phases > 0 and phases[1].base:lower():find "^step" ~= nil
-  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, steps = steps, words = {},
-    titles = titles }, Mentions)
-  for word in (PHASES .. " " .. STEPS):gmatch "%S+" do
-    self.words[word] = true
-  end
+  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, steps = steps,
+    words = tables.words(PHASES .. " " .. STEPS), titles = titles }, Mentions)
   self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document steps are parts of it
   for word in STEPS:gmatch "%S+" do
     self.of_phases[word] = false

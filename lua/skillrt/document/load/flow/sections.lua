@@ -83,7 +83,7 @@ function M.phases(tree, phases)
     by_path[one.path], by_path[one.path:match "[^/]+$"] = one, one
     by_number[key_of(one.number)] = one
   end
-  local blocks = #phases > 0 and tree:has "SKILL.md" and tree:document "SKILL.md" or {}
+  local blocks = #phases > 0 and tree:document "SKILL.md" or {}
   local sections = phase_sections(blocks, by_path)
   if not agree(sections) then
     return out

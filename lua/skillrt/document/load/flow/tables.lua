@@ -5,6 +5,7 @@
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local tables = require "skillrt.document.load.tables"
+local words = require("skillrt.base.tables").words
 
 local M = {}
 
@@ -48,8 +49,8 @@ local function file_in(cell)
   return path and path:find "^[%w_./-]+%.%w+$" and names.confined(path) and path or nil
 end
 
-local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true,
-  ["\u{2014}"] = true }
+local EVERY = words "all any both * always - \u{2014}"
+EVERY[""] = true
 
 -- "plan (default), verify": the names, which of them is the default; an empty list: all; nil: it is prose.
 local function modes_in(cell)
@@ -70,7 +71,7 @@ local function modes_in(cell)
 end
 
 local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
-local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
+local YES = words "yes y \u{2713} \u{2705} true \u{662F}"
 
 ---The condition that a cell is; nil and true: it is prose.
 ---@param cell string
@@ -149,14 +150,14 @@ local function entry_row(out, cells, at, mentions)
   for i, cell in ipairs(cells) do
     code = code or i ~= at.start and #cell <= MAX_CELL and cell:match "`%-*(%w[%w_-]*)`" or nil
   end
-  local words = plain(cells[1]:sub(1, MAX_CELL))
-  local name = (code or words):lower():gsub("[^%w]+", "-"):gsub("^%-", ""):sub(1, 40):gsub("%-$", "")
+  local row_title = plain(cells[1]:sub(1, MAX_CELL))
+  local name = (code or row_title):lower():gsub("[^%w]+", "-"):gsub("^%-", ""):sub(1, 40):gsub("%-$", "")
   local cell, title = (cells[at.start] or ""):gsub("\u{2192}", ""):gsub("^%s*%->", ""):match "^(.-)%s*%(?([^()]*)%)?$"
   local list = mentions:list(title:find "%d" and cell .. title or cell)
   if list and not title:find "%d" and not (mentions.titles[list[1]] or ""):lower():find(title:lower(), 1, true) then
     list = nil -- "Phase 3 (at times)"
   end
-  out.name, out.text = name ~= "" and name or nil, words
+  out.name, out.text = name ~= "" and name or nil, row_title
   out.start = list and #list == 1 and list[1] or nil
   out.default = cells[1]:lower():find("(default)", 1, true) and out.name or nil
   out.unread = not out.start or not out.name
