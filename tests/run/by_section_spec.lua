@@ -1,5 +1,8 @@
 -- by_section_spec.lua: a page whose numbered steps are given to its agent one at a time, from the command line.
+local R = require "tests.support.runs"
 local kit = require "tests.support.cli_kit"
+local skillrt = require "skillrt"
+local stand_in = require "tests.support.stand_in"
 
 local AGENT <const> = [[#!/bin/sh
 n=$(($(cat count 2>/dev/null || echo 0) + 1))
@@ -45,6 +48,22 @@ describe("a page by section", function()
     end
   end)
 
+  it("has each step checked for the files that it promises: asked once more, then the run fails", function()
+    local promise = STEPS:gsub("Look for %$ARGUMENTS%.", "%0\n\n- **Output**: `found.md`")
+    for wrote, code in pairs { ["[ $n = 2 ] && echo x > found.md"] = 0, [":"] = 1 } do
+      local folder <close> = folder_with(page("", promise))
+      folder.file("agent", AGENT:gsub("%[ %$n = 2.-exit 75", function()
+        return wrote
+      end))
+      local run = kit.run(folder, { "run", "s", "--agent", "./agent", "--work-dir", "w", "--by-section", "--limit",
+        "max_retries=0", "--", "x" })
+      assert.equal(code, run.code, run.out .. run.err)
+      assert.truthy(run.out:find("step 1 promises found.md, which is not there", 1, true), run.out)
+      assert.truthy(folder.read("asked.2"):find("Your step 1 promises found.md, which is not there.", 1, true))
+      assert.equal(code == 0 and "3\n" or "2\n", folder.read "count")
+    end
+  end)
+
   it("is a slash command, too; a dry run names its steps", function()
     local folder <close> = kit.folder()
     folder.file("fix.md", "---\ndescription: d\n---\n1. Look at $1\n2. Mend $1\n")
@@ -78,5 +97,34 @@ describe("a page by section", function()
       assert.equal(2, run.code, run.out)
       assert.truthy(run.err:find(message, 1, true), run.err)
     end
+  end)
+
+  it("costs one call for each step: a session is sent hardly more than in one piece, others all before again", function()
+    local body = { "# S\n\n", ("Background of the work. "):rep(80), "\n\n" }
+    for i = 1, 5 do
+      local text = ("Do this part with care, and say what you found. "):rep(20)
+      body[#body + 1] = ("## Step %d: Part %d\n\n%s\n\n"):format(i, i, text)
+    end
+    local folder <close> = folder_with(page("", table.concat(body)))
+    local good, sent, calls = assert(R.read "tests/support/streams/claude_good.jsonl"), {}, {}
+    for name, agent in pairs { one = "claude", session = "claude", program = "agent" } do
+      local out = agent == "claude" and good or "found\n"
+      local program = stand_in.new(R, agent, { out, out, out, out, out })
+      local skill = assert(skillrt.load(folder.path .. "/s", { by_section = name ~= "one",
+        agent = agent == "claude" and { kind = "claude", program = program.path }
+          or { kind = "command", argv = { program.path }, stdin = "{prompt}" } }))
+      local result = assert(skill:run { work_dir = R.folder() .. "/w", input = { task = "x" }, sandbox = "off" })
+      assert.equal("completed", result.status, result.message)
+      sent[name], calls[name] = 0, program.calls()
+      for call = 1, calls[name] do
+        sent[name] = sent[name] + #program.of(call, "stdin")
+      end
+    end
+    R.clean()
+    assert.same({ one = 1, session = 5, program = 5 }, calls)
+    local docs = assert(R.read "docs/write/pages.md"):gsub("%s+", " ")
+    local said = ("sends %.2f times the bytes of the page in one piece; another program %.1f times"):format(
+      sent.session / sent.one, sent.program / sent.one)
+    assert.truthy(docs:find(said, 1, true), said)
   end)
 end)

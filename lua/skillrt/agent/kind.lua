@@ -196,6 +196,20 @@ local function go_on(ctx, task, talk, outcome)
   return true
 end
 
+-- A file that the step of a page promises, and that is not there; nil: none is missing.
+local function missing(ctx, task)
+  local step = task.guide.steps[#task.said + 1]
+  for _, path in ipairs(step and step.outputs or {}) do
+    local is_there = false
+    for _, dir in ipairs({ task.project_dir or ".", task.store:path() }) do
+      is_there = is_there or #(ctx.glob(path, dir) or {}) > 0
+    end
+    if not is_there then
+      return ("step %d promises %s, which is not there"):format(#task.said + 1, path)
+    end
+  end
+end
+
 ---Performs a task.
 ---@param agent table
 ---@param ctx table  await, ask, log
@@ -224,12 +238,19 @@ local function perform(agent, ctx, task)
       ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
     end
     local told = talk.told
-    if outcome and not told and not (by_section and go_on(ctx, task, talk, outcome)) then
+    local lacking = outcome and not told and by_section and missing(ctx, task)
+    if outcome and not told and not lacking and not (by_section and go_on(ctx, task, talk, outcome)) then
       return outcome
     end
     local question = failure and not told and questions < MOST_QUESTIONS and asking.may(ctx, task) and failure.question
     if told then
       talk:tell(told)
+    elseif lacking and repairs < most then
+      ctx.log(("%s: %s; asked to do it"):format(agent:label(), lacking))
+      repairs = repairs + 1
+      talk:tell(("Your %s. Do what is left of this step; your last message is its result."):format(lacking))
+    elseif lacking then
+      return failed(lacking, "validation")
     elseif outcome then
       repairs, questions = 0, 0
     elseif question then

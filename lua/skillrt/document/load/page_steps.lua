@@ -5,12 +5,16 @@
 local markdown = require "skillrt.document.load.markdown"
 local passages = require "skillrt.document.load.passages"
 
+local names = require "skillrt.base.names"
+local OUTPUT <const> = require("skillrt.document.load.words").OUTPUT
+
 local M = {}
 
 ---@class skillrt.PageStep
 ---@field title string
 ---@field line integer  of the body
 ---@field text string
+---@field outputs string[]?  files that it promises
 
 -- The number of "Step 2: Check", "2. Check", "\u{7B2C}2\u{6B65}"; not of "2.1", "Phase 2b", "3-Phase Plan", "P0 Rules".
 local function number_of(heading)
@@ -89,6 +93,20 @@ local function title_of(block)
   return #title > 80 and title:sub(1, utf8.offset(title, 0, 78) - 1) .. "..." or title
 end
 
+-- The files that a step promises: "- **Output**: `report.md`".
+local function promised(text)
+  local out = {}
+  passages.each(markdown.parse(text), function(passage)
+    local line = passage.text:gsub("%*", ""):gsub("\u{FF1A}", ":")
+    local label, path = line:match "^%s*([%a\128-\255]+)%s*:%s*`([%w_/.-]+%.%w+)`%s*%.?$"
+    label = label and label:lower()
+    for _, word in ipairs(label and not passage.example and names.confined(path) and OUTPUT or {}) do
+      out[#out + 1] = label == word and path or nil
+    end
+  end)
+  return out[1] and out or nil
+end
+
 ---The numbered steps of a page, and the page with their titles in their place.
 ---@param body string
 ---@return skillrt.PageStep[]? steps
@@ -121,6 +139,7 @@ function M.read(body)
     local to = places[i + 1] and blocks[places[i + 1]].line or stop
     steps[i] = { title = title_of(blocks[place]), line = from,
       text = table.concat(lines, "\n", from, to - 1):match "^(.-)%s*$" }
+    steps[i].outputs = promised(steps[i].text)
     rest[#rest + 1] = ("(step %d of %d, which you are given later: %s)"):format(i, #places, steps[i].title)
   end
   rest[#rest + 1] = ""

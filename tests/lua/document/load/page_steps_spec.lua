@@ -60,6 +60,12 @@ Be brief.
     assert.matches("\nBe brief%.$", rest)
   end)
 
+  it("promise the files that they say they put out, and no other", function()
+    local steps = page_steps.read("1. A\n\n   **Output**: `a/b.md`\n2. B, as in `c.md`\n\n   - Output: `../d.md`\n"
+      .. "3. C\n\n   \u{8F93}\u{51FA}\u{FF1A}`e.json`\n")
+    assert.same({ { "a/b.md" }, nil, { "e.json" } }, { steps[1].outputs, steps[2].outputs, steps[3].outputs })
+  end)
+
   it("are not guessed", function()
     for _, page in ipairs { "# A\n\nDo it.\n", "## P0 Rules\n## P1 Rules\n", "## Phase 2b\n## Phase 3b\n", "## 2. A\n## 3. B\n",
       "## 1.1 A\n## 1.2 B\n", "1. alone\n", "## Example 1: A\n## Example 2: B\n", "```\n## 1. A\n## 2. B\n```\n" } do
