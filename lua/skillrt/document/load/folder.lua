@@ -30,8 +30,8 @@ local M = {}
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field ask_modes table[]?       what a run has to be given, of which nothing is the default
----@field stated skillrt.load.Flow?  what documents state of how phases follow each other
 ---@field rounds skillrt.load.Rounds[]?
+---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
 ---@field compiled table?           what its workflow.json was made of by `skillrt compile`
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.Findings
@@ -231,22 +231,13 @@ local function definition_of(self, raw, options)
     local machine_mode = require "skillrt.document.load.machine_mode"
     machine_mode.apply(definition, machine_mode.in_order_of_route(self.machine.table))
   end
-  for i, given in ipairs(self.made or {}) do
-    local phase = definition.phases[i]
-    phase.output_free = self.plain or given.output == nil or nil
-    phase.answer = self.plain and "text" or nil
-    phase.input = not self.plain and given.input and phase.input or nil -- else what the phase before made, if it did
-  end
   if self.flow then
     workflow.apply(definition, self.flow)
   end
+  for _, phase in ipairs(self.plain and definition.phases or {}) do
+    phase.output_free, phase.answer, phase.input = true, "text", nil
+  end
   set_prompts(self, definition)
-  for word, choices in pairs(self.alternatives or {}) do -- another word would leave all of them out
-    definition.inputs = { [word] = { one_of = choices, about = "which of its phases run" }, ["*"] = {} }
-  end
-  if self.rounds then
-    require("skillrt.document.load.rounds").apply(definition, self.rounds)
-  end
   return definition
 end
 
@@ -374,10 +365,9 @@ function M.read(dir, options)
     name = self.name,
     definition = definition,
     agent_decides = decides,
-    ask_modes = self.flow and workflow.to_ask(self.flow)
-      or { require("skillrt.document.load.flow.modes").to_ask(self.modes) },
+    ask_modes = workflow.to_ask(self.flow),
     stated = self.stated,
-    rounds = self.rounds,
+    rounds = self.flow and self.flow.rounds,
     compiled = self.flow and self.flow.compiled,
     config = raw,
     findings = found,

@@ -1,7 +1,7 @@
 -- document/load/rounds.lua: phases that repeat, and those that run for each item of a list, as tables and diagrams
 -- state them: the `rounds` and the `each` of a definition.
 --
--- Called by sources.lua and by folder.lua, which has the definition.
+-- Called by sources.lua and by workflow.lua, which has the definition.
 local effect = require "skillrt.skill.effect"
 local normal = require "skillrt.skill.rounds"
 local state = require "skillrt.skill.state"

@@ -10,6 +10,7 @@ local json_lines = require "skillrt.document.load.json_lines"
 local names = require "skillrt.base.names"
 local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
+local modes_of = require "skillrt.document.load.flow.modes"
 local machine = require "skillrt.document.load.machine"
 local prose_of = require "skillrt.document.load.prose"
 local rounds = require "skillrt.document.load.rounds"
@@ -295,10 +296,7 @@ local function phases_of(self)
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
   local stated = flow.read(self.tree, steps, self.found)
-  self.modes, self.made, self.stated = stated.modes, list, stated
-  if #stated.modes.order > 1 then
-    self.alternatives = { [stated.modes.word] = stated.modes.order }
-  end
+  self.stated = stated
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
@@ -307,7 +305,8 @@ local function phases_of(self)
       made, self.found), one.path, one.line))
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
   end
-  self.rounds = rounds.of_flow(stated, list, place_of, self.has_loop)
+  self.flow = { phases = list, inputs = modes_of.inputs(stated.modes),
+    rounds = rounds.of_flow(stated, list, place_of, self.has_loop) }
   stated:conclude(list)
   return list
 end
@@ -415,7 +414,7 @@ local function add_routes(self, phases)
   end
   if list then
     phases[1].condition = "!input." .. route.word
-    self.alternatives = { [route.word] = shown }
+    self.flow.inputs = { [route.word] = { one_of = shown, default = "SKILL.md" } }
     self.found:note("router", { file = "SKILL.md", line = 1 },
       ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", ")), nil,
       ("run one with --set %s=%s"):format(route.word, shown[1]))
@@ -432,7 +431,7 @@ local function one_step(self, raw)
     return
   end
   local phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } }
-  raw.sequential_config, self.made = { phases = phases }, phases
+  raw.sequential_config, self.flow = { phases = phases }, { phases = phases }
   add_routes(self, phases)
   self.prompts.run, self.plain = "SKILL.md", true
 end

@@ -108,7 +108,9 @@ function M.apply(definition, flow)
   end
   for name, one in pairs(flow.inputs or {}) do
     definition.inputs = definition.inputs or { ["*"] = {} }
-    definition.inputs[name] = { one_of = one.one_of, about = one.question }
+    -- another word would leave all phases out; where one alone is named there are others
+    local about = one.question or "which of its phases run"
+    definition.inputs[name] = one.one_of[2] and { one_of = one.one_of, about = about } or nil
   end
   if flow.rounds then
     rounds.apply(definition, flow.rounds)
@@ -150,9 +152,9 @@ function M.to_ask(flow)
   local out = {}
   for _, name in ipairs(names.sorted(flow and flow.inputs or {})) do
     local one = flow.inputs[name]
-    if not one.default then
-      out[#out + 1] = table.move(one.one_of, 1, #one.one_of, 1, { word = name, question = one.question })
-    end
+    local options = tables.append({ word = name, question = one.question }, one.one_of)
+    options[2] = options[2] or "other"
+    out[#out + 1] = not one.default and options or nil
   end
   return out
 end

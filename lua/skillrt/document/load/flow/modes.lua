@@ -1,6 +1,6 @@
 -- document/load/flow/modes.lua: phases that run in some modes only: which, and the condition that says so.
 --
--- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua and folder.lua.
+-- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua and sources.lua.
 local M = {}
 
 ---@class skillrt.load.Modes
@@ -46,18 +46,12 @@ function M.condition(modes, index)
   return count > 0 and (count < #modes.order or #modes.order == 1) and table.concat(parts, " || ") or nil
 end
 
----What a run that was given no mode is asked to choose among; nil: nothing is asked.
----@param modes skillrt.load.Modes?
----@return { word: string, question: string?, [integer]: string }?
-function M.to_ask(modes)
-  if not modes or modes.default or #modes.order == 0 then
-    return nil
-  end
-  local out = table.move(modes.order, 1, #modes.order, 1, {})
-  out[2] = out[2] or "other"
-  out.word = modes.word
-  out.question = modes.told and ("Where does it begin? (%s)"):format(table.concat(modes.told, "; "))
-  return out
+---The input that says the mode, as a workflow.json has it; nil: there are no modes.
+---@param modes skillrt.load.Modes
+---@return table<string, { one_of: string[], default: string?, question: string? }>?
+function M.inputs(modes)
+  return #modes.order > 0 and { [modes.word] = { one_of = modes.order, default = modes.default,
+    question = modes.told and ("Where does it begin? (%s)"):format(table.concat(modes.told, "; ")) } } or nil
 end
 
 ---Tells modes of which none is the default: a run has to be given one.
