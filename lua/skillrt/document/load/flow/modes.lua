@@ -1,6 +1,7 @@
 -- document/load/flow/modes.lua: phases that run in some modes only: which, and the condition that says so.
 --
--- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua and sources.lua.
+-- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua, sources.lua
+-- and document/compile.
 local M = {}
 
 ---@class skillrt.load.Modes
