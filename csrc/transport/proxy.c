@@ -9,14 +9,30 @@ enum { PORT = 3128, BACKLOG = 128 };
 
 /* ---- what it listens for ---- */
 
-static bool is_taken(const struct proxy *proxy, int port) {
+static const struct proxy_place *listens_at(const struct proxy *proxy, int port) {
   for (size_t i = 0; i < proxy->count; i++)
-    if (proxy->listeners[i].to.port == port) return true;
-  return false;
+    if (proxy->listeners[i].to.port == port) return &proxy->listeners[i].to;
+  return NULL;
+}
+
+/* In the sandbox all addresses of this machine are one: two that are not have no room at one port.
+ */
+static bool is_same(const struct proxy_place *one, const struct proxy_place *other) {
+  static const char *const usual[] = {"localhost", "127.0.0.1", "::1", NULL};
+  int found = 0;
+  for (const char *const *name = usual; *name; name++)
+    found += (strcmp(one->name, *name) == 0) + (strcmp(other->name, *name) == 0);
+  return found == 2 || strcmp(one->name, other->name) == 0;
 }
 
 static bool add_listener(struct proxy *proxy, const struct proxy_place *to, struct error *e) {
-  if (is_taken(proxy, to->port)) return true;
+  const struct proxy_place *taken = listens_at(proxy, to->port);
+  if (taken && !is_same(taken, to))
+    return error_set(e, ERROR_INVALID,
+                     "sandbox: network: %.100s and %.100s have one port, %d, which leads to one of "
+                     "them; grant one",
+                     taken->name, to->name, to->port);
+  if (taken) return true;
   if (proxy->count == PROXY_LISTENERS)
     return error_set(e, ERROR_LIMIT, "sandbox: network: more than %d ports of this machine",
                      (int)PROXY_LISTENERS - 1);
@@ -30,7 +46,7 @@ static bool add_listeners(struct proxy *proxy, struct error *e) {
     const struct proxy_place *place = &proxy->list.places[i];
     if (proxy_place_is_here(place) && !add_listener(proxy, place, e)) return false;
   }
-  while (is_taken(proxy, own.port))
+  while (listens_at(proxy, own.port))
     own.port++;
   return add_listener(proxy, &own, e);
 }

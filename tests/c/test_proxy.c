@@ -471,6 +471,32 @@ static void test_bounds(void) {
   }
 }
 
+static void test_same_port(void) {
+  static const char *const lists[][2] = {
+      {"reach localhost:5432", "reach 127.0.0.1:5432"},
+      {"reach 127.0.0.2:5432", "reach 127.0.0.2:5432"},
+      {"reach localhost:5432", "reach 127.0.0.2:5432"},
+  };
+  TEST("two addresses of this machine at one port are refused, unless they are the same") {
+    for (int i = 0; i < 3; i++) {
+      struct world world;
+      struct strings list = {0};
+      struct proxy *proxy = NULL;
+      struct error e = {0};
+      uv_loop_t loop;
+      world_init(&world);
+      uv_loop_init(&loop);
+      for (int n = 0; n < 2; n++)
+        strings_add(&list, sys_real(), lists[i][n], strlen(lists[i][n]), &e);
+      CHECK(proxy_open(&world.sys, &loop, &list, &proxy, &e) == (i < 2));
+      CHECK(i < 2 || strstr(e.text, "localhost and 127.0.0.2 have one port, 5432"));
+      proxy_close(&proxy);
+      strings_clear(&list, sys_real());
+      CHECK(uv_loop_close(&loop) == 0 && world.live == 0);
+    }
+  }
+}
+
 int main(void) {
   server = http_server_start(NULL, NULL, 0);
   if (!server) return 1;
@@ -480,6 +506,7 @@ int main(void) {
   test_ways();
   test_lies();
   test_bounds();
+  test_same_port();
   http_server_stop(server);
   return check_finish();
 }

@@ -392,8 +392,9 @@ local function code_of_document(dir, document, depth)
   local definition, takes = document.definition or {}, false
   local code = { files = {}, calls = {}, parts = {}, loads = false, sandbox = definition.sandbox }
   local is_folder = document.kind == "folder"
-  if code.sandbox ~= nil then
-    code.calls[1] = "sandbox of its programs: " .. sandbox_shown(code.sandbox)
+  local shown_sandbox = code.sandbox ~= nil and sandbox_shown(code.sandbox)
+  if shown_sandbox and shown_sandbox ~= "strict" then -- which grants nothing
+    code.calls[1] = "sandbox of its programs: " .. shown_sandbox
     code.parts[1] = code.calls[1]
   end
   if document.kind ~= "agent" then
