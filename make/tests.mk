@@ -74,10 +74,10 @@ test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, se
 # others' libraries for what skillrt serve and skillrt acp speak, from the npm registry
 OFFICIAL := build/official
 .PHONY: test-serve
-test-serve: all $(AGENT) | $(NEED) ## install the official libraries of Standard Webhooks, OpenAPI and MCP below build/, and try skillrt serve by them
+test-serve: all $(AGENT) | $(NEED) ## install the official libraries of Standard Webhooks, OpenAPI, MCP and ACP below build/, and try skillrt serve by them
 	@test -d $(OFFICIAL)/node_modules/standardwebhooks || timeout 300 npm install --no-audit --no-fund --silent \
-	  --prefix $(OFFICIAL) standardwebhooks@1.1.1 @seriousme/openapi-schema-validator@2.11.0 @modelcontextprotocol/sdk@1.32.2
-	@$(UNDER) SKILLRT_OFFICIAL='$(CURDIR)/$(OFFICIAL)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/webhook_spec.lua tests/run/serve_mcp_spec.lua \
+	  --prefix $(OFFICIAL) standardwebhooks@1.1.1 @agentclientprotocol/sdk@2.4.0 @seriousme/openapi-schema-validator@2.11.0 @modelcontextprotocol/sdk@1.32.2
+	@$(UNDER) SKILLRT_OFFICIAL='$(CURDIR)/$(OFFICIAL)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/webhook_spec.lua tests/run/serve_mcp_spec.lua tests/run/acp_spec.lua \
 	  tests/run/serve_spec.lua
 
 # TypeScript checks what scripts find around them

@@ -76,7 +76,7 @@ describe("a command that names no run", function()
 end)
 
 describe("a command for several runs", function()
-  it("does nothing with runs that filters chose before somebody says so, and tells how many", function()
+  it("(F90) does nothing with runs that filters chose before somebody says so, and tells how many", function()
     local folder <close> = folder_of("fail", "none")
     local run = kit.run(folder, { "retry", "--failed" })
     assert.equal(2, run.code)
@@ -96,7 +96,7 @@ describe("a command for several runs", function()
 end)
 
 describe("skillrt answer", function()
-  it("answers several runs that are named or chosen by filters, and asks first where it was not told which", function()
+  it("(F90) answers several runs that are named or chosen by filters, and asks first where it was not told which", function()
     local folder <close> = folder_of("ask", "event", "none")
     for _, name in ipairs { "b", "c", "d" } do
       kit.run(folder, { "pub.lua", "--work-dir", "runs/" .. name, "--set", "what=ask", "--quiet" })

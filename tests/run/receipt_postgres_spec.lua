@@ -19,7 +19,7 @@ describe("a receipt of a run in PostgreSQL", function()
     if server then getmetatable(server).__close() end
   end)
 
-  it("holds while the run is as it was, and not once a large value was changed", function()
+  it("(F97) holds while the run is as it was, and not once a large value was changed", function()
     if not server then pending("PostgreSQL: " .. why) end
     local folder <close> = K.folder()
     folder.file("skill.lua", SKILL)

@@ -53,7 +53,7 @@ describe("a receipt", function()
   before_each(function() folder = K.folder() end)
   after_each(function() getmetatable(folder).__close() end)
 
-  it("states each call that left the run: what came back, what was not executed, what a person approved before", function()
+  it("(F97) states each call that left the run: what came back, what was not executed, what a person approved before", function()
     local list = statements(make())
     assert.equal(5, #list)
     local whole, first = list[1], list[2].predicate
@@ -103,7 +103,7 @@ describe("a receipt", function()
     assert.is_nil(node())
   end)
 
-  it("does not hold where any byte of it was changed, a line is missing, or the key is another", function()
+  it("(F97) does not hold where any byte of it was changed, a line is missing, or the key is another", function()
     local text, path, key = make(), folder.path .. "/r.receipt", key_of()
     assert.truthy(envelope.open(key, path))
     for at = 1, #text, 23 do
@@ -126,7 +126,7 @@ describe("a receipt", function()
     assert.equal(2, run("receipt", "r", "--key", ".state/skillrt/receipt.key.pub").code)
   end)
 
-  it("does not hold where any byte of a record, of a value apart or of an output was changed", function()
+  it("(F97) does not hold where any byte of a record, of a value apart or of an output was changed", function()
     local list = statements(make())
     local place, whole = folder.path .. "/r", assert(receipt.statements(folder.path .. "/r"))
     assert.same(json.encode(list[1], { sorted = true }), whole[1])

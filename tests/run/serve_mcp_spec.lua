@@ -70,7 +70,7 @@ describe("MCP over HTTP", function()
     getmetatable(folder).__close()
   end)
 
-  it("has a run as a task: it works, needs input, and has its result when a person answered", function()
+  it("(F95) has a run as a task: it works, needs input, and has its result when a person answered", function()
     local about = begin()
     assert.truthy(about.capabilities.tasks.requests.tools.call)
     local task, first = task_of "ask"
@@ -102,7 +102,7 @@ describe("MCP over HTTP", function()
     end
   end)
 
-  it("serves nobody without the token, no page of another origin, and no session that is none", function()
+  it("(F92) serves nobody without the token, no page of another origin, and no session that is none", function()
     begin()
     assert.equal(401, (ask("tools/list", nil, { token = false })))
     assert.equal(403, (ask("tools/list", nil, { headers = { Origin = "http://elsewhere.example" } })))

@@ -150,7 +150,7 @@ describe("skillrt serve", function()
     assert.same({ 422, "invalid" }, { error_of(server:post("/runs/" .. run .. "/send", { event = "deploy" })) })
   end)
 
-  it("gives the reply of a key again, acts once, and takes the key for nothing else", function()
+  it("(F93) gives the reply of a key again, acts once, and takes the key for nothing else", function()
     start()
     local key = { ["Idempotency-Key"] = "one" }
     local command = server:words("/runs", { body = { skill = "hello" }, headers = key })
@@ -161,7 +161,7 @@ describe("skillrt serve", function()
     assert.same({ 422, "key" }, { error_of(server:post("/runs", { skill = "hello", args = { "b" } }, key)) })
   end)
 
-  it("follows a run by its records: from any of them on, nothing twice, nothing left out", function()
+  it("(F93) follows a run by its records: from any of them on, nothing twice, nothing left out", function()
     start()
     local run = begin "sleep"
     local first = server:follow(run, 1.0)
@@ -201,7 +201,7 @@ describe("skillrt serve", function()
     server:post("/runs/" .. run .. "/stop", {})
   end)
 
-  it("listens at a port for who has the token and comes from here, and shows nothing to others", function()
+  it("(F92) listens at a port for who has the token and comes from here, and shows nothing to others", function()
     start { "--listen", "127.0.0.1:0", "--trust", "skills" }
     local run = begin ""
     local paths = { "/runs", "/skills", "/openapi.json", "/runs/" .. run, "/runs/" .. run .. "/events", "/odd" }

@@ -96,7 +96,7 @@ describe("webhooks", function()
     getmetatable(folder).__close()
   end)
 
-  it("tell a server of each run that ended or asks, signed, again until it takes it, with a link that answers once", function()
+  it("(F94) tell a server of each run that ended or asks, signed, again until it takes it, with a link that answers once", function()
     folder.file("secret", "whsec_" .. ("c2VjcmV0"):rep(6) .. "\n")
     os.execute(("chmod 600 %s/secret"):format(folder.path))
     folder.file("receiver.mjs", RECEIVER)
@@ -136,7 +136,7 @@ describe("webhooks", function()
     for _, name in ipairs { "/runs", "/runs/" .. done } do assert.equal(401, (server:ask(name, none))) end
   end)
 
-  it("that come are events of a run: signed by who has the secret, just now, and each id once", function()
+  it("(F94) that come are events of a run: signed by who has the secret, just now, and each id once", function()
     server = C.start(folder, { "--listen", "127.0.0.1:0", "--trust", "skills" })
     local run = begin "event"
     server:until_it(run, "paused")

@@ -56,7 +56,8 @@ function M.task(server, id, dir)
   local told, why = server.runs:stands(id, dir)
   local now = instant.iso(core.wall_ms())
   if not told then
-    return { taskId = id, status = "failed", statusMessage = why, createdAt = now, lastUpdatedAt = now, ttl = json.null }
+    return { taskId = id, status = "failed", statusMessage = why, createdAt = now, lastUpdatedAt = now,
+      ttl = json.null }
   end
   return { taskId = id, status = TASK[told.status] or not told.questions and BY_REASON[told.reason] or "input_required",
     statusMessage = told.message or told.reason, createdAt = told.started_at or now, lastUpdatedAt = told.updated_at,
