@@ -29,7 +29,6 @@ local M = {}
 ---@field script string?           the folder's skill.lua, which alone says what runs
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
----@field ask_modes table[]?       what a run has to be given, of which nothing is the default
 ---@field rounds skillrt.load.Rounds[]?
 ---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
 ---@field compiled table?           what its workflow.json was made of by `skillrt compile`
@@ -238,6 +237,7 @@ local function definition_of(self, raw, options)
     phase.output_free, phase.answer, phase.input = true, "text", nil
   end
   set_prompts(self, definition)
+  workflow.ask(definition, self.flow)
   return definition
 end
 
@@ -365,7 +365,6 @@ function M.read(dir, options)
     name = self.name,
     definition = definition,
     agent_decides = decides,
-    ask_modes = workflow.to_ask(self.flow),
     stated = self.stated,
     rounds = self.flow and self.flow.rounds,
     compiled = self.flow and self.flow.compiled,

@@ -86,8 +86,8 @@ local function read_json(document, agents)
       use_workflow(document, raw, place, agents)
     end
     if document.definition then
-      document.ask_modes = workflow.to_ask(flow)
       workflow.apply(document.definition, flow)
+      workflow.ask(document.definition, flow)
     end
   else
     local kind = require("skillrt.document.load.foreign").json(raw)
@@ -207,9 +207,6 @@ function M.read(path, options)
   require("skillrt.document.load.page_steps").apply(document, options and options.by_section)
   if document.definition and document.agent_decides then
     require("skillrt.document.load.judge").add(document.definition)
-  end
-  for _, one in ipairs(document.definition and document.ask_modes or {}) do
-    require("skillrt.document.load.ask_mode").add(document.definition, one)
   end
   return document
 end

@@ -1,6 +1,7 @@
 -- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that says which phases run.
 --
--- Old places and shapes are taken and told. Called by document/load/init.lua and sources.lua.
+-- Documents that state modes and rounds end in the same form. Old places and shapes are taken and told. Called by
+-- document/load/init.lua, sources.lua and folder.lua.
 local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
@@ -145,18 +146,36 @@ function M.changed(compiled, digests)
   return out
 end
 
----What a run that was not given one of these inputs is asked.
----@param flow skillrt.load.WorkflowFlow?
----@return { word: string, question: string?, [integer]: string }[]
-function M.to_ask(flow)
-  local out = {}
-  for _, name in ipairs(names.sorted(flow and flow.inputs or {})) do
-    local one = flow.inputs[name]
-    local options = tables.append({ word = name, question = one.question }, one.one_of)
-    options[2] = options[2] or "other"
-    out[#out + 1] = not one.default and options or nil
+-- Adds a phase that asks for an input before all others, and lets its answer count as what is given.
+local function add_question(definition, word, input)
+  local phases, options, i = definition.phases, tables.append({}, input.one_of), 1
+  local id, header = "choose-" .. word, word:gsub("^%l", string.upper)
+  for _, phase in ipairs(phases) do
+    if type(phase.when) == "string" then
+      phase.when = phase.when:gsub("input%." .. word .. " === ('[^']*')", function(name)
+        return ("(input.%s === %s || outputs['%s'] === %s)"):format(word, name, id, name)
+      end)
+    end
   end
-  return out
+  repeat
+    phases[i].input, i = phases[i].input or json.array {}, i + 1 -- nothing is made before the first phases
+  until not (phases[i] and phases[i].parallel and phases[i - 1].parallel)
+  options[2] = options[2] or "other" -- where one alone is named there are others
+  table.insert(phases, 1, { id = id, name = header, when = "!input." .. word, run = function(_, ctx)
+    return ctx.ask { header = header, options = options,
+      question = ("%s (--set %s=%s says it at once)"):format(input.question or "Which mode?", word, options[1]) }
+  end })
+end
+
+---Lets a run that was not given an input without a default ask for it.
+---@param definition table  what skillrt.skill takes
+---@param flow skillrt.load.WorkflowFlow?
+function M.ask(definition, flow)
+  for _, name in ipairs(names.sorted(flow and flow.inputs or {})) do
+    if not flow.inputs[name].default then
+      add_question(definition, name, flow.inputs[name])
+    end
+  end
 end
 
 ---What a workflow.json says, as keys of a skill-config.

@@ -17,7 +17,7 @@ end
 
 local function read(text, names, more)
   local made <close> = folder(text, names, more)
-  local document = assert(of_folder.read(made.dir, {})) -- before a phase asks for the mode
+  local document = assert(of_folder.read(made.dir, {}))
   return document.definition, document.findings
 end
 
@@ -103,14 +103,16 @@ describe("a table of phases", function()
 
   it("of modes says which phases run in which; without a default the mode has to be given", function()
     local skill, found = read("| Mode | Phases |\n|---|---|\n| quick | 1, 3 |\n| full | 1-3 |\n")
-    assert.same({ false, "input.mode === 'full'", false }, conditions(skill.phases))
+    assert.same({ "!input.mode", false, "(input.mode === 'full' || outputs['choose-mode'] === 'full')", false },
+      conditions(skill.phases))
     assert.truthy(told(found, "flow-mode"):find("quick, full", 1, true))
   end)
 
   it("may give a mode as a condition, and takes one that it calls the default", function()
     local skill = read("| # | Phase | File | Condition |\n|---|---|---|---|\n| 1 | Plan | phases/01-plan.md | Always |\n"
       .. "| 2 | Write | phases/02-write.md | mode==parallel |\n| 3 | Check | phases/03-check.md | kind == small |\n")
-    assert.same({ false, "input.mode === 'parallel'", "kind === 'small'" }, conditions(skill.phases))
+    assert.same({ "!input.mode", false, "(input.mode === 'parallel' || outputs['choose-mode'] === 'parallel')",
+      "kind === 'small'" }, conditions(skill.phases))
     skill = read("| Phase | Document | Condition |\n|---|---|---|\n| 2 | phases/02-write.md | `size > 2` |\n\n"
       .. "### Phase 2\n\n- **Condition**: `size > 3`\n")
     assert.same({ false, "size > 2", false }, conditions(skill.phases)) -- a table weighs more than a label
