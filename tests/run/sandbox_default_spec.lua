@@ -147,6 +147,28 @@ describe("without a word of anybody", function()
     assert.same("none", select(2, said(folder, { env = env })))
   end)
 
+  it("Codex in ours has its own off, which cannot work there, and where it only reads it writes nothing", function()
+    if not works() then return end
+    local folder <close>, env = new_folder()
+    page(folder)
+    folder.file("bin/codex", [[#!/bin/sh
+cat >/dev/null
+echo changed 2>/dev/null > made
+printf '{"type":"item.completed","item":{"type":"agent_message","text":"read"}}\n{"type":"turn.completed","usage":{}}\n'
+printf '%s\n' "$@" > "${HOME}/.codex/log/args"
+]])
+    os.execute(("chmod +x '%s/bin/codex'"):format(folder.path))
+    local function has(level, tools)
+      page(folder, tools)
+      local out, recorded = said(folder, { env = env, agent = "codex", "--trust", "--sandbox", level })
+      return out:match ";(.*)", recorded, R.read(folder.home .. "/.codex/log/args"):match "%-%-sandbox\n([%w-]+)\n"
+    end
+    os.execute(("mkdir -p '%s/.codex/log'"):format(folder.home))
+    assert.same({ " made", "none", "workspace-write" }, { has("off", "allowed-tools: Read, Write\n") })
+    assert.same({ " made", "work", "danger-full-access" }, { has("work", "allowed-tools: Read, Write\n") })
+    assert.same({ "", "work", "danger-full-access" }, { has("work", "allowed-tools: Read\n") })
+  end)
+
   it("a script's own coding agent is as the script says", function()
     local own = skillrt.agent.claude { program = "/bin/true" }
     assert.is_nil(own.sandbox_default)

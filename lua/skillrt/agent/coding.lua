@@ -236,11 +236,12 @@ end
 
 -- What it cannot work without: what it keeps for later, its login, its provider. Its settings, which say what it
 -- executes the next time, it may read.
-local function needs_of(agent)
+local function needs_of(agent, task)
   local variable, name = table.unpack(agent.FOLDER)
   local folder, home = os.getenv(variable), os.getenv("HOME")
   folder = folder or home and files.join(home, name)
-  local out = { read = {}, write = {}, network = tables.append({}, agent.NEEDS.network) }
+  local out = { read = {}, write = {}, network = tables.append({}, agent.NEEDS.network), instead = agent.NEEDS.instead,
+    only_reads = agent:only_reads(task) or nil }
   for _, what in ipairs(folder and { "read", "write" } or {}) do
     for _, path in ipairs(agent.NEEDS[what]) do
       path = files.join(folder, path)
@@ -278,7 +279,7 @@ function M:request(task, text, talk)
     cwd = task.cwd or self.cwd,
     sandbox = self.sandbox,
     sandbox_default = not self:has_sandbox(task) and self.sandbox_default or nil,
-    needs = needs_of(self),
+    needs = needs_of(self, task),
     declared = { argv = argv_of(self, task,
       { declared = true, session = want.session and "{session}", schema = want.schema }) },
     judge = judge(talk.read),

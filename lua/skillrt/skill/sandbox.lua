@@ -13,6 +13,14 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
+---@class skillrt.Needs  what a program gets in any sandbox, and what it is there
+---@field programs string[]?  by name, with what was installed with them
+---@field read string[]?      of these what is there
+---@field write string[]?
+---@field network string[]?   in addition to a list
+---@field instead table<string, string>?  by an argument: the value behind it
+---@field only_reads boolean?  the folders in which it works are not written
+
 ---@class skillrt.Sandbox
 ---@field level "strict"|"work"|"off"
 ---@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run began
@@ -148,7 +156,7 @@ function M.words(request, run)
   end
   local cwd = files.join(here, request.cwd or ".")
   local words = { sandbox.level, sandbox.network == true and "network" or nil }
-  local is_work = sandbox.level == "work"
+  local is_work = sandbox.level == "work" and not (request.needs and request.needs.only_reads)
   words[#words + 1] = sandbox.unix and "unix" or nil
   for _, folder in ipairs({ cwd, skill.dir }) do
     if not is_broad(folder) then
@@ -169,6 +177,17 @@ function M.words(request, run)
     end
   end
   return words
+end
+
+---The arguments of a program in one: some have another value there.
+---@param request table
+---@return string[]
+function M.argv(request)
+  local out, instead = tables.append({}, request.argv), request.needs and request.needs.instead or {}
+  for i = 2, #out do
+    out[i] = instead[out[i - 1]] or out[i]
+  end
+  return out
 end
 
 ---What is recorded of it.

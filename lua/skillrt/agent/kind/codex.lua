@@ -44,6 +44,8 @@ end
 
 M.FOLDER, M.URLS = { "CODEX_HOME", ".codex" }, { "OPENAI_BASE_URL" }
 M.NEEDS = {
+  -- its own makes namespaces, which programs in a sandbox cannot
+  instead = { ["--sandbox"] = "danger-full-access" },
   read = {},
   write = { "auth.json", "cache/", "history.jsonl", "log/", "sessions/", "shell_snapshots/", "tmp/" },
   network = { "api.openai.com", "auth.openai.com", "chatgpt.com", "*.chatgpt.com" },

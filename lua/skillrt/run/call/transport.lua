@@ -136,6 +136,9 @@ function M.set_folder(calls, call, task, entry)
   if request.argv and (run.elsewhere or request.jail) then
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end
+  if request.jail then
+    task.argv = sandbox.argv(request)
+  end
   if request.jail and entry then
     entry.sandbox = sandbox.recorded(request.jail)
   end
