@@ -130,6 +130,29 @@ describe("an agent of a run that a process advances", function()
   end)
 end)
 
+describe("an agent under way", function()
+  after_each(R.clean)
+
+  it("is shown by status with the tokens and the money that it has used so far", function()
+    local folder <close> = kit.folder()
+    folder.file("claude", [[#!/bin/sh
+cat > /dev/null; said=wrong
+case "$*" in *--resume*) touch begun; while [ ! -e go ]; do sleep 0.02; done; said='{\"n\":1}';; esac
+printf '{"type":"result","subtype":"success","session_id":"s1","result":"%s","total_cost_usd":0.25,' "$said"
+echo '"usage":{"input_tokens":1000,"output_tokens":500}}']])
+    os.execute(("chmod +x '%s/claude'"):format(folder.path))
+    folder.file("tried.js", W.META .. "return await agent('work', { label: 'worker', schema: { type: 'object', required: ['n'] } })")
+    local run = kit.start(folder, { "run", "tried.js", "--trust", "--work-dir", "r", "--agent", "claude",
+      env = ("PATH='%s':$PATH"):format(folder.path) })
+    until_there(folder, "begun")
+    assert.matches("worker  claude  1.5k tokens  $0.25", kit.run(folder, { "status", "r" }).out, 1, true)
+    local shown = json.decode(kit.run(folder, { "status", "r", "--json" }).out).open[1].agents[1]
+    assert.same({ 1500, 0.25 }, { shown.tokens, shown.dollars })
+    folder.file("go", "")
+    assert.equal(0, run.wait().code)
+  end)
+end)
+
 describe("an agent of a run that has ended", function()
   after_each(R.clean)
 

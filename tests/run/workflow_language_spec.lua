@@ -169,14 +169,38 @@ describe("a workflow script", function()
     assert.equal("", program("--print").out)
   end)
 
-  it("is no picture and has no plan: graph, simulate and plan say so", function()
+  it("has a picture, a plan and bounds: its agents by phases, in the order in which they are asked in a dry run", function()
     local folder = R.folder()
-    R.write(folder .. "/tried.js", W.META .. "return 1")
-    for _, command in ipairs { "graph", "simulate" } do
-      local seen = kit.run({ path = folder }, { command, "tried.js", "--trust" })
-      assert.equal(2, seen.code)
-      assert.matches("tried.js: is a script, whose flow is code; skillrt run SCRIPT %-%-dry%-run", seen.err)
+    R.write(folder .. "/tried.js", W.META .. [[
+      phase('Scan')
+      const found = await parallel(args.files.map(file => () => agent('look at ' + file, { label: file })))
+      return await agent('judge ' + found, { label: 'judge', phase: 'Judge' })]])
+    local function seen(command, ...)
+      local one = kit.run({ path = folder }, { command, "tried.js", ... })
+      return one.code, one.out, one.err
     end
-    assert.matches("names no goal", kit.run({ path = folder }, { "plan", "tried.js", "--trust" }).err)
+    local given = '{"files":["a.c","b.c"]}'
+    assert.same({ 0, "  1  Scan: a.c\n  2  Scan: b.c\n  3  Judge: judge\n3 steps, cost 3, 1 states looked at\n", "" },
+      { seen("plan", "--", given) })
+    assert.same({ "a.c", "b.c", "judge" }, json.decode((select(2, seen("simulate", "--json", "--", given)))).least)
+    local _, drawn = seen("graph", "--", given)
+    assert.matches("Scan<br/>agents: a.c, b.c.*Judge<br/>agents: judge", drawn)
+    for _, command in ipairs { "graph", "simulate", "plan" } do
+      local code, _, err = seen(command)
+      assert.equal(2, code)
+      assert.matches("tried.js:%d+:%d+: TypeError.*with the arguments behind %-%-", err)
+    end
+  end)
+
+  it("is found by its name as TypeScript, too", function()
+    local folder = R.folder()
+    R.write(folder .. "/tried.js", W.META .. "return await workflow('other')")
+    R.write(folder .. "/other.ts", W.META .. "return 'typed'")
+    local looked = kit.run({ path = folder }, { "run", "tried.js", "--trust", "--print", "--agent", "cat" })
+    assert.truthy(looked.out == "typed\n" or looked.err:find("other.ts: a TypeScript file needs node 22.13", 1, true), looked.err)
+    assert(os.execute(("mkdir -p '%s/.claude/workflows'"):format(folder)))
+    R.write(folder .. "/.claude/workflows/kept.ts", W.META .. "return 'kept'")
+    looked = kit.run({ path = folder }, { "run", "kept", "--trust", "--print", "--agent", "cat" })
+    assert.truthy(looked.out == "kept\n" or looked.err:find("kept.ts: a TypeScript file needs node 22.13", 1, true), looked.err)
   end)
 end)

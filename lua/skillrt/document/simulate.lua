@@ -10,6 +10,7 @@ local rounds_of = require "skillrt.skill.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
 local tables = require "skillrt.base.tables"
+local workflow = require "skillrt.document.check.workflow"
 
 local M = {}
 
@@ -35,6 +36,17 @@ local function with_last(result, at, status)
     end
   end
   return ids
+end
+
+-- A workflow script: its flow is code, so only what it asks where each agent answers at once is known, and its limit.
+local function of_script(flow)
+  local labels = {}
+  for i, agent in ipairs(flow.agents) do
+    labels[i] = agent.label
+  end
+  return { ends = { completed = labels }, least = labels, unmet = {}, states = 1, complete = false, most = flow.most,
+    rounds = true, unknown = { "its agents" },
+    worst = { calls = flow.most, tokens = 0, dollars = 0, limited = { calls = flow.most } } }
 end
 
 -- Phases that run behind the loop, or, of a skill that has no actions, all of them.
@@ -69,7 +81,13 @@ end
 ---@return skillrt.Simulation? simulation
 ---@return string? message
 ---@return string? code
-function M.of(given)
+function M.of(given, words)
+  local flow, problem = workflow.flow(given, words)
+  if flow then
+    return of_script(flow)
+  elseif problem then
+    return nil, problem, "invalid"
+  end
   local model, subject, code = model_of.at(given)
   if not model then
     return nil, subject --[[@as string]], code

@@ -1,8 +1,8 @@
 -- report/agents.lua: the agents of a run that are under way or failed, a line for each: its label and model, what it
 -- used, how long it has worked, its last words.
 --
--- Takes the records in their order, as lines.lua does, and what arrives for their calls. Called by live.lua; status.lua
--- has a line like these for each call in the books.
+-- Takes the records in their order, as lines.lua does, and what arrives for their calls. Called by live.lua and
+-- status.lua.
 
 local places = require("skillrt.run.places")
 local text_of = require("skillrt.base.terminal_text")
@@ -79,12 +79,20 @@ function Agents:take(record)
   end
 end
 
+---The agent of a call; nil: it is none's.
+---@param step integer
+---@param place string
+---@return skillrt.report.Agent|nil
+function Agents:of(step, place)
+  return self.by_branch[branch_of(step, place)]
+end
+
 ---What the agent of a call has said, as live.lua keeps it; nil: the call is no agent's.
 ---@param step integer
 ---@param place string
 ---@return { rest: string, [integer]: string }|nil
 function Agents:said(step, place)
-  local one = self.by_branch[branch_of(step, place)]
+  local one = self:of(step, place)
   return one and one.said
 end
 

@@ -29,12 +29,30 @@ local function more_of(call)
     or call.doubt and not call.decision and ", outcome unknown" or ""
 end
 
+-- What the agents of a run did so far, by its records, which are read only where one is under way.
+local function told_of(dir, books)
+  local told = agents.new()
+  for _, step in pairs(books.steps) do
+    for _, call in pairs(step.calls) do
+      if call.label then
+        look.records(dir, function(entry)
+          told:take(entry)
+          return true
+        end)
+        return told
+      end
+    end
+  end
+  return told
+end
+
 -- The agents of a step that are under way, oldest first.
-local function agents_under_way(step)
+local function agents_under_way(step, told)
   local list = core.json.array({})
   for place, call in pairs(step.calls) do
-    list[#list + 1] = call.label and { label = call.label, model = call.model or call.to, at = call.at,
-      words = ("call %s%s"):format(place, more_of(call)) } or nil
+    local one = told:of(step.number, place) or {}
+    list[#list + 1] = call.label and { label = call.label, model = call.model or call.to, at = one.at or call.at,
+      tokens = one.tokens, dollars = one.dollars, words = ("call %s%s"):format(place, more_of(call)) } or nil
   end
   table.sort(list, function(a, b)
     return a.at < b.at or a.at == b.at and a.words < b.words
@@ -53,8 +71,8 @@ local function waits_for(step)
   return #targets > 0 and names.listed(targets, 5) or nil
 end
 
-local function open_steps(books)
-  local list, paths, depths = {}, {}, {}
+local function open_steps(dir, books)
+  local list, paths, depths, told = {}, {}, {}, told_of(dir, books)
   for number, step in pairs(books.steps) do
     paths[number], depths[number] = subs.path(books.steps, number)
     list[#list + 1] = {
@@ -68,7 +86,7 @@ local function open_steps(books)
       stage = failures.stage_of(step, core.wall_ms()),
       started_at = instant.iso(step.started_at),
       waits_for = waits_for(step),
-      agents = agents_under_way(step),
+      agents = agents_under_way(step, told),
       retry_at = step.retry_at and instant.iso(step.retry_at) or nil,
     }
   end
@@ -114,7 +132,7 @@ function M.of(dir, books, report)
     phases_completed = root.phases_completed,
     steps = books.finished,
     iterations = root.iteration_count,
-    open = core.json.array(open_steps(books)),
+    open = core.json.array(open_steps(dir, books)),
     errors = #errors,
     last_error = last,
     state = books.mode == "machine" and root.state or nil,

@@ -7,10 +7,12 @@ local M = {
   summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
   description = "An edge between two actions means that an effect of the first can make a condition of the second "
     .. "true. A machine is drawn by its states, with --run also the path that a run took. A run is drawn by its "
-    .. "steps, phases and agents, with results, durations and tokens. SVG needs graphviz (the program dot); without it "
-    .. "Mermaid is written instead.",
+    .. "steps, phases and agents, with results, durations and tokens. A workflow "
+    .. "script is drawn by its phases, with the agents that it asks where each answers at once. SVG needs "
+    .. "graphviz (the program dot); without it Mermaid is written instead.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
     .. "or the directory of a run" } },
+  rest = "TASK ...",
   options = {
     {
       name = "format",
@@ -43,7 +45,7 @@ function M.run(args)
   local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
   local run_of = require "skillrt.document.graph.run"
   local of = run_of.is_run(args.path) and run_of or graph_of
-  local graph, message, code = of.of(args.path, args.run)
+  local graph, message, code = of.of(args.path, args.run, args.rest)
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)
   end

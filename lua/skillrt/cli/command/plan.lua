@@ -6,8 +6,10 @@ local M = {
   looks = true,
   summary = "Shows the plan that reaches a skill's goal, or the plan that a run follows",
   description = "For a skill: the cheapest plan from its initial state, by the effects that its actions declare. For a "
-    .. "run: the plan in its journal, and how far the run is.",
+    .. "run: the plan in its journal, and how far the run is. For a workflow script: the agents that it asks, in "
+    .. "order, where each answers at once; TASK is its arguments.",
   arguments = { { name = "PATH", help = "a skill's folder, script or configuration; or the directory of a run" } },
+  rest = "TASK ...",
   options = {
     { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },
     require("skillrt.cli.trust").OPTION,
@@ -38,6 +40,16 @@ local function first_state(skill, input)
 end
 
 local function of_skill(path, args)
+  local flow, problem = require("skillrt.document.check.workflow").flow(path, args.rest)
+  if flow then
+    local steps = {}
+    for i, agent in ipairs(flow.agents) do
+      steps[i] = agent.phase and ("%s: %s"):format(agent.phase, agent.label) or agent.label
+    end
+    return { steps = steps, cost = #steps, states = 1 }
+  elseif problem then
+    return nil, problem, "invalid"
+  end
   local skill, message, code = require("skillrt.document.open").load(path, {})
   local input
   if not skill then

@@ -6,8 +6,10 @@ local M = {
   summary = "Shows the possible outcomes of a run of a skill, without running it",
   description = "Prints the shortest path to each end, the most steps, the worst case of calls, output tokens and "
     .. "their cost, and conditions that no action can make true, from the declared effects or a machine's table. Calls "
-    .. "that functions make are not known; the result says so. Exit code 1: no path completes.",
+    .. "that functions make are not known; the result says so. Of a workflow script: the agents that it asks where "
+    .. "each answers at once, and its limit; TASK is its arguments. Exit code 1: no path completes.",
   arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
+  rest = "TASK ...",
   options = {
     require("skillrt.cli.trust").OPTION,
     { name = "json", help = "prints one JSON object" },
@@ -61,7 +63,7 @@ end
 ---@return integer code
 function M.run(args)
   local output, codes = require("skillrt.report.output"), require("skillrt.cli.exit_codes")
-  local one, message, code = require("skillrt.document.simulate").of(args.skill)
+  local one, message, code = require("skillrt.document.simulate").of(args.skill, args.rest)
   if not one then
     return require("skillrt.cli.ending").refused(message, code)
   end

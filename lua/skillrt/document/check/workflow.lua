@@ -19,6 +19,7 @@ local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
 ---@class skillrt.check.Tried
 ---@field phases table<string, boolean>  that were begun
 ---@field asked integer               agents
+---@field agents { label: string, phase: string? }[]
 ---@field taken integer               of these, whose answers were recorded
 ---@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
 ---@field wrong table<string, { code: string, line: integer? }>  what else is wrong, by its words
@@ -32,7 +33,7 @@ local function watched(ctx, tried)
   return setmetatable({
     log = function() end,
     phase = function(title)
-      tried.phases[title] = true
+      tried.phases[title], tried.phase = true, title
     end,
     ask = function()
       return "answer"
@@ -58,6 +59,7 @@ local function options_of(tried)
   return function(ask)
     local given = ask.options
     tried.asked = tried.asked + 1
+    tried.agents[tried.asked] = { label = script.name_of(ask), phase = given.phase or tried.phase }
     if ask.wrong then
       tried.wrong[ask.wrong] = { code = "workflow.refused" }
     end
@@ -78,7 +80,7 @@ end
 
 -- Runs the script without asking anybody.
 local function try(path, source, name, args)
-  local tried = { phases = {}, schemas = {}, wrong = {}, asked = 0, taken = 0 }
+  local tried = { phases = {}, schemas = {}, wrong = {}, agents = {}, asked = 0, taken = 0 }
   local one = assert(skill.check({
     name = "check",
     context = "memory",
@@ -133,7 +135,7 @@ end
 ---@param path string
 ---@param words string[]|nil  its arguments, as they stand behind `--`
 ---@return { name: string, description: string, phases: table[], asked: integer, taken: integer, most: integer,
----  message: string? }|nil
+---  agents: { label: string, phase: string? }[], message: string? }|nil
 ---@return string? message
 function M.looked(path, words)
   local source, message = files.read(path, workflow.MAX_SCRIPT)
@@ -146,8 +148,25 @@ function M.looked(path, words)
     return nil, tried.message
   end
   return { name = meta.name, description = meta.description, phases = meta.phases or {}, asked = tried.asked,
-    taken = tried.taken,
+    taken = tried.taken, agents = tried.agents,
     most = limits.default("max_agents"), message = not tried.done and tried.message or nil }
+end
+
+---The agents of a script, in the order that it asks them where each answers at once; nil alone: it is no script.
+---@param given string|table
+---@param words string[]|nil  its arguments
+---@return table|nil looked  as above
+---@return string? message
+function M.flow(given, words)
+  if type(given) ~= "string" or not given:find("%.m?[jt]s$") then
+    return nil
+  end
+  local looked, message = M.looked(given, words)
+  local threw = looked and looked.message
+  if threw then
+    return nil, ("%s; in a dry run, where each agent answers at once, with the arguments behind --"):format(threw)
+  end
+  return looked, not looked and tostring(message) or nil
 end
 
 ---The subject of a script, with what is wrong with it.

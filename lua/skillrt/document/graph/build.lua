@@ -3,6 +3,7 @@
 -- Asks the same terms and effects as the search through the state space, so that an edge is what the check takes it
 -- to be. Called by document/graph/init.lua.
 local json = require "skillrt.base.json"
+local listed = require("skillrt.base.names").listed
 local machine_graph = require "skillrt.document.graph.machine"
 local phase_of = require "skillrt.skill.phase"
 local space_of = require "skillrt.document.check.reach.space"
@@ -294,6 +295,31 @@ function M.of(model, subject, path)
   end
   add_rounds(graph, model)
   add_states(graph, subject)
+  graph.legend = legend_of(graph)
+  return graph
+end
+
+---A workflow script: its phases in the order in which they begin, each with its agents.
+---@param flow table  of document/check/workflow.lua
+---@return skillrt.graph.Graph
+function M.of_script(flow)
+  local graph, by_title, titles, before = new(flow.name), {}, {}, START
+  graph:node(START, "start", "Start")
+  for _, agent in ipairs(flow.agents) do
+    local title = agent.phase or flow.name
+    if not by_title[title] then
+      by_title[title], titles[#titles + 1] = {}, title
+    end
+    table.insert(by_title[title], agent.label)
+  end
+  for i, title in ipairs(titles) do
+    local id = "phase " .. i
+    graph:node(id, "phase", title, ("agents: %s"):format(listed(by_title[title], 10)))
+    graph:edge(before, id, "order")
+    before = id
+  end
+  graph:node(END, "end", "End")
+  graph:edge(before, END, "order")
   graph.legend = legend_of(graph)
   return graph
 end

@@ -51,10 +51,17 @@ end
 ---The graph of whatever lies at a path, or of a definition.
 ---@param given string|table
 ---@param run string?  a run of a machine, whose way is drawn
+---@param words string[]?  arguments of a workflow script
 ---@return skillrt.graph.Graph? graph
 ---@return string? message
 ---@return string? code
-function M.of(given, run)
+function M.of(given, run, words)
+  local flow, problem = require("skillrt.document.check.workflow").flow(given, words)
+  if flow then
+    return build.of_script(flow)
+  elseif problem then
+    return nil, problem, "invalid"
+  end
   local model, subject, code = require("skillrt.document.check.model").at(given)
   if not model then
     return nil, subject --[[@as string]], code

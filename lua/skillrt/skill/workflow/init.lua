@@ -29,12 +29,20 @@ local function kept_in()
   return { ".claude/workflows", files.join(os.getenv("HOME") or ".", ".claude/workflows") }
 end
 
+-- The files that may be meant by a name.
+local function named(folders, name)
+  local paths = {}
+  for _, folder in ipairs(folders) do
+    tables.append(paths, { files.join(folder, name .. ".js"), files.join(folder, name .. ".ts") })
+  end
+  return paths
+end
+
 ---The script that is kept under a name; nil: there is none.
 ---@param name string
 ---@return string|nil path
 function M.saved(name)
-  for _, folder in ipairs(name:find("^[%w][%w._-]*$") and kept_in() or {}) do
-    local path = files.join(folder, name .. ".js")
+  for _, path in ipairs(name:find("^[%w][%w._-]*$") and named(kept_in(), name) or {}) do
     if files.stat(path) then
       return path
     end
@@ -46,14 +54,9 @@ end
 ---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
 function M.found_by(dir)
   return function(name)
-    local paths = {}
-    if name:find("/", 1, true) or name:find("%.m?[jt]s$") then
-      paths[1] = files.join(dir, name)
-    else
-      for _, folder in ipairs({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }) do
-        paths[#paths + 1] = files.join(folder, name .. ".js")
-      end
-    end
+    local is_path = name:find("/", 1, true) or name:find("%.m?[jt]s$")
+    local paths = is_path and { files.join(dir, name) }
+      or named({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }, name)
     for _, path in ipairs(paths) do
       local text = files.read(path, M.MAX_SCRIPT)
       if text then

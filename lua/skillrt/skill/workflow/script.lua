@@ -168,10 +168,13 @@ local function line_of(text, bytes)
   return #line > bytes and line:sub(1, utf8.offset(line, 0, bytes) - 1) .. "..." or line
 end
 
--- How an agent is named to people.
-local function name_of(ask)
+---How an agent is named to people.
+---@param ask table
+---@return string
+function M.name_of(ask)
   return ask.options.label or line_of(ask.prompt, 40)
 end
+local name_of = M.name_of
 
 -- Tells the script of an answer, and does what it asks for then.
 function Performance:tell(message)
