@@ -10,6 +10,30 @@ local agent, asked, load, run, META, EACH = W.agent, W.asked, W.load, W.run, W.M
 describe("a workflow script that is resumed", function()
   after_each(R.clean)
 
+  it("loses none of a thousand agents: behind a cut in the middle only those without a result are asked", function()
+    local folder = R.folder()
+    local function skill()
+      local one = assert(load(folder, [[
+        const all = await parallel(Array.from({ length: 1000 }, (_, i) => () => agent('say n' + i)))
+        return new Set(all.filter(Boolean)).size]]))
+      one.limits.ask_above = 0
+      return one
+    end
+    local dir, cut = folder .. "/run", folder .. "/cut"
+    local result = assert(skill():run { work_dir = dir })
+    assert.same({ "completed", 1000, 1000 }, { result.status, result.state.result, asked(folder) }, result.message)
+    R.cut(dir, cut, #R.records(dir) // 2)
+    result = assert(skillrt.resume(cut, { skill = skill() }))
+    local kept, all, is_resumed = 0, 0, false
+    for _, record in ipairs(R.records(cut)) do
+      local said = record.t == "result" and record.reply and (record.reply.body or ""):find "^n%d+$"
+      is_resumed = is_resumed or record.t == "resume"
+      all, kept = all + (said and 1 or 0), kept + (said and not is_resumed and 1 or 0)
+    end
+    assert.same({ "completed", 1000, 1000, 2000 - kept }, { result.status, result.state.result, all, asked(folder) }, result.message)
+    assert.is_true(kept > 300 and kept < 700, kept)
+  end)
+
   local BODY = [[
     const found = await pipeline(['a', 'b'], (item) => agent('say ' + item), (said) => agent(`say ${said}${said}`))
     const [x, y] = await Promise.all([agent('say x'), agent('say y')])
