@@ -214,18 +214,45 @@ end)
 describe("a place within a step", function()
   after_each(R.clean)
 
-  it("has the step start over, as rollback and fork say, with how much is done again", function()
-    local dir = run(skill { phases = {}, actions = { { id = "work", when = "n < 3", run = function(_, ctx)
-      for i = 1, 2 do
-        assert(ctx.await { kind = "local", name = "pay " .. i, run = function() return i end })
+  -- Pays twice, then once more; `made` says what was paid.
+  local function paying(made, fails)
+    return skill { phases = {}, actions = { { id = "work", when = "n < 3", run = function(_, ctx)
+      for i = 1, 3 do
+        assert(ctx.await { kind = "local", name = "pay " .. i, run = function()
+          made[#made + 1] = i
+          return i
+        end })
+        if i == 2 then
+          ctx.checkpoint "paid"
+          if fails and not made.can_pay then
+            return nil, "no money"
+          end
+        end
       end
-      ctx.checkpoint "paid"
       return { n = 3 }
-    end } } })
-    local again = { "work was under way there and starts over: what it had done (2 calls with a result) is done again" }
-    assert.same(again, assert(travel.fork(dir, "paid", dir .. "-2")).again)
-    assert.same({}, assert(travel.rollback(dir, "1")).again)
-    assert.same(again, assert(travel.rollback(dir, "paid")).again)
+    end } } }
+  end
+
+  it("keeps the results that the step had there, in a rollback and in a fork", function()
+    local made = {}
+    local dir = run(paying(made))
+    assert.same({ 1, 2, 3 }, made)
+    local told = { "work was under way there: it continues with the results of 2 calls" }
+    assert.same(told, assert(travel.fork(dir, "paid", dir .. "-2")).under_way)
+    assert.same({}, assert(travel.rollback(dir, "1")).under_way)
+    assert.same(told, assert(travel.rollback(dir, "paid")).under_way)
+    assert.same({ "completed", 3 }, { assert(skillrt.resume(dir, { skill = paying(made) })).status, made[4] })
+    assert.same({ "completed", 3 }, { assert(skillrt.resume(dir .. "-2", { skill = paying(made) })).status, made[5] })
+    assert.same({ 1, 2, 3, 3, 3 }, made)
+  end)
+
+  it("keeps what a failed step had got in a fork", function()
+    local made = {}
+    local dir = run(paying(made, true))
+    assert(travel.fork(dir, nil, dir .. "-2"))
+    made.can_pay = true
+    assert.equal("completed", assert(skillrt.resume(dir .. "-2", { skill = paying(made, true), retry = true })).status)
+    assert.same({ 1, 2, 3, can_pay = true }, made)
   end)
 end)
 

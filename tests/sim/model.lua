@@ -984,8 +984,9 @@ end
 -- What a rollback leaves as it is: what was spent, what failed, what can be undone.
 local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", "knows" }
 
--- A run is taken back: it is as it was behind that record, and what was under way there as if it had not begun. What
--- was spent, asked and came from outside stays. So begins a fork where another run stood; it has spent nothing yet.
+-- A run is taken back: it is as it was behind that record. A step of it that was under way there may be resumed with
+-- the results it had; calls without a result, sub-runs and questions are as if they had not begun. What was spent,
+-- asked and came from outside stays. So begins a fork where another run stood; it has spent nothing yet.
 function APPLY.rollback(run, entry)
   local there = run.replay(entry.to, entry.from)
   for _, name in ipairs(GROWS) do
@@ -993,7 +994,14 @@ function APPLY.rollback(run, entry)
   end
   there.scopes[""].open, there.scopes[""].alike = 0, {}
   for number, step in pairs(there.steps) do
-    there.steps[number] = step.state ~= "open" and step or nil
+    if step.state == "open" and step.scope.sub == "" and not step.undoes then
+      step.state = "failed"
+      for place, call in pairs(step.calls) do
+        step.calls[place] = call.state == "finished" and call or nil
+      end
+    elseif step.state == "open" then
+      there.steps[number] = nil
+    end
   end
   run.scopes, run.steps, run.questions, run.waits, run.cut = there.scopes, there.steps, {}, {}, nil
 end

@@ -240,11 +240,40 @@ function people(rough)
   return put_count > before
 end
 
--- What a run that begins anew from an earlier record may send again: what was sent since, and by steps that were under
--- way there. What is done a second time is undone twice.
-local function allow_since(list)
-  for _, entry in ipairs(list) do
-    if entry.t == "call" then
+-- The calls of the run's own steps, by step and place, whose results stand behind one of its records.
+local function answered_at(list, last)
+  local answered, in_sub = {}, {}
+  local function forget(step)
+    for place, of in pairs(answered) do
+      answered[place] = of ~= step and of or nil
+    end
+  end
+  for i = 1, last do
+    local entry = list[i]
+    if entry.t == "start" then
+      in_sub[entry.step] = entry.sub ~= nil
+    end
+    if entry.t == "result" and not in_sub[entry.step] then
+      answered[("%s/%s"):format(entry.step, entry.c)] = entry.step
+    elseif entry.t == "drop" or entry.t == "fail" or entry.t == "start" and entry.from and entry.from[1] then
+      forget(entry.step) -- some of it
+    elseif entry.t == "rollback" then
+      local to = 0
+      for at = 1, entry.from and 0 or i do
+        to = list.seqs[at] <= entry.to and at or to
+      end
+      answered = answered_at(list, to)
+    end
+  end
+  return answered
+end
+
+-- What a run that begins anew from an earlier record may send again: what had no result there. What is done a second
+-- time is undone twice.
+local function allow_since(list, at)
+  local answered = answered_at(list, at)
+  for i, entry in ipairs(list) do
+    if entry.t == "call" and not (i <= at and answered[("%s/%s"):format(entry.step, entry.c)]) then
       sim.allow(entry.label or entry.to or "")
     elseif entry.t == "undoable" then
       sim.allow(("once%s.%d.undone"):format(entry.id, entry.step))
@@ -255,7 +284,7 @@ end
 -- A person takes the run back to one of its records.
 local function take_back(list)
   local at = 2 + sim.draw(#list - 1)
-  allow_since(list)
+  allow_since(list, at)
   sim.note(("rollback %d"):format(list.seqs[at]))
   local done, message, code = travel.rollback(here(), tostring(list.seqs[at]))
   if not done and code ~= "invalid" and code ~= "missing" then
@@ -268,7 +297,7 @@ end
 local function fork(list, skill)
   local at = 2 + sim.draw_for(#list - 1, "fork at")
   model.check(list, sim.sent(), skill, sim.wrong)
-  allow_since(list)
+  allow_since(list, at)
   sim.note(("fork %d"):format(list.seqs[at]))
   local done, message, code = travel.fork(here(), tostring(list.seqs[at]), "/fork")
   if done then
@@ -349,6 +378,13 @@ local function is_changed(rough)
   return false
 end
 
+-- What skillrt says with a place in its own code is a fault of its own, whatever happened.
+local function check_words(message)
+  if tostring(message):find "^skillrt/[%w_/]+%.lua:%d+: " then
+    sim.wrong("an internal error: " .. message)
+  end
+end
+
 -- Whoever is refused as the run is over has read its last record: it is as good as reported.
 local function report_last()
   sim.outside(true)
@@ -389,6 +425,7 @@ function episode(seed, resume, rough)
     run, report, self = runner.begin(skill, options)
   end
   if not run then
+    check_words(report)
     local refusal = refused(report, self)
     if refusal.code == "over" then
       report_last()
@@ -397,6 +434,7 @@ function episode(seed, resume, rough)
   end
   run:wait()
   local status, reason, message = run:status()
+  check_words(message)
   local result = { status = status, reason = reason, message = message or self.books.message }
   run:close()
   return result

@@ -13,7 +13,7 @@
 
 local M = {}
 
----What a step that failed has got, and is resumed with.
+---What a step that failed, or was under way where its run is taken back to, has got, and is resumed with.
 M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed", "acted_in",
   "told" }
 
@@ -79,7 +79,7 @@ function M.decide(books, step, record)
   books.decided[step.id] = { value = record.decided, place = record.c }
 end
 
----What a failed step has got is kept for its action, which goes on with it.
+---What a step has got is kept for its action, which goes on with it.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
@@ -96,6 +96,17 @@ function M.hold(books, step, record)
     held[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
   end
   books.held[step.id] = held
+end
+
+---What a step has got that was under way where a run is taken back to: its action goes on with it, by the loop, too.
+---@param books skillrt.Books  as they were there
+---@param step skillrt.Step
+function M.suspend(books, step)
+  M.hold(books, step, {})
+  local held = books.held[step.id]
+  if held then
+    held.open, held.attempt = true, step.attempt - 1
+  end
 end
 
 ---A step completed: its action is not held to an earlier failure, nor is any where a machine's table led on from it,
@@ -145,7 +156,7 @@ function M.barred(books, one)
     return nil
   end
   local held = held_of(books, one)
-  local place = held and M.barred_by(one, held)
+  local place = held and not held.open and M.barred_by(one, held)
   local decision = M.decision(books, id)
   if decision or not place then
     return decision

@@ -153,26 +153,64 @@ local function beginning(dir, place)
   return there and first, there, message, code
 end
 
--- What is made again from a place on, a line for each step that was under way there: it starts over.
-local function made_again(there)
+-- What becomes of the steps that were under way at a place, a line for each.
+local function told(there)
   local lines = {}
   for _, step in pairs(there.steps) do
-    local count = 0
-    for _ in pairs(step.known) do
+    local held, count = (there.held or {})[step.id], 0
+    for _ in pairs(held and held.open and held.known or {}) do
       count = count + 1
     end
-    lines[#lines + 1] = step.sub == nil and ("%s was under way there and starts over%s"):format(step.id,
-      count > 0 and (": what it had done (%d calls with a result) is done again"):format(count) or "") or nil
+    if not step.sub then
+      lines[#lines + 1] = ("%s was under way there: it %s"):format(step.id,
+        count > 0 and ("continues with the results of %d calls"):format(count) or "starts over")
+    end
+  end
+  for id in pairs(there.subs or {}) do
+    lines[#lines + 1] = ("sub-run %s was under way there: it starts over"):format(id)
   end
   table.sort(lines)
   return lines
 end
 
+-- What steps have got that are not over lies in the journal that a run is forked from: it goes along.
+local function bring(dir, there, blobs)
+  local held_by, texts = {}, {}
+  for _, held in pairs(there.held or {}) do
+    for _, field in ipairs({ "known", "rounds" }) do
+      for _, one in pairs(held[field] or {}) do
+        if one.seq then
+          held_by[one.seq] = one
+        end
+      end
+    end
+    for _, values in pairs(held.values or {}) do
+      for _, value in ipairs(values) do
+        texts[type(value) == "table" and value.sha256 or ""] = true
+      end
+    end
+  end
+  texts[""] = nil
+  if not next(held_by) and not next(texts) then
+    return
+  end
+  look.records(dir, function(entry, seq, blob)
+    local one = held_by[seq]
+    if one then
+      one.seq, one.result = nil, entry
+    end
+    for digest in pairs(texts) do
+      blobs[#blobs + 1], texts[digest] = { digest, assert(blob(digest)) }, nil
+    end
+    return true
+  end)
+end
+
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
----@return { seq: integer, files: string[], left: table[], books: skillrt.Books, again: string[] }|nil  left: of
----rolled_files.plan; again: a line for each step that starts over
+---@return { seq: integer, files: string[], left: table[], books: skillrt.Books, under_way: string[] }|nil  left: of
+---rolled_files.plan; under_way: what becomes of each step that was under way there
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
@@ -217,7 +255,7 @@ function M.rollback(dir, place)
     return nil, problem, "system"
   end
   table.move(others, 1, #others, #written + 1, written)
-  return { seq = seq, files = written, left = left, books = books, again = made_again(there) }
+  return { seq = seq, files = written, left = left, books = books, under_way = told(there) }
 end
 
 ---Begins a new run at a place of another one: paused, with the state it had there.
@@ -225,7 +263,7 @@ end
 ---@param place string
 ---@param out string   the new run's directory
 ---@param set table?   a merge patch for its state
----@return { seq: integer, books: skillrt.Books, again: string[] }|nil
+---@return { seq: integer, books: skillrt.Books, under_way: string[] }|nil
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
@@ -247,10 +285,11 @@ function M.fork(dir, place, out, set)
   local entry = moment.rollback(there)
   entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
   entry.last_step = there.last_step
-  local store = store_of.at(out)
+  local store, blobs = store_of.at(out), M.files_of(dir, first)
+  bring(dir, there, blobs)
   local books, message, code = write(store, "create", first, function()
     return { first, entry, M.stop("forked", ("from %s, record %d"):format(dir, seq)) }
-  end, M.files_of(dir, first))
+  end, blobs)
   if not books then
     return nil, message, code
   end
@@ -258,7 +297,7 @@ function M.fork(dir, place, out, set)
   if problem then
     return nil, problem, "system"
   end
-  return { seq = seq, books = books, again = made_again(there) }
+  return { seq = seq, books = books, under_way = told(there) }
 end
 
 return M

@@ -55,6 +55,7 @@ describe("a field of the books", function()
         now[row[1]] = row[3] == "table" and { is = 1 } or "is"
       end
     end
+    there.held, now.held = { was = {} }, { is = {} }
     now.rollbacks, now.subs, now.mode = 4, nil, "autonomous"
     local back = moment.rollback(there)
     back.at = 1

@@ -4,7 +4,7 @@ return {
   name = "fork",
   summary = "Makes a new run from a place in another run's history; skillrt resume starts it",
   description = "The new run has its own journal, counters and idempotency keys, and records which run it comes from. "
-    .. "Steps that were in progress start over.",
+    .. "Steps that were in progress continue with the results they had; sub-runs in progress start over.",
   arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME; DIR alone: the run as it is now" } },
   options = {
     { name = "out", value = "DIR2", needed = true, help = "the directory of the new run; it must not exist" },
@@ -27,8 +27,8 @@ return {
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     output.write(("%s is run %s, as %s was after record %d\n"):format(text_of.escape(args.out),
       text_of.escape(done.books.run_id), text_of.escape(dir), done.seq))
-    for _, line in ipairs(done.again) do
-      output.say("warning", text_of.escape(line))
+    for _, line in ipairs(done.under_way) do
+      output.say("info", text_of.escape(line))
     end
     output.say("info", ("next: skillrt resume %s"):format(text_of.escape(text_of.shell(args.out))))
     return 0

@@ -29,8 +29,8 @@ return {
       output.write(("left as it is: %s: %s; it is %s, and was %s\n"):format(text_of.escape(one.path), one.why,
         one.now and one.now:sub(1, 12) or "not there", one.was and one.was:sub(1, 12) or "not there"))
     end
-    for _, line in ipairs(done.again) do
-      output.say("warning", text_of.escape(line))
+    for _, line in ipairs(done.under_way) do
+      output.say("info", text_of.escape(line))
     end
     output.say("info", ("next: skillrt resume %s   (resumes from there)"):format(dir))
     return 0

@@ -25,6 +25,12 @@ local function late_at(books, step, seconds)
   return math.max(step.started_at, books.opened_at or 0) + (step.people_ms or 0) + math.ceil(seconds * 1000)
 end
 
+-- Seconds; 0: it has none, nor has a step of a sub-run that a changed script does not ask for any more.
+local function deadline_of(step)
+  local home = step.live.home
+  return home and home.run.skill.timeouts.step or 0
+end
+
 local function put(calls, utc, seconds)
   calls.watching = { watches = true }
   calls:ring(steady.at(calls.run, utc, math.ceil(seconds * 1000)), calls.watching)
@@ -34,7 +40,7 @@ end
 ---@param calls skillrt.Calls
 ---@param step skillrt.Step
 function M.watch(calls, step)
-  local seconds = step.live.home.run.skill.timeouts.step
+  local seconds = deadline_of(step)
   if not calls.watching and seconds > 0 and not step.late then
     put(calls, late_at(calls.run.books, step, seconds), seconds)
   end
@@ -42,7 +48,7 @@ end
 
 -- Whether a step may become late as it stands.
 local function may_be_late(step)
-  return not step.late and next(step.calls) ~= nil and step.live.home.run.skill.timeouts.step > 0 and not asks(step)
+  return not step.late and next(step.calls) ~= nil and deadline_of(step) > 0 and not asks(step)
 end
 
 ---Nothing is under way: what only people can go on with is not watched.
@@ -73,7 +79,7 @@ function M.rang(turn)
   for _, number in ipairs(numbers) do
     local step = books.steps[number]
     if may_be_late(step) then
-      local seconds = step.live.home.run.skill.timeouts.step
+      local seconds = deadline_of(step)
       local at = late_at(books, step, seconds)
       if at <= now then
         assert(turn:emit({ t = "late", step = number, seconds = seconds }))

@@ -5,7 +5,7 @@ local fields = require("skillrt.run.books.fields")
 local state_of = require("skillrt.skill.state")
 local steps = require("skillrt.run.step.step")
 
--- Steps under way, also those of sub-runs, are as if they had not begun.
+-- Steps under way, also those of sub-runs, are as if they had not begun: what those of the place had got is in `held`.
 local function give_up_steps(books, record)
   local list = {}
   for _, step in pairs(books.steps) do

@@ -17,7 +17,7 @@ return {
     same integer? how often its action began in a state like this
     print string? the fingerprint of that state
     undo integer? the step that it undoes
-    from list? it had failed and is resumed, by its number, with all its results but those at these places
+    from list? it is resumed by its number, with what it had when it failed or was taken back, but for these places
     file string? the output file that it is to give
     tool_set string? the set that is active from now on
     keeps table? state fields that the runtime wrote with it

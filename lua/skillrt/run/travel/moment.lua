@@ -12,6 +12,7 @@ local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local record_of = require("skillrt.run.record")
+local repeats = require("skillrt.mode.repeats")
 local store = require("skillrt.run.store")
 
 local M = {}
@@ -31,11 +32,26 @@ local function point_of(entry)
   return kind and kind.point and kind.point(entry)
 end
 
+-- The steps of the run under way there go on with what they have got; sub-runs do not: they begin again.
+local function suspend(books)
+  for _, step in pairs(books.steps) do
+    if not step.sub then
+      repeats.suspend(books, step)
+    end
+  end
+  for _, held in pairs(books.held or {}) do
+    for _, known in pairs(held.known or {}) do
+      known.scope = nil
+    end
+  end
+end
+
 ---The record that takes a run back to where books stood.
----@param books skillrt.Books  as they were there
+---@param books skillrt.Books  as they were there; what is under way is held for who goes on with it
 ---@return table record  without `to`
 function M.rollback(books)
   local position = {}
+  suspend(books)
   for _, row in ipairs(fields.ROWS) do
     position[row[1]] = row[2] == "position" and books[row[1]] or nil
   end
