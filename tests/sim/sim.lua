@@ -89,14 +89,17 @@ local function blamed_in(list, scope)
   return failure
 end
 
-local allow_failed
+local allow_failed, allow_call
 
 -- A person lets a call be sent again, by the label that its declaration named; of a sub-run, what failed in it: the
 -- results of all others stand.
-local function allow_call(list, step, c)
+function allow_call(list, step, c)
   local call
   for _, entry in ipairs(list) do
     call = entry.t == "call" and entry.step == step and entry.c == c and entry or call
+  end
+  if not call and list[1].from then -- the run that this one was forked from has called it
+    return allow_call(assert(records(FIRST_RUN)), step, c)
   end
   if call and call.sub then
     local failure = blamed_in(list, call.sub)

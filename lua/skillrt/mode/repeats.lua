@@ -165,6 +165,16 @@ function M.barred(books, one)
   return ("%s: %s"):format(id, held.why:find(why, 1, true) and held.why or ("%s (%s)"):format(held.why, why))
 end
 
+-- Whether there are results below a place: a changed script has a combinator where a call was.
+local function has_below(results, place)
+  for other in pairs(results) do
+    if other ~= place and is_at(other, place) then
+      return true
+    end
+  end
+  return false
+end
+
 ---The step that an action which failed is resumed as, and what it asks for anew; nil: it begins a new one.
 ---@param books skillrt.Books
 ---@param one skillrt.Action
@@ -183,7 +193,7 @@ function M.resumed(books, one)
     from[1] = held.blame
   end
   for place, known in pairs(results) do
-    if is_retried and known.decided and place ~= held.blame then
+    if is_retried and known.decided and place ~= held.blame and not has_below(results, place) then
       from[#from + 1] = place
     end
   end
