@@ -96,7 +96,7 @@ describe("a model server that misbehaves in a tool loop", function()
     local wire = wires.of.anthropic
     local flood = wire.asks { { id = "a", name = "note", input = { n = ("x"):rep(1 << 20) } } }
     for _, case in ipairs {
-      { "/silence", { timeout = 0.2 }, "transient" }, { "/stall", { idle_timeout = 1 }, "transient" },
+      { "/silence", { timeout = 0.2 }, "transient" }, { "/stall", { stall = 1 }, "transient" },
       { raw(flood), { max_reply = 1 << 19 }, "permanent" }, { "/trickle?count=10000&ms=1", { timeout = 0.3 }, "transient" },
       { "/garbage", {}, "transient" }, { "/nothing", {}, "transient" }, { "/sse-cut", {}, "transient" },
     } do
