@@ -56,7 +56,7 @@ edited any: state.json was edited by hand
 prompts text: the folder with the prompts of agents
 next text: the command to type next
 problem text: why it cannot be read; then only `work_dir` is there, too]] },
-  { name = "run", also = "resume, retry, abort, answer, skip, again, tell", open = true,
+  { name = "run", also = "resume, retry, abort, answer, skip, again, tell, adopt, compile", open = true,
     about = "One record of the journal per line, each with `run_id`, as `log --json`; the last line is the result", rows = [[
 t! text: the type of the record; `result`: the last line
 run_id! text: the run's id

@@ -51,7 +51,7 @@ local WORDS <const> = {
   run = { "pub.lua --work-dir runs/new", "pub.lua --work-dir runs/new2 --set what=ask" },
   retry = { "runs/fail" }, answer = { "runs/ask yes" }, resume = { "runs/event" }, abort = { "runs/event" },
 }
-local SAME <const> = { skip = "retry", again = "retry", tell = "retry", adopt = "run" } -- the same function prints it
+local SAME <const> = { skip = "retry", again = "retry", tell = "retry", adopt = "run", compile = "run" } -- the same function prints it
 
 describe("--json", function()
   before_each(function()
@@ -73,8 +73,8 @@ describe("--json", function()
       local has = false
       for _, option in ipairs(command.options) do has = has or option.name == "json" end
       local name = SAME[command.name] or command.name
-      assert.equal(has, WORDS[name] ~= nil, command.name .. ": --json, and a a line of WORDS")
-      assert.equal(has and command.name ~= "adopt", schema["$defs"][command.name] ~= nil and has, command.name)
+      assert.equal(has, WORDS[name] ~= nil, command.name .. ": --json, and a line of WORDS")
+      assert.equal(has, schema["$defs"][command.name] ~= nil and has, command.name)
     end
     for _, name in ipairs { "status", "list", "du", "log", "history", "explain", "check", "plan", "simulate", "tokens", "replay",
       "agents", "run", "retry", "answer", "resume", "abort" } do

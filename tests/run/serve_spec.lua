@@ -277,7 +277,7 @@ describe("skillrt serve", function()
       assert.equal("", said:read "a")
     end
     assert.same({ 404, "missing" }, { error_of(server:ask "/odd") })
-    for _, run in ipairs { "odd", "..", "%2e%2e", "a%2fb", "%00" } do
+    for _, run in ipairs { "odd", "..", "%2e%2e", "a%2fb", "%00", "%ff" } do
       assert.equal(404, (server:ask("/runs/" .. run, { more = { "--path-as-is" } })), run)
     end
   end)

@@ -73,7 +73,8 @@ function Server:reply(request, status, value, more)
 end
 
 function Server:refuse(request, status, code, message, more)
-  local _, value = operations.refused(status, code, message)
+  local said = require("skillrt.base.record").printable(message) -- it may repeat what a stranger sent
+  local _, value = operations.refused(status, code, said)
   self:reply(request, status, value, more)
 end
 
