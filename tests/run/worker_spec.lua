@@ -393,7 +393,10 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
 
     it("says what is wrong with what it is given", function()
       assert.matches("limit-key KEY=4", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
-      assert.matches("a queue or key is", skillrt("submit", place, "ask.lua", "--queue", "a b").err, 1, true)
+      for option, word in pairs({ queue = "a b", key = "../outside", ["limit-key"] = "=3" }) do
+        assert.matches(option, skillrt("submit", place, "ask.lua", "--" .. option, word).err, 1, true)
+      end
+      assert.equal(2, skillrt("submit", place, "ask.lua", "--key", "").code)
       for _, words in ipairs({ { "--limit-key", "a=0/m" }, { "--limit-key", "a=3/d" }, { "--cron", "0 0 31 2 *" },
         { "--cron", "61 * * * *" }, { "--cron", "* * * *" }, { "--at", "tomorrow" }, { "--missed", "all" },
         { "--cron", "@daily", "--key", ("n"):rep(49) }, { "--limit-key", "a=99999/s" } }) do

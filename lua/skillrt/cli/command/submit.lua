@@ -5,6 +5,7 @@ local cron = require("skillrt.base.cron")
 local ending = require("skillrt.cli.ending")
 local files = require("skillrt.base.files")
 local instant = require("skillrt.base.instant")
+local names = require("skillrt.base.names")
 local run = require("skillrt.cli.command.run")
 local schedule = require("skillrt.run.schedule")
 local store_of = require("skillrt.run.store")
@@ -63,6 +64,13 @@ local function limits_of(text)
   return (limits.most or limits.rate) and limits
 end
 
+-- Names of runs, queues and limits are parts of paths, and of lines.
+local function check_name(option, text)
+  if text and not (#text <= 64 and text:find("^[%w_-][%w._-]*$")) then
+    return ("--%s: %s is no name: 1 to 64 of A-Z a-z 0-9 . _ -, and no . first"):format(option, names.show(text))
+  end
+end
+
 -- The label of the run, as core.label takes it; nil and what is wrong.
 local function label_of(args)
   local prio = math.tointeger(tonumber(args.prio or 0))
@@ -71,7 +79,8 @@ local function label_of(args)
     return nil, "--prio takes a whole number, --limit-key KEY=4, KEY=60/m or KEY=4,60/m"
   end
   label.queue, label.prio = args.queue or "default", prio
-  return label
+  local problem = check_name("key", args.key) or check_name("queue", args.queue) or check_name("limit-key", label.key)
+  return not problem and label or nil, problem
 end
 
 -- When it begins first, UTC ms; nil and what is wrong.
