@@ -165,6 +165,8 @@ struct skillrt_options {
                          HTTP), or "environment": what OTEL_* of this process name; NULL: none. The
                          last spans are sent when the run stops; whoever closes
                          a host, or a run without one, waits for them: 10 s at most */
+  const char **code;  /* where skillrt_open puts the word for its failure, a literal: "busy",
+                         "missing", "changed" ... (docs/embed.md lists them); NULL: nowhere */
 };
 
 /* Opens a run: loads the script, takes the lock, recovers the journal. NULL with a message

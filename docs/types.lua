@@ -124,6 +124,11 @@ function M.text()
   end
   for _, line in ipairs { "", "---@param definition skillrt.SkillDefinition", "---@return skillrt.Skill",
     "function skillrt.skill(definition) end", "", "---@class skillrt.Skill", "---@field run fun(self, options: table?): table?, string?, string?",
+    "---@field open fun(self, options: table?): skillrt.OpenRun?, string?, string?", "", "---@class skillrt.OpenRun",
+    "---@field work_dir string", "---@field turn fun(self): boolean", "---@field wait_fd fun(self): integer",
+    "---@field wait_ms fun(self): integer", "---@field stop fun(self)", "---@field result fun(self): table?",
+    "---@field questions fun(self): table[]", "---@field answer fun(self, value: any, question: integer?): true?, string?",
+    "---@field event fun(self, name: string, value: any?, id: string?): true?, string?", "---@field close fun(self)",
     "", "---@param definition table  { name, agents, run = function(ctx) ... end }", "---@return skillrt.Skill",
     "function skillrt.workflow(definition) end", "", "---@param path string", "---@return skillrt.Skill?",
     "---@return string? message", "function skillrt.load(path) end", "", "---@param dir string", "---@param options table?",

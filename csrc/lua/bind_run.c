@@ -147,6 +147,15 @@ static int run_step(lua_State *L) {
   return 1;
 }
 
+/* turn() -> whether it goes on: all runs of this state do what they can without waiting */
+static int run_turn(lua_State *L) {
+  struct run *run = check_run(L);
+  pass_on_stop(run);
+  loop_turn(runtime_loop(run->runtime), false);
+  lua_pushboolean(L, !runtime_stopped(run->runtime));
+  return 1;
+}
+
 static int run_wait(lua_State *L) {
   struct run *run = check_run(L);
   pass_on_stop(run);
@@ -203,10 +212,10 @@ static int run_stats(lua_State *L) {
   return 1;
 }
 
+/* loop() -> a descriptor, readable when a turn has work; ms after which it has some anyhow, or -1
+ */
 static int run_loop(lua_State *L) {
-  struct error error;
-  check_run(L);
-  struct loop *loop = bind_loop(L, &error);
+  struct loop *loop = runtime_loop(check_run(L)->runtime);
   lua_pushinteger(L, loop_fd(loop));
   lua_pushinteger(L, loop_timeout_ms(loop));
   return 2;
@@ -226,9 +235,9 @@ static int run_collect(lua_State *L) {
 
 int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"step", run_step},   {"wait", run_wait},     {"stop", run_stop},
-      {"event", run_event}, {"status", run_status}, {"stats", run_stats},
-      {"loop", run_loop},   {"close", run_collect}, {NULL, NULL}};
+      {"step", run_step},     {"wait", run_wait},   {"stop", run_stop}, {"event", run_event},
+      {"status", run_status}, {"stats", run_stats}, {"turn", run_turn}, {"loop", run_loop},
+      {"close", run_collect}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"open", core_open}, {"functions", core_functions}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {

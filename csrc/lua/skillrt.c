@@ -129,11 +129,12 @@ static struct skillrt *run_new(const struct skillrt_options *options, char *erro
 
 EXPORT struct skillrt *skillrt_open(const struct skillrt_options *given, char *error, size_t size) {
   struct skillrt_options options;
-  struct error why = {0};
+  struct error why = {.code = ERROR_SYSTEM};
   if (!hosted_options(&options, sizeof options, given, "skillrt_options", error, size)) return NULL;
   struct skillrt *run = run_new(&options, error, size);
-  if (!run || (hosted_open(run, &why) && hosted_keep(run, &why))) return run;
-  snprintf(error, size, "%s", why.text);
+  if (run && hosted_open(run, &why) && hosted_keep(run, &why)) return run;
+  if (run) snprintf(error, size, "%s", why.text);
+  if (options.code) *options.code = error_name(why.code);
   skillrt_close(run);
   return NULL;
 }

@@ -3,6 +3,12 @@
 -- Names are looked up when they are first used, so a script that only needs JSON loads only
 -- that. Everything here is public and documented in docs/write/skills.md.
 
+-- This file alone is read by Lua 5.1 and LuaJIT, too.
+if tonumber(_VERSION:match("%d+%.%d+")) < 5.4 then
+  error(("skillrt needs Lua 5.4, and this is %s%s; run the script by lua5.4, or by the program skillrt"):format(
+    _VERSION, rawget(_G, "jit") and " (LuaJIT)" or ""), 0)
+end
+
 local runner -- loaded with the first run
 
 ---@class skillrt
@@ -46,30 +52,33 @@ for name in ([[work_dir input args strategy agent durability sandbox context lim
   RUN_OPTIONS[name] = true
 end
 
+local OPEN_OPTIONS = setmetatable({ resume = true, wait = true, accept_changes = true, accept_edits = true, add = true,
+  decide = true }, { __index = RUN_OPTIONS })
+
 -- What is given from outside is recorded, so it must be values that JSON can say.
-local function check_recorded(value, name)
+local function check_recorded(value, name, method)
   local ok, message = require("skillrt.base.json").encode(value, { name = name })
   if type(value) ~= "table" then
-    error(("skill:run: %s must be a table, not a %s"):format(name, type(value)), 4)
+    error(("%s: %s must be a table, not a %s"):format(method, name, type(value)), 4)
   elseif not ok then
-    error("skill:run: " .. message, 4)
+    error(method .. ": " .. message, 4)
   end
 end
 
 -- A misspelt option would silently be left out.
-local function check_options(options)
+local function check_options(options, allowed, method)
   if type(options) ~= "table" then
-    error("skill:run: options must be a table, not a " .. type(options), 3)
+    error(method .. ": options must be a table, not a " .. type(options), 3)
   end
   for name in pairs(options) do
-    if not RUN_OPTIONS[name] then
+    if not allowed[name] then
       local names = require("skillrt.base.names")
-      error(('skill:run: unknown option "%s"%s'):format(tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
+      error(('%s: unknown option "%s"%s'):format(method, tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
     end
   end
   for _, name in ipairs({ "input", "args" }) do
     if options[name] ~= nil then
-      check_recorded(options[name], name)
+      check_recorded(options[name], name, method)
     end
   end
 end
@@ -81,10 +90,39 @@ end
 ---@return string? code
 function methods:run(options)
   if options ~= nil then
-    check_options(options)
+    check_options(options, RUN_OPTIONS, "skill:run")
   end
   local loaded = self.loaded
   return (loaded and loaded.run or the_runner().run)(self, options)
+end
+
+---Opens a run that the caller advances in a loop of its own (docs/embed.md); resume = true: the run in work_dir.
+---@param options skillrt.RunOptions?
+---@return skillrt.OpenRun|nil run
+---@return string? message
+---@return string? code
+function methods:open(options)
+  options = options or {}
+  check_options(options, OPEN_OPTIONS, "skill:open")
+  return require("skillrt.cli.open_run").open(self, require("skillrt.base.tables").fill({}, options))
+end
+
+-- A constructor that is looked up anew each time, so that it knows the script's line, and whether that script is the
+-- one that the program `lua` runs.
+local function constructor(make)
+  local new, arguments = require("skillrt.skill").at(3), rawget(_G, "arg")
+  local is_main = type(arguments) == "table" and arguments[0] and not debug.getinfo(5, "S")
+    and debug.getinfo(3, "S").source == "@" .. arguments[0]
+  if not (make or is_main) then
+    return new
+  end
+  return function(definition)
+    local skill = (make or new)(definition, new)
+    if is_main then
+      require("skillrt.cli.main_script").run(arguments)
+    end
+    return skill
+  end
 end
 
 ---A skill from a script, a configuration or a folder.
@@ -160,12 +198,9 @@ M.version = require("skillrt.core").version
 return setmetatable(M, {
   __index = function(_, key)
     if key == "skill" then
-      return require("skillrt.skill").at(2)
+      return (constructor())
     elseif key == "workflow" then
-      local new = require("skillrt.skill").at(2) -- it knows the script's line
-      return function(given)
-        return require("skillrt.skill.workflow").of(given, new)
-      end
+      return (constructor(require("skillrt.skill.workflow").of))
     elseif key == "chosen_agent" then
       return require("skillrt.document.load.config_agents").chosen
     elseif key == "tool_sets" then

@@ -53,9 +53,11 @@ static void check_limits(void) {
                            *const unknown[] = {"cals=2", NULL};
   char work_dir[400];
   snprintf(work_dir, sizeof work_dir, "%s", scratch_path(&folder, "limits"));
-  struct skillrt_options options = {.work_dir = work_dir, .limits = wrong};
+  const char *code = NULL;
+  struct skillrt_options options = {.work_dir = work_dir, .limits = wrong, .code = &code};
   CHECK(!open_text(&options, four_calls));
   CHECK(strncmp(error, "limits: ", 8) == 0 && strstr(error, "write LIMIT=NUMBER") != NULL);
+  CHECK_STR(code, "invalid");
   options.limits = unknown;
   CHECK(!open_text(&options, four_calls));
   CHECK(strstr(error, "cals") != NULL);
@@ -79,6 +81,12 @@ static void check_limits(void) {
   options.resume = false;
   CHECK(!open_text(&options, four_calls));
   CHECK(strncmp(error, "add: ", 5) == 0);
+  CHECK_STR(code, "invalid");
+  options.add = NULL;
+  CHECK(!open_text(&options, four_calls));
+  CHECK_STR(code, "exists");
+  CHECK(!open_text(&options, "error 'no'"));
+  CHECK_STR(code, "script");
 }
 
 static const char page[] =

@@ -202,11 +202,11 @@ end
 function M.open(options)
   local settings, problem = settings_of(options)
   if not settings then
-    return nil, problem
+    return nil, problem, "invalid"
   end
   local run, report, turn = (options.resume and take_up or begin)(options, settings)
   if not run then
-    return nil, report --[[@as string]], turn --[[@as string]]
+    return nil, report --[[@as string]], turn or "invalid" --[[@as string]]
   end
   return { run = run, turn = turn, work_dir = turn.run.store.place }
 end
@@ -240,13 +240,19 @@ function M.state_json(hosted)
 end
 
 ---@param hosted skillrt.Hosted|string
----@return string  the open questions
-function M.questions_json(hosted)
+---@return table[]  the open questions
+function M.questions(hosted)
   local list = json.array({})
   for i, question in ipairs(asked.list(books_of(hosted))) do
     list[i] = shown(question)
   end
-  return assert(json.encode(list))
+  return list
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string
+function M.questions_json(hosted)
+  return assert(json.encode(M.questions(hosted)))
 end
 
 -- What comes from outside, handed to a run that goes on; for one that has stopped, is about to, or is back in its

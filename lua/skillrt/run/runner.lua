@@ -173,20 +173,31 @@ local function open(parts, options, mode)
   return run, report, run and self or cause
 end
 
--- Waits for a run; a script or a step that does so goes on drawing for itself when it is over.
-local function wait_for(run)
+---Waits for a run, or turns it; a script or a step that does so draws for itself again afterwards.
+---@param run userdata
+---@param method "wait"|"turn"
+---@return boolean? going
+function M.advance(run, method)
   local step, loading = drawn.step, drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.step, drawn.loading = step, loading end })
   drawn.step, drawn.loading = nil, nil
-  run:wait()
+  return (run[method](run))
 end
 
-local function finish(run, report, self)
+---Tells the watcher that a run is open.
+---@param report table
+---@param self skillrt.Turn
+function M.announce(report, self)
   if self.watcher and self.watcher.opened then
     self.watcher.opened(report, self.books, self)
   end
-  local open_run <close> = run
-  wait_for(open_run)
+end
+
+---The result of a run that has stopped; its watcher hears no more.
+---@param run userdata
+---@param self skillrt.Turn
+---@return skillrt.Result
+function M.result(run, self)
   if select(2, run:status()) == "sync_failed" then
     self:forget()
   end
@@ -195,6 +206,13 @@ local function finish(run, report, self)
     self.watcher.closed(result)
   end
   return result
+end
+
+local function finish(run, report, self)
+  local open_run <close> = run
+  M.announce(report, self)
+  M.advance(open_run, "wait")
+  return M.result(run, self)
 end
 
 local function first_record(parts, given)

@@ -1,0 +1,69 @@
+/* test_lua_host.c: a Lua program that owns its loop: two runs of skill:open, turned only when the
+ * descriptor or the time of wait_fd and wait_ms says so. The waiting is here: plain Lua has none.
+ */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <poll.h>
+
+#include "lua/bind.h"
+#include "lua/core.h"
+#include "lua/limits.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+enum { BOUND_MS = 20000 };
+
+static const char program[] =
+    "local folder = ...\n"
+    "local skill = require 'skillrt'.skill { name = 's', actions = {\n"
+    "  { id = 'a', run = function(_, ctx)\n"
+    "    local said = ctx.await { kind = 'command', argv = { 'sh', '-c', 'sleep 0.05; echo hi' } "
+    "}\n"
+    "    ctx.sleep(0.05)\n"
+    "    return { said = said ~= nil }\n"
+    "  end } } }\n"
+    "local one = assert(skill:open { work_dir = folder .. '/one', durability = 'process' })\n"
+    "local two = assert(skill:open { work_dir = folder .. '/two', durability = 'process' })\n"
+    "assert(one:wait_fd() == two:wait_fd() and one:result() == nil)\n"
+    "repeat\n"
+    "  local going, other = one:turn(), two:turn()\n"
+    "  going = going or other\n"
+    "  if going then assert(poll(one:wait_fd(), one:wait_ms())) end\n"
+    "until not going\n"
+    "local both = one:result().status .. ' ' .. two:result().status\n"
+    "one:close() two:close()\n"
+    "return both\n";
+
+static int wakes;
+
+/* poll(fd, ms): false where neither came within the bound, or too often */
+static int l_poll(lua_State *L) {
+  int ms = (int)luaL_checkinteger(L, 2);
+  struct pollfd fd = {.fd = (int)luaL_checkinteger(L, 1), .events = POLLIN};
+  int ready = poll(&fd, 1, ms < 0 ? BOUND_MS : ms);
+  wakes++;
+  lua_pushboolean(L, wakes < 1000 && (ready > 0 || ms >= 0));
+  return 1;
+}
+
+int main(void) {
+  static struct scratch folder;
+  scratch_make(&folder);
+  TEST(
+      "runs of a Lua program are turned when their descriptor is readable or their time has come") {
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    bind_set_sys(L, sys_real());
+    core_install(L);
+    limits_install(L);
+    lua_register(L, "poll", l_poll);
+    CHECK(luaL_loadstring(L, program) == LUA_OK);
+    lua_pushstring(L, folder.path);
+    lua_pcall(L, 1, 1, 0);
+    CHECK_STR(lua_tostring(L, -1), "completed completed");
+    CHECK(wakes > 1); /* it slept */
+    lua_close(L);
+  }
+  scratch_remove(&folder);
+  return check_finish();
+}
