@@ -96,6 +96,7 @@ planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its t
 	@ONLY='$(ONLY)' bash make/planted.sh $(BUILD)
 
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
+$(filter $(BUILD)/tests/test_postgres%,$(TEST_BIN)): | $(PG_SO)
 $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(INSIDE)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 # in the place of http.so where a test decides when replies come: what it needs lies in the program
