@@ -54,6 +54,22 @@ describe("a folder that is a page of instructions", function()
     assert.truthy(kit.run(folder, { "status", "w" }).out:find("prompts    w/.prompts", 1, true))
   end)
 
+  it("fills in words, names and the plugin's folder, and says what it does not obey", function()
+    local folder <close> = new_folder()
+    skill(folder)
+    folder.file("tools/.claude-plugin/plugin.json", "{}\n")
+    folder.file("tools/skills/pick/SKILL.md", "---\nname: pick\ndescription: Picks\narguments: [issue, branch]\nmodel: opus\n"
+      .. "hooks: {}\n---\nFix $issue on $branch ($0, $ARGUMENTS[1], $7) by ${CLAUDE_PLUGIN_ROOT}/lib.\n\nNow: !`git status`\n")
+    local run = kit.run(folder, { "run", "tools/skills/pick", "--agent", "./agent", "--work-dir", "w", "--", "42", "main" })
+    assert.equal(0, run.code, run.err)
+    local asked = folder.read "asked.txt"
+    assert.truthy(asked:find(("Fix 42 on main (42, main, $7) by %s/tools/lib.\n\nNow: !`git status`\n"):format(folder.path), 1,
+      true), asked)
+    for _, text in ipairs { "!`git status` stays as it is written", "model: is not obeyed", "hooks: is not obeyed" } do
+      assert.truthy((run.out .. run.err):find(text, 1, true), run.out .. run.err)
+    end
+  end)
+
   it("takes its task from --set, too, asks nobody without a terminal, and does not begin without one", function()
     local folder <close> = new_folder()
     skill(folder)

@@ -3,6 +3,8 @@
 --
 -- The page is the skill's own words; what a person gave stands apart from it. Knows no providers.
 
+local files = require("skillrt.base.files")
+
 local M = {}
 
 local MAX_BODY <const> = 256 * 1024
@@ -32,16 +34,35 @@ local function argument(text, index)
   end
 end
 
--- What placeholders of other hosts stand for, by their name.
-local function values_of(task)
-  local dir = task.dir
-  return {
-    CLAUDE_SKILL_DIR = dir, SKILL_DIR = dir, SKILL_ROOT = dir, CLAUDE_PLUGIN_ROOT = dir,
+-- The folder of the plugin that a skill belongs to: the nearest above that has .claude-plugin/, else the one above
+-- skills/, commands/ or agents/, else the skill's own.
+local function plugin_of(dir)
+  local at, found = dir:gsub("/+$", ""), nil
+  while at ~= "" do
+    if files.is_folder(at .. "/.claude-plugin") then
+      return at
+    end
+    local above, name = at:match "^(.*)/([^/]+)$"
+    found = found or (name == "skills" or name == "commands" or name == "agents") and above or nil
+    at = above or ""
+  end
+  return found or dir
+end
+
+-- What placeholders of other hosts stand for, by their name; `given`: the task.
+local function values_of(task, given)
+  local dir, page = task.dir, task.guide.placeholders or {}
+  local values = {
+    CLAUDE_SKILL_DIR = dir, SKILL_DIR = dir, SKILL_ROOT = dir, CLAUDE_PLUGIN_ROOT = plugin_of(dir),
     CLAUDE_PROJECT_DIR = task.project_dir, CLAUDE_SESSION_ID = task.run_id,
     ["skill-root"] = dir, ["skill_root"] = dir, ["skill-dir"] = dir, ["skill_dir"] = dir, ["skillDir"] = dir,
     ["baseDir"] = dir, ["base_dir"] = dir, ["project-root"] = task.project_dir, ["project_root"] = task.project_dir,
     ["workDir"] = task.store:path(), ["work_dir"] = task.store:path(),
   }
+  for i, name in ipairs(page.arguments or {}) do
+    values[name] = values[name] or argument(given, i - 1)
+  end
+  return values
 end
 
 ---The page with its placeholders filled in, each once: what was put in is not read again.
@@ -49,7 +70,8 @@ end
 ---@param task skillrt.Task
 ---@return string
 function M.filled(body, task)
-  local values, given = values_of(task), M.task(task) or ""
+  local given = M.task(task) or ""
+  local values, first = values_of(task, given), (task.guide.placeholders or {}).first
   local function arguments(bracket)
     local index = bracket:match("^%[(%d+)%]$")
     return index and argument(given, tonumber(index)) or given
@@ -70,10 +92,13 @@ function M.filled(body, task)
     elseif rest:find("^%$ARGUMENTS%f[^%w_]") then
       local bracket = rest:match("^%[%d+%]", 11) or ""
       value, stop = arguments(bracket), 11 + #bracket
-    elseif task.guide.is_command and rest:find("^%$%d%f[%D]") then
-      value, stop = argument(given, tonumber(rest:sub(2, 2)) - 1), 3
-    elseif rest:find("^%$[%u_]+%f[^%w_]") then
-      name = rest:match("^%$([%u_]+)")
+    elseif first and rest:find("^%$%d%f[%D]") then
+      local index = tonumber(rest:sub(2, 2)) - first
+      value, stop = index >= 0 and argument(given, index) or nil, 3
+      value = value ~= "" and value or nil -- "$5" of a price
+    elseif rest:find("^%$[%a_]") then
+      name = rest:match("^%$([%a_][%w_-]*)")
+      name = values[name] and name or rest:match("^%$([%a_][%w_]*)") -- $issue-branch may be $issue and more
       value, stop = values[name], 2 + #name
     end
     out[#out + 1] = body:sub(pos, at - 1)

@@ -326,6 +326,7 @@ host_keys*
   disallowed-tools unread allowed-tools says what it may use.
   version any For hosts.
   argument-hint any For hosts.
+  arguments any The names of the words of the task: placeholders `$name` of the page.
   color any For hosts.
   user-invocable any For hosts.
   disable-model-invocation any For hosts.

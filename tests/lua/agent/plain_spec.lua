@@ -61,4 +61,37 @@ Find.]==]):format "Do the step that you are given, and no other; your last messa
     local text = plain.text(task_of { body = ("x"):rep(256 * 1024 + 1) }, quoted)
     assert.truthy(text:find("[INSTRUCTIONS]\n(read /skills/fix/SKILL.md)\n", 1, true))
   end)
+
+  describe("fills placeholders of other hosts", function()
+    local function filled(body, placeholders, task, dir)
+      return plain.filled(body, { dir = dir or "/skills/fix", input = { task = task }, guide = { placeholders = placeholders },
+        store = { path = function() return "/runs/r1" end } })
+    end
+
+    it("by the numbers of words, where the page counts them", function()
+      assert.equal("a is not b c", filled("$0 is not $1 $2", { first = 0 }, "a b c"))
+      assert.equal("$0, a and b", filled("$0, $1 and $2", { first = 1 }, "a b c"))
+      assert.equal("awk '{print $1}'", filled("awk '{print $1}'", {}, "a b"))
+      assert.equal("$12", filled("$12", { first = 0 }, "a b"))
+    end)
+
+    it("by the names that its front matter gives to the words", function()
+      local names = { first = 0, arguments = { "issue", "on-branch" } }
+      assert.equal("42 goes to hot fix, not $branch", filled("$issue goes to $on-branch, not $branch", names, '42 "hot fix"'))
+      assert.equal("42-draft", filled("$issue-draft", names, "42"))
+      assert.equal("/skills/fix", filled("$SKILL_DIR", { arguments = { "SKILL_DIR" } }, "other"))
+    end)
+
+    it("by the folder of the plugin", function()
+      local root = os.tmpname()
+      os.remove(root)
+      os.execute(("mkdir -p %s/.claude-plugin %s/skills/fix %s/plain/commands"):format(root, root, root))
+      assert.equal(root .. "/lib", filled("${CLAUDE_PLUGIN_ROOT}/lib", nil, nil, root .. "/skills/fix"))
+      assert.equal(root, filled("${CLAUDE_PLUGIN_ROOT}", nil, nil, root .. "/plain/commands"))
+      os.remove(root .. "/.claude-plugin")
+      assert.equal(root .. "/plain", filled("${CLAUDE_PLUGIN_ROOT}", nil, nil, root .. "/plain/commands"))
+      assert.equal("/elsewhere/page", filled("${CLAUDE_PLUGIN_ROOT}", nil, nil, "/elsewhere/page"))
+      os.execute("rm -r " .. root)
+    end)
+  end)
 end)

@@ -239,6 +239,9 @@ load.agent-unread any
 load.catalog-unread any
   it was not read
   write it as JSON
+load.command-unrun any
+  the agent reads the command, not what it prints
+  have the agent run it, or give what it prints in the task
 load.condition-unread any
   what cannot be read lets nothing through
   write it into a table `| Condition | Evaluation |`, as in `files.length > 0`

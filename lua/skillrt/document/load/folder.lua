@@ -249,6 +249,8 @@ local MAX_RESOURCES <const> = 200
 ---@field resources { path: string, size: integer }[]?  of a plain skill: its other files
 ---@field more integer?       files that are not listed
 ---@field is_plain boolean?   nothing but a page of instructions: it is given a task
+---@field placeholders { arguments: string[]|nil, first: integer|nil }?  first: the number of the
+---task's first word, `$0` or `$1`; nil: none is one
 ---@field is_command boolean? a slash command: its arguments may be left out
 ---@field steps skillrt.PageStep[]?  by section: given one at a time; the body has their titles
 
@@ -278,6 +280,8 @@ local function guide_of(self)
     return nil
   end
   local guide = { body = md.body, is_plain = self.plain }
+  guide.placeholders = skill_md.placeholders({ body = md.body, body_line = md.body_line, arguments = md.arguments,
+    hint = md.hint, file = "SKILL.md" }, self.found)
   if #(md.allowed_tools or {}) > 0 then
     guide.tools = md.allowed_tools
   end

@@ -20,6 +20,8 @@ local M = {}
 ---@field metadata table?
 ---@field allowed_tools string[]
 ---@field sandbox any
+---@field arguments any  the names of the words of its task
+---@field hint any
 ---@field lines table<string, integer>
 ---@field title string?
 ---@field body string
@@ -56,6 +58,37 @@ function M.tools(value)
   end
   close()
   return out
+end
+
+-- The names of `arguments`: a list, or a text with blanks between them.
+local function names_of(value)
+  local list = {}
+  for _, one in ipairs(type(value) == "table" and value or { value }) do
+    for name in tostring(one):gmatch "[%a_][%w_-]*" do
+      list[#list + 1] = name
+    end
+  end
+  return list[1] and list or nil
+end
+
+---What the placeholders of a page stand for, as far as the page says it; and the commands in it that a host would run
+---before its agent reads the page: skillrt does not.
+---@param page { body: string, body_line: integer, arguments: any, hint: any, file: string, is_command: boolean? }
+---@param found skillrt.Findings
+---@return { arguments: string[]|nil, first: integer|nil }
+function M.placeholders(page, found)
+  local line, body = page.body_line, page.body
+  for text in body:gmatch "([^\n]*)\n?" do
+    local command = text:match "!(`[^`]+`)"
+    if command then
+      found:warn("command-unrun", { file = page.file, line = line }, ("!%s stays as it is written"):format(command))
+    end
+    line = line + 1
+  end
+  local has_zero = body:find "%$0%f[%W]"
+  local counts = page.is_command or page.arguments ~= nil or page.hint ~= nil or has_zero
+  local from_one = page.is_command and not has_zero
+  return { arguments = names_of(page.arguments), first = counts and (from_one and 1 or 0) or nil }
 end
 
 -- The keys by their table; and that the folder has the skill's name.
@@ -104,6 +137,7 @@ function M.read(text, file, folder, found)
     out.metadata = type(fields.metadata) == "table" and fields.metadata or nil
     out.allowed_tools = M.tools(fields["allowed-tools"])
     out.sandbox = fields.sandbox
+    out.arguments, out.hint = fields.arguments, fields["argument-hint"]
   end
   return out
 end
