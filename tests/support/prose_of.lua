@@ -10,6 +10,9 @@ return function(blocks)
   function tree.has(_, path)
     return path == "phases/orchestrator.md"
   end
+  function tree.read()
+    return "" -- the document's text, which is there
+  end
   function tree.document()
     return blocks
   end

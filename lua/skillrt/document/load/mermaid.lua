@@ -40,9 +40,16 @@ local named = Ct(blank * Cg(C(sign * (sign + ".") ^ 0 * (P "-" * letter ^ 1) ^ 0
 local nodes = Ct(named * (blank * "&" * named) ^ 0)
 local arrow = P "<" ^ -1 * "--" * P "-" ^ 0 * S ">ox" + "---" * P "-" ^ 0 + "==" * P "=" ^ 0 * P ">" ^ -1
   + P "<" ^ -1 * "-" * P "." ^ 1 * "-" * P ">" ^ -1
-local thin, thick = "--" * P "-" ^ 0 * ">", "==" * P "=" ^ 0 * ">"
-local labelled = "--" * S " \t" ^ 1 * up_to(thin) * thin + "==" * S " \t" ^ 1 * up_to(thick) * thick
-  + "-." * -S ".-" * up_to ".->" * ".->"
+
+-- A label between two lines of this sign, as in `-- text -->`. A run of the sign is read once: it is the arrow where a
+-- ">" follows, else text.
+local function between(sign_of_line)
+  local one = P(sign_of_line)
+  local text = C((1 - one + one ^ 1 * -P ">" + one * #P ">") ^ 0)
+  return one * one * S " \t" ^ 1 * text * one ^ 2 * ">"
+end
+
+local labelled = between "-" + between "=" + "-." * -S ".-" * up_to ".->" * ".->"
 local link = blank * (labelled + arrow * blank * ("|" * up_to "|" * "|" + lpeg.Cc(false)))
 local FLOW <const> = Ct(nodes * (Ct(Cg(link, "label")) * nodes) ^ 0)
 
