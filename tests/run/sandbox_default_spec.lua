@@ -252,14 +252,28 @@ end)
 
 describe("where no sandbox works", function()
   after_each(R.clean)
+  local none = "unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh "
+  if not os.execute(none .. "true 2>/dev/null") then
+    pending "no user namespace can be made here"
+    return
+  end
+
+  it("a workflow script runs without one, as its person approved it; that is said and recorded", function()
+    local folder <close>, env = new_folder()
+    folder.file("w.js", "export const meta = { name: 'w', description: 'd' }\nreturn await agent('Say hello.')\n")
+    os.execute(("cd '%s' && env %s %s '%s' run w.js --agent %s --trust --work-dir w > told 2>&1"):format(folder.path, env,
+      none, kit.program, kit.quoted '["echo", "hello"]'))
+    local told = folder.read "told"
+    assert.truthy(told:find("completed", 1, true), told)
+    assert.equal(1, select(2, told:gsub("runs without a sandbox: none works here", "")), told)
+    assert.truthy(kit.run(folder, { "log", "w", "--json", env = env }).out:find('"sandbox":"none works here"', 1, true))
+    os.execute(("cd '%s' && env %s %s '%s' run w.js --agent %s --trust --sandbox strict --work-dir x > told 2>&1"):format(
+      folder.path, env, none, kit.program, kit.quoted '["echo", "hello"]'))
+    assert.truthy(folder.read "told":find("no sandbox works here", 1, true), folder.read "told")
+  end)
 
   it("a document's program is refused, and how to continue is said; its person may run it without", function()
     local folder <close>, env = new_folder()
-    local none = "unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh "
-    if not os.execute(none .. "true 2>/dev/null") then
-      pending "no user namespace can be made here"
-      return
-    end
     config(folder)
     local function run(more)
       os.execute(("cd '%s' && env %s %s %s '%s' run s --trust --work-dir w%s > told 2>&1"):format(folder.path, env, more,

@@ -241,7 +241,7 @@ local function needs_of(agent, task)
   local folder, home = os.getenv(variable), os.getenv("HOME")
   folder = folder or home and files.join(home, name)
   local out = { read = {}, write = {}, network = tables.append({}, agent.NEEDS.network), instead = agent.NEEDS.instead,
-    only_reads = agent:only_reads(task) or nil }
+    only_reads = agent:only_reads(task) or nil, lifts = true }
   for _, what in ipairs(folder and { "read", "write" } or {}) do
     for _, path in ipairs(agent.NEEDS[what]) do
       path = files.join(folder, path)

@@ -84,6 +84,7 @@ local escape = text_of.escape
 ---@field done integer          steps that went well
 ---@field failed integer        steps that failed
 ---@field retries integer
+---@field lifted boolean?       that programs run without a sandbox was said
 local Lines = {}
 Lines.__index = Lines
 

@@ -6,6 +6,7 @@
 -- itself, else what its skill says, else the default of a program that a document names and of a coding agent; above
 -- all, what the person says who runs it. Knows no calls; run/call/transport.lua asks for each program.
 
+local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -20,6 +21,7 @@ local M = {}
 ---@field network string[]?   in addition to a list
 ---@field instead table<string, string>?  by an argument: the value behind it
 ---@field only_reads boolean?  the folders in which it works are not written
+---@field lifts boolean?  where no sandbox works, it runs without the one that it has by default: the person chose it
 
 ---@class skillrt.Sandbox
 ---@field level "strict"|"work"|"off"
@@ -88,8 +90,13 @@ end
 ---@param request table
 ---@param skill skillrt.Skill
 ---@return skillrt.Sandbox|nil  nil: none
+---@return boolean? is_lifted  as none works here
 local function in_force(request, skill)
-  local own, said = request.sandbox or skill.sandbox or request.sandbox_default, skill.sandbox_override
+  local own, said = request.sandbox or skill.sandbox, skill.sandbox_override
+  if not own and not said and request.sandbox_default and (request.needs or {}).lifts and not core.jail() then
+    return nil, true
+  end
+  own = own or request.sandbox_default
   if said == "off" or not said and (not own or own.level == "off") then
     return nil
   elseif not own or own.level == "off" then
@@ -148,11 +155,12 @@ end
 ---@param request table  { argv, sandbox, sandbox_default, needs, cwd }
 ---@param run table      { skill, store, books }
 ---@return string[]|nil words
+---@return boolean? is_lifted  it has none as none works here
 function M.words(request, run)
   local skill, here = run.skill, run.books.cwd or files.current()
-  local sandbox = in_force(request, skill)
+  local sandbox, is_lifted = in_force(request, skill)
   if not sandbox then
-    return nil
+    return nil, is_lifted
   end
   local cwd = files.join(here, request.cwd or ".")
   local words = { sandbox.level, sandbox.network == true and "network" or nil }
@@ -189,6 +197,9 @@ function M.argv(request)
   end
   return out
 end
+
+---What is recorded of a program that runs without one, as none works here.
+M.LIFTED = "none works here"
 
 ---What is recorded of it.
 ---@param words string[]

@@ -131,16 +131,19 @@ end
 ---@param task table
 ---@param entry table|nil  the record
 function M.set_folder(calls, call, task, entry)
-  local run, request = calls.run, call.request
-  request.jail = request.argv and not call.world and sandbox.words(request, run) or nil
+  local run, request, is_lifted = calls.run, call.request, nil
+  request.jail = nil
+  if request.argv and not call.world then
+    request.jail, is_lifted = sandbox.words(request, run)
+  end
   if request.argv and (run.elsewhere or request.jail) then
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end
   if request.jail then
     task.argv = sandbox.argv(request)
   end
-  if request.jail and entry then
-    entry.sandbox = sandbox.recorded(request.jail)
+  if entry and (request.jail or is_lifted) then
+    entry.sandbox = is_lifted and sandbox.LIFTED or sandbox.recorded(request.jail)
   end
 end
 

@@ -61,6 +61,11 @@ return {
         question.header and question.header .. ": " or "")
       return
     end
+    if record.sandbox == "none works here" and not lines.lifted then
+      lines.lifted = true -- said once
+      lines:say(step, "warning", "%s runs without a sandbox: none works here (skillrt agents says why)",
+        record.to or "a program")
+    end
     local target = record.to and ("%s %s"):format(record.kind, record.to) or tostring(record.kind)
     if step then
       step.asking = target

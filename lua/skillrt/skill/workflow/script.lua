@@ -96,7 +96,7 @@ local function request(self, text)
     session = ("workflow-%s"):format(self.ctx.step),
     argv = self.argv,
     sandbox_default = "strict",
-    needs = { programs = { "node" } },
+    needs = { programs = { "node" }, lifts = true },
     env = {
       HOME = false, LC_ALL = false, TMPDIR = false, TERM = false,
       TZ = "UTC",
