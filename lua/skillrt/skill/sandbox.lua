@@ -6,7 +6,6 @@
 -- itself, else what its skill says, else the default of a program that a document names and of a coding agent; above
 -- all, what the person says who runs it. Knows no calls; run/call/transport.lua asks for each program.
 
-local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -91,9 +90,9 @@ end
 ---@param skill skillrt.Skill
 ---@return skillrt.Sandbox|nil  nil: none
 ---@return boolean? is_lifted  as none works here
-local function in_force(request, skill)
+local function in_force(request, skill, works)
   local own, said = request.sandbox or skill.sandbox, skill.sandbox_override
-  if not own and not said and request.sandbox_default and (request.needs or {}).lifts and not core.jail() then
+  if not own and not said and request.sandbox_default and (request.needs or {}).lifts and not works() then
     return nil, true
   end
   own = own or request.sandbox_default
@@ -154,11 +153,12 @@ end
 ---The words of a program's jail; nil: it has none.
 ---@param request table  { argv, sandbox, sandbox_default, needs, cwd }
 ---@param run table      { skill, store, books }
+---@param works fun(): boolean  whether one works on this machine
 ---@return string[]|nil words
 ---@return boolean? is_lifted  it has none as none works here
-function M.words(request, run)
+function M.words(request, run, works)
   local skill, here = run.skill, run.books.cwd or files.current()
-  local sandbox, is_lifted = in_force(request, skill)
+  local sandbox, is_lifted = in_force(request, skill, works)
   if not sandbox then
     return nil, is_lifted
   end

@@ -134,7 +134,7 @@ function M.set_folder(calls, call, task, entry)
   local run, request, is_lifted = calls.run, call.request, nil
   request.jail = nil
   if request.argv and not call.world then
-    request.jail, is_lifted = sandbox.words(request, run)
+    request.jail, is_lifted = sandbox.words(request, run, core.jail)
   end
   if request.argv and (run.elsewhere or request.jail) then
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
