@@ -140,25 +140,25 @@ static void on_head(struct exchange *exchange, int code, struct span lines) {
   buffer_clear(&text);
 }
 
-/* What finds the program again should we die before it does. */
-static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
+/* An event about a program: "<word>:<number>", with a number and a text. */
+static void notice_program(const struct exchange *exchange, const char *word, int64_t number,
+                           const char *more) {
   const struct slot *slot = exchange->owner;
   char source[32], text[128];
   struct error ignored; /* a run that is ending cancels it */
   if (slot->state != SLOT_SENT) return;
-  snprintf(source, sizeof source, "started:%" PRIu64, slot->number);
-  int length = snprintf(text, sizeof text, "%" PRId64 " %s", pid, start);
+  snprintf(source, sizeof source, "%s:%" PRIu64, word, slot->number);
+  int length = snprintf(text, sizeof text, "%" PRId64 " %s", number, more);
   engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
 }
 
+/* What finds the program again should we die before it does. */
+static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
+  notice_program(exchange, "started", pid, start);
+}
+
 static void on_silent(struct exchange *exchange, int64_t ms, const char *works) {
-  const struct slot *slot = exchange->owner;
-  char source[32], text[128];
-  struct error ignored; /* a run that is ending cancels it */
-  if (slot->state != SLOT_SENT) return;
-  snprintf(source, sizeof source, "silent:%" PRIu64, slot->number);
-  int length = snprintf(text, sizeof text, "%" PRId64 " %s", ms, works);
-  engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
+  notice_program(exchange, "silent", ms, works);
 }
 
 /* ---- ways out ---- */

@@ -1,14 +1,13 @@
-/* bind_sign.c: the module skillrt.sign: signatures by OpenSSL's libcrypto, and its base64.
+/* bind_sign.c: the module skillrt.sign: signatures by OpenSSL's libcrypto.
  *
  * generate() -> PEM of a new Ed25519 key; public(pem) -> PEM of the public half of a key;
- * sign(pem, bytes) -> signature; verify(pem, bytes, signature) -> boolean; both also nil, message;
- * decode(text) -> the bytes of base64 | nil. Knows no receipts and no files. */
+ * sign(pem, bytes) -> signature; verify(pem, bytes, signature) -> boolean; both also nil, message.
+ * Knows no receipts and no files. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { SIGNATURE = 64, TEXT_MAX = 64 << 20 };
 
@@ -103,27 +102,12 @@ static int sign_verify(lua_State *L) {
   return 1;
 }
 
-/* Whole groups of four with their padding, and nothing else. */
-static int sign_decode(lua_State *L) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  size_t length;
-  const char *text = luaL_checklstring(L, 1, &length);
-  size_t padding = 0;
-  while (padding < 2 && padding < length && text[length - padding - 1] == '=')
-    padding++;
-  if (length % 4 != 0 || length > TEXT_MAX || strspn(text, digits) != length - padding) return 0;
-  luaL_Buffer buffer;
-  unsigned char *to = (unsigned char *)luaL_buffinitsize(L, &buffer, length / 4 * 3 + 1);
-  int size = EVP_DecodeBlock(to, (const unsigned char *)text, (int)length);
-  if (size < 0 || (size_t)size < padding) return 0;
-  luaL_pushresultsize(&buffer, (size_t)size - padding);
-  return 1;
-}
-
 __attribute__((visibility("default"))) int luaopen_skillrt_sign(lua_State *L) {
-  static const luaL_Reg functions[] = {{"generate", sign_generate}, {"public", sign_public},
-                                       {"sign", sign_sign},         {"verify", sign_verify},
-                                       {"decode", sign_decode},     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"generate", sign_generate},
+                                       {"public", sign_public},
+                                       {"sign", sign_sign},
+                                       {"verify", sign_verify},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -138,6 +138,26 @@ describe("compile", function()
     assert.equal("", result.questions[1].question.detail)
   end)
 
+  it("asks again about lines whose statements a person has spoilt", function()
+    local both = { LOOP[1], { lines = { 2 }, says = "nothing" } }
+    for _, change in ipairs { { "says", "perhaps" }, { "at", 7 }, { "at", json.array {} }, { "texts", 7 },
+      { "phases", "all" } } do
+      local folder <close> = folder_of { text = shapes[1].text,
+        more = { ["phases/04-publish.md"] = "# Phase 4\nAfter it Phase 1 follows.\n" } }
+      local _, _, made, work_dir = compile(folder, { { statements = both } })
+      assert.equal("completed", assert(skillrt.resume(work_dir, { skill = made, answer = "write" })).status)
+      local there = assert(json.decode(workflow_of(folder)))
+      for _, one in ipairs(there.compiled.statements) do
+        one[change[1]] = one.says == LOOP[1].says and change[2] or one[change[1]]
+      end
+      folder:write("workflow.json", assert(json.encode(there)))
+      folder:write("phases/04-publish.md", "# Phase 4\nThen Phase 1 follows.\n")
+      local result, asked = compile(folder, { { statements = both } })
+      assert.equal("waiting_for_person", result.reason, change[1] .. ": " .. tostring(result.message))
+      assert.truthy(asked.prompt:find("\n1. SKILL.md", 1, true), asked.prompt)
+    end
+  end)
+
   it("leaves what is dropped as it was, and refuses a workflow.json that a person wrote", function()
     local folder <close> = folder_of(shapes[1])
     local _, _, made, work_dir = compile(folder, { { statements = LOOP } })

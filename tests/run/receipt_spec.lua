@@ -42,7 +42,7 @@ local function key_of(name) return assert(envelope.key(folder.path .. "/.state/s
 
 local function statements(text)
   local list = {}
-  for _, one in ipairs(K.objects(text)) do list[#list + 1] = json.decode(key_of().sign.decode(one.payload)) end
+  for _, one in ipairs(K.objects(text)) do list[#list + 1] = json.decode(require("skillrt.base.base64").decode(one.payload)) end
   return list
 end
 

@@ -244,11 +244,7 @@ local function needs_of(agent, task)
     only_reads = agent:only_reads(task) or nil, lifts = true }
   for _, what in ipairs(folder and { "read", "write" } or {}) do
     for _, path in ipairs(agent.NEEDS[what]) do
-      path = files.join(folder, path)
-      if path:sub(-1) == "/" then
-        files.make_folders(path) -- what is not there cannot be granted
-      end
-      table.insert(out[what], (path:gsub("/$", "")))
+      table.insert(out[what], files.join(folder, path))
     end
   end
   for _, url in ipairs(agent.URLS) do
@@ -290,7 +286,7 @@ function M:request(task, text, talk)
     show = shower(self),
     max_output = self.max_output,
     idle_timeout = self.stall,
-    silence = self.on_stall == "end" and "spare" or self.on_stall, -- one that works is never ended
+    silence = self.on_stall == "end" and "spare" or self.on_stall, -- one that is seen to work is not ended
     noise = self.NOISE,
     retry = { max = (task.action or task.phase or {}).max_retries },
   }

@@ -3,7 +3,7 @@
 --
 -- The page is the skill's own words; what a person gave stands apart from it. Knows no providers.
 
-local files = require("skillrt.base.files")
+local plugin_folder = require("skillrt.base.files").plugin_folder
 
 local M = {}
 
@@ -34,26 +34,11 @@ local function argument(text, index)
   end
 end
 
--- The folder of the plugin that a skill belongs to: the nearest above that has .claude-plugin/, else the one above
--- skills/, commands/ or agents/, else the skill's own.
-local function plugin_of(dir)
-  local at, found = dir:gsub("/+$", ""), nil
-  while at ~= "" do
-    if files.is_folder(at .. "/.claude-plugin") then
-      return at
-    end
-    local above, name = at:match "^(.*)/([^/]+)$"
-    found = found or (name == "skills" or name == "commands" or name == "agents") and above or nil
-    at = above or ""
-  end
-  return found or dir
-end
-
 -- What placeholders of other hosts stand for, by their name; `given`: the task.
 local function values_of(task, given)
   local dir, page = task.dir, task.guide.placeholders or {}
   local values = {
-    CLAUDE_SKILL_DIR = dir, SKILL_DIR = dir, SKILL_ROOT = dir, CLAUDE_PLUGIN_ROOT = plugin_of(dir),
+    CLAUDE_SKILL_DIR = dir, SKILL_DIR = dir, SKILL_ROOT = dir, CLAUDE_PLUGIN_ROOT = plugin_folder(dir),
     CLAUDE_PROJECT_DIR = task.project_dir, CLAUDE_SESSION_ID = task.run_id,
     ["skill-root"] = dir, ["skill_root"] = dir, ["skill-dir"] = dir, ["skill_dir"] = dir, ["skillDir"] = dir,
     ["baseDir"] = dir, ["base_dir"] = dir, ["project-root"] = task.project_dir, ["project_root"] = task.project_dir,

@@ -196,6 +196,23 @@ function M.program(program)
   return nil
 end
 
+---The folder of the plugin that a folder belongs to: the nearest above that has .claude-plugin/, else the one above
+---skills/, commands/ or agents/, else the folder itself.
+---@param dir string  absolute
+---@return string
+function M.plugin_folder(dir)
+  local at, found = dir:gsub("/+$", ""), nil
+  while at ~= "" do
+    if M.is_folder(at .. "/.claude-plugin") then
+      return at
+    end
+    local above, name = at:match("^(.*)/([^/]+)$")
+    found = found or (name == "skills" or name == "commands" or name == "agents") and above or nil
+    at = above or ""
+  end
+  return found or dir
+end
+
 ---Where a person's programs keep what they remember; nil: there is no home.
 ---@return string?
 function M.state_home()

@@ -106,8 +106,8 @@ end
 local function opened(key, line)
   local one = json.decode(line)
   local first = type(one) == "table" and type(one.signatures) == "table" and one.signatures[1]
-  local body = type(first) == "table" and type(one.payload) == "string" and key.sign.decode(one.payload)
-  local signature = body and type(first.sig) == "string" and key.sign.decode(first.sig)
+  local body = type(first) == "table" and type(one.payload) == "string" and base64.decode(one.payload)
+  local signature = body and type(first.sig) == "string" and base64.decode(first.sig)
   if not signature then
     return nil, "is no envelope of a receipt"
   elseif first.keyid ~= key.id then

@@ -5,6 +5,7 @@
 -- answer it says question.lua, how it is shown report/question.lua. Called by turn.lua and resume.lua.
 
 local core = require("skillrt.core")
+local duration = require("skillrt.base.terminal_text").duration
 local questions = require("skillrt.run.books.questions")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
@@ -12,8 +13,6 @@ local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
 local reply_of = require("skillrt.run.call.reply")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
-
-local duration = require("skillrt.base.terminal_text").duration
 
 local M = {}
 

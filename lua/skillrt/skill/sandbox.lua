@@ -15,7 +15,7 @@ local M = {}
 
 ---@class skillrt.Needs  what a program gets in any sandbox, and what it is there
 ---@field programs string[]?  by name, with what was installed with them
----@field read string[]?      of these what is there
+---@field read string[]?      of these what is there; what ends with "/" is made
 ---@field write string[]?
 ---@field network string[]?   in addition to a list
 ---@field instead table<string, string>?  by an argument: the value behind it
@@ -142,6 +142,11 @@ local function add_needs(words, needs, network)
   end
   for _, what in ipairs({ "read", "write" }) do
     for _, path in ipairs(needs[what] or {}) do
+      local folder = path:match("^(.*)/$")
+      if folder then
+        files.make_folders(folder)
+      end
+      path = folder or path
       words[#words + 1] = files.stat(path) and ("%s %s"):format(what, path) or nil
     end
   end

@@ -92,19 +92,18 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
 local Server = {}
 Server.__index = Server
 
----Writes a message as a line of standard output.
----@param message table
----@return boolean
-function M.write_line(message)
-  return core.terminal.write(1, assert(json.encode(message)) .. "\n") == true
+-- Writes a message as a line of standard output.
+local function write_line(text)
+  return core.terminal.write(1, text .. "\n") == true
 end
 
----@param options table  `say`: nil|fun(message, id): boolean, the id of the request that the message is about
+---@param options table  `write`: nil|fun(text, message, id): boolean, the message as JSON, and the id of the request
+---  that it is about
 ---@return skillrt.tool.mcp.Server
 function M.new(options)
   return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, agent = options.agent,
     waiting = {}, count = 0, open = true, elicits = false, sent = {}, last = 0,
-    write = options.say or M.write_line }, Server)
+    write = options.write or write_line }, Server)
 end
 
 ---@param name string
@@ -121,8 +120,9 @@ function Server:say(message, id)
   local text, why = json.encode(message)
   if not text then
     message = { jsonrpc = "2.0", id = message.id, error = { code = INTERNAL, message = why } }
+    text = assert(json.encode(message))
   end
-  self.open = self.write(message, id) and self.open
+  self.open = self.write(text, message, id) and self.open
 end
 
 function Server:refuse(id, code, message, data)

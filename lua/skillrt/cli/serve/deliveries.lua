@@ -1,11 +1,13 @@
--- cli/serve/deliveries.lua: the webhooks of `skillrt serve`: for each run of the folder that came to stand still, each
--- address is told by a program of its own, `skillrt notify`, again and again until it has taken it.
+-- cli/serve/deliveries.lua: the webhooks of `skillrt serve`: for each run of the folder that ended, paused or was
+-- interrupted, a program (`skillrt notify`) sends a message to each address, again and again until it has taken it.
 --
--- What was told is a time in the file serve.notified: what stands still since then may be told twice, under the same
+-- The file serve.notified has a time: messages about runs that stand still since then may be sent twice, with the same
 -- id.
 
 local core = require("skillrt.core")
+local escape = require("skillrt.base.terminal_text").escape
 local files = require("skillrt.base.files")
+local output = require("skillrt.report.output")
 
 local M = {}
 
@@ -32,7 +34,7 @@ function M.new(options)
   return self
 end
 
--- The runs that stand still since the newest was told.
+-- The runs that stand still since the newest message.
 local function look(self)
   for _, one in ipairs(require("skillrt.report.runs").of(self.runs.folder, { since = self.since }) or {}) do
     local stands = one.status
@@ -46,7 +48,7 @@ local function look(self)
   end
 end
 
--- Notes until when all was told.
+-- Notes until when all messages were taken.
 local function note(self)
   local since, newest = math.maxinteger, self.since
   for _, at in pairs(self.told) do
@@ -64,7 +66,7 @@ local function note(self)
   end
 end
 
--- What became of a program: whether the address is told, or given up.
+-- What became of a program: whether the address has taken the message, or is given up.
 local function is_over(one, now)
   one.code = one.program.code or one.program.handle:code()
   if not one.code then
@@ -72,6 +74,10 @@ local function is_over(one, now)
   elseif one.code ~= 0 then
     one.tries, one.program = one.tries + 1, nil
     one.due = now + math.min(LONGEST_MS, FIRST_MS << one.tries - 1)
+  end
+  if one.tries >= MOST_TRIES then
+    output.say("warning", escape(("webhook: %s got no message about %s: given up after %d tries"):format(one.url,
+      one.dir, one.tries)))
   end
   return one.code == 0 or one.tries >= MOST_TRIES
 end

@@ -23,17 +23,16 @@ function M.new(server)
   return setmetatable({ server = server, sessions = {}, ids = 0 }, Mcp)
 end
 
--- Says a message to whoever asked: the request of HTTP that has the request which the message is about.
-local function say(self, session, message, id)
+-- Writes a message to whoever asked: the request of HTTP that has the request which the message is about.
+local function write(self, session, text, message, id)
   local request = session.asked[id]
-  if not request then
-    session.now = session.now or message -- what is refused has no id that is known
-    return true
-  elseif not request.streams then
-    session.now = message
+  if not (request and request.streams) then
+    if request or not session.now then -- what is refused has no id that is known
+      session.now, session.status = text, message.id == json.null and 400 or 200
+    end
     return true
   end
-  local there = self.server.http:push(request.id, ("event: message\ndata: %s\n\n"):format(assert(json.encode(message))))
+  local there = self.server.http:push(request.id, ("event: message\ndata: %s\n\n"):format(text))
   if message.result ~= nil or message.error ~= nil then
     self.server.http:finish(request.id)
     session.asked[id] = nil
@@ -43,8 +42,8 @@ end
 
 local function session_of(self, name)
   local session = { asked = {} }
-  local options = { say = function(message, id)
-    return say(self, session, message, id)
+  local options = { write = function(...)
+    return write(self, session, ...)
   end }
   for _, field in ipairs({ "runs", "skills", "paths", "agent" }) do
     options[field] = self.server[field]
@@ -99,7 +98,7 @@ function Mcp:take(request)
   session.server:take(request.body)
   if session.now then
     session.asked[asks and asks.id or ""] = nil
-    server:reply(request, session.now.id == json.null and 400 or 200, session.now, more)
+    server:reply(request, session.status, session.now, more)
   elseif not asks then
     server:reply(request, 202, "")
   elseif not server:stream(request) then

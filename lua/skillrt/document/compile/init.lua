@@ -38,11 +38,16 @@ local function keep(self, compiled)
     by_at[one.at .. " " .. one.text] = is_same and i or nil
   end
   for _, one in ipairs(compiled and tables.object(compiled.statements) or {}) do
-    local lines = {}
-    for i, at in ipairs(one.at) do
-      lines[i] = by_at[at .. " " .. one.texts[i]]
+    local lines, own = {}, tables.fill({}, tables.object(one))
+    local at, texts = tables.object(own.at), tables.object(own.texts)
+    for i, place in ipairs(at) do
+      lines[i] = by_at[("%s %s"):format(tostring(place), tostring(texts[i]))]
     end
-    kept[#kept + 1] = #lines == #one.at and tables.fill({ lines = lines }, one) or nil
+    own.lines, own.at, own.texts = json.array(lines), nil, nil
+    if #lines == #at and statements_of.is_one(own) then -- what a person spoilt is asked again
+      own.at, own.texts = at, texts
+      kept[#kept + 1] = own
+    end
   end
   return kept
 end

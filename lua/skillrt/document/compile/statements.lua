@@ -4,6 +4,7 @@
 -- Pure: asks nobody and reads no files. Called by document/compile/init.lua.
 local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"
+local json_schema = require "skillrt.base.json_schema"
 local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
 local rounds_of = require "skillrt.document.load.rounds"
@@ -44,6 +45,15 @@ M.SCHEMA = {
     },
   } } },
 }
+
+local ONE <const> = M.SCHEMA.properties.statements.items
+
+---Whether a value is a statement as an agent gives it.
+---@param value any
+---@return boolean
+function M.is_one(value)
+  return json_schema.judge(ONE, value) == true
+end
 
 ---@class skillrt.compile.Made  what is made of facts and statements
 ---@field phases table[]    as workflow.json has them, in the order that runs

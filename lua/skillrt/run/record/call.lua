@@ -4,6 +4,7 @@ local arrivals = require("skillrt.run.books.arrivals")
 local questions = require("skillrt.run.books.questions")
 local repeats = require("skillrt.mode.repeats")
 local consumption = require("skillrt.run.books.consumption")
+local sandbox = require("skillrt.skill.sandbox")
 
 return {
   doc = "an attempt is about to be sent; of a wait: until when, for whom or what",
@@ -32,7 +33,7 @@ return {
     session string? its name
     epoch integer? for which of its programs
     said integer? the message's place among all
-    sandbox string? of a program: its level, and a digest of what it is granted
+    sandbox string? of a program: its level, and a digest of what it is granted; or that none works here
   ]],
 
   apply = function(_, record, whole)
@@ -61,7 +62,7 @@ return {
         question.header and question.header .. ": " or "")
       return
     end
-    if record.sandbox == "none works here" and not lines.lifted then
+    if record.sandbox == sandbox.LIFTED and not lines.lifted then
       lines.lifted = true -- said once
       lines:say(step, "warning", "%s runs without a sandbox: none works here (skillrt agents says why)",
         record.to or "a program")

@@ -213,7 +213,7 @@ end
 ---@param cwd string  the run's
 ---@return table<string, string>
 function M.places(server, cwd)
-  return { workspaceFolder = cwd, CLAUDE_PROJECT_DIR = cwd, CLAUDE_PLUGIN_ROOT = server.dir,
+  return { workspaceFolder = cwd, CLAUDE_PROJECT_DIR = cwd, CLAUDE_PLUGIN_ROOT = files.plugin_folder(server.dir),
     userHome = os.getenv("HOME") }
 end
 
