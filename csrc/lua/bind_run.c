@@ -147,7 +147,7 @@ static int run_step(lua_State *L) {
   return 1;
 }
 
-/* turn() -> whether it goes on: all runs of this state do what they can without waiting */
+/* turn() -> whether it has not stopped: all runs of this state do what they can without waiting */
 static int run_turn(lua_State *L) {
   struct run *run = check_run(L);
   pass_on_stop(run);

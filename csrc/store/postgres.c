@@ -82,7 +82,7 @@ static void send_row(struct postgres *p) {
 
 enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_GONE, OUTCOME_UNKNOWN };
 
-/* Nobody has written the place of the batch: whether the batch before it is still there. A standby
+/* The place of the batch is empty: whether the batch before it is still there. A standby
  * that was promoted may lack what its primary had committed. */
 static enum outcome look_before_place(struct postgres *p, struct error *e) {
   struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch - 1), NUMBER(p->before)};

@@ -191,7 +191,7 @@ static void child_begin(struct child *child) {
   child_reply(child);
 }
 
-/* It has been silent for too long: it is ended, or that is told. */
+/* It has been silent for too long: it is ended, or the silence is reported. */
 static void child_is_silent(struct child *child, uint64_t now) {
   const struct task *task = child->task;
   const struct sys *sys = child->owner->sys;

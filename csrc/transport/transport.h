@@ -36,8 +36,8 @@ struct strings {
 /* What a silence of idle_ms does. */
 enum silence_end {
   SILENCE_ENDS,   /* it ends the program */
-  SILENCE_SPARES, /* ... unless that works (silence.h): then it is told */
-  SILENCE_TELLS   /* it is told */
+  SILENCE_SPARES, /* ... unless that works (silence.h): then it is reported */
+  SILENCE_TELLS   /* it is reported */
 };
 
 struct process_task {
@@ -149,8 +149,8 @@ struct exchange {
   /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
    * after a reboot: what leftover_end (leftover.h) needs to find it again. */
   void (*started)(struct exchange *, int64_t pid, const char *start);
-  /* Optional: a program has said nothing for so long, and goes on. `works` says what it does; "":
-   * nothing that can be seen. */
+  /* Optional: a program has written nothing for so long, and continues. `works` says what it does;
+   * "": nothing that can be seen. */
   void (*silent)(struct exchange *, int64_t ms, const char *works);
   void *owner;  /* the engine's */
   void *handle; /* the transport's; NULL once done was called */

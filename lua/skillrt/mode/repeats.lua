@@ -79,7 +79,7 @@ function M.decide(books, step, record)
   books.decided[step.id] = { value = record.decided, place = record.c }
 end
 
----What a step has got is kept for its action, which goes on with it.
+---Keeps what a step has got for its action, whose next step continues with it.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
@@ -98,7 +98,8 @@ function M.hold(books, step, record)
   books.held[step.id] = held
 end
 
----What a step has got that was under way where a run is taken back to: its action goes on with it, by the loop, too.
+---Keeps what a step has got that was under way where a run is taken back to. It had not failed: the loop may choose its
+---action, whatever it has called.
 ---@param books skillrt.Books  as they were there
 ---@param step skillrt.Step
 function M.suspend(books, step)

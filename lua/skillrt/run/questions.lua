@@ -1,4 +1,4 @@
--- run/questions.lua: what a run asks: about calls in doubt first of the skill's on_indoubt, then of a person;
+-- run/questions.lua: what a run asks about calls whose outcome is unknown: the skill's on_indoubt first, then a person;
 -- and what a person's answers do.
 --
 -- One mechanism for all questions: each is in the books until it is answered (books/questions.lua); which values
@@ -164,7 +164,7 @@ function M.about_silence(turn, call, text)
   end
 end
 
--- A person decided about a call in doubt, or one that has been silent.
+-- A person decided about a call whose outcome is unknown, or one that has been silent.
 local function decided(turn, one, at, value)
   local calls, step = turn.calls, turn.books.steps[at.step]
   local call = step and step.live.execution and step.live.execution.calls[at.c]

@@ -113,7 +113,7 @@ end
 
 local ENDED <const> = { completed = true, failed = true, aborted = true }
 
--- A schedule that goes on, its first record and its books.
+-- The first record and the books of a schedule that has not ended.
 local function opened(place)
   local first, message, code = look.first(place)
   if not first then

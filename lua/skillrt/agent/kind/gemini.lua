@@ -27,7 +27,7 @@ M.NEEDS = {
   network = { "*.googleapis.com", "accounts.google.com" },
 }
 
----Whether it is told to run commands in a sandbox of its own.
+---Whether its arguments have it run commands in a sandbox of its own.
 ---@return boolean
 function M:has_sandbox()
   return tables.has(self.args, "--sandbox") or tables.has(self.args, "-s")

@@ -135,7 +135,7 @@ local function prompt_of(self)
     marked(table.concat(lines, "\n"), "LINES"), table.concat(documents, "\n"))
 end
 
--- What an agent is told whose answer was refused.
+-- The end of the prompt for an agent whose answer was refused.
 local function again(repair)
   return repair and ("\n\nYou answered this before, and it was refused:\n%s\n%s\nPut right what is wrong."):format(
     marked(repair.problem, "PROBLEM"), marked(json.encode(repair.result, { sorted = true }), "ANSWER")) or ""

@@ -1,7 +1,7 @@
 -- document/compile/statements.lua: what lines of prose mean for a run, as statements of few kinds; and a workflow.json
 -- made of them and of the facts that the readers found. A statement that contradicts a fact is refused.
 --
--- Pure: asks nobody and reads no files. Called by document/compile/init.lua.
+-- Pure. Called by document/compile/init.lua.
 local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"
 local json_schema = require "skillrt.base.json_schema"
@@ -13,7 +13,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
----The kinds of statements, as an agent is told them.
+---The kinds of statements, as the prompt explains them.
 M.KINDS = [[
 order: "phases": all phases that run, in their order
 only_if: "phases" run only if "condition" holds; "set_by": the earlier phase whose agent sets what it reads

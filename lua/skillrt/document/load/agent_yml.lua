@@ -82,7 +82,7 @@ end
 
 local MAX_BYTES <const> = 1 << 20
 
--- An agent.yml, and where its keys are; nil: it is none, which is told.
+-- An agent.yml, and where its keys are; nil: it is none, which is a finding.
 local function parsed(text, path, found)
   local document, lines, line = yaml.parse(text)
   if document == nil then

@@ -109,7 +109,7 @@ function M.places(file, text)
   end
 end
 
----Decodes a JSON text; that it is none is told.
+---Decodes a JSON text; where it is none, that is a finding.
 ---@param file string
 ---@param text string
 ---@param found skillrt.Findings

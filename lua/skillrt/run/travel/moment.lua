@@ -32,7 +32,7 @@ local function point_of(entry)
   return kind and kind.point and kind.point(entry)
 end
 
--- The steps of the run under way there go on with what they have got; sub-runs do not: they begin again.
+-- What the run's own steps under way there have got is held for their actions; sub-runs begin again.
 local function suspend(books)
   for _, step in pairs(books.steps) do
     if not step.sub then
@@ -47,7 +47,7 @@ local function suspend(books)
 end
 
 ---The record that takes a run back to where books stood.
----@param books skillrt.Books  as they were there; what is under way is held for who goes on with it
+---@param books skillrt.Books  as they were there; they change: what is under way is held (repeats.lua)
 ---@return table record  without `to`
 function M.rollback(books)
   local position = {}
