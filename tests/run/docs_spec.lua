@@ -175,6 +175,18 @@ describe("the top level", function()
   local FILES = " CHANGELOG.md Containerfile LICENSE Makefile README.md skillrt-scm-1.rockspec skillrt.pc.in .busted .ci "
     .. ".clang-format .dockerignore .gitignore .luacheckrc "
 
+  it("has the files of the path of a step that docs/inside/architecture.md names", function()
+    local count, text = pages.read("docs/inside/architecture.md"):match(
+      "\n(%d+) files of `lua/skillrt/`:\n(.-)\n\n`tests")
+    local found, folder = 0, nil
+    for name in text:gmatch "`([%l_/]+%.lua)`" do
+      folder = name:match "^(.*/)" or folder -- of several in a row the first has it
+      io.open("lua/skillrt/" .. folder .. name:match "[^/]*$"):close()
+      found = found + 1
+    end
+    assert.equal(tonumber(count), found)
+  end)
+
   it("holds the folders of the map in docs/inside/architecture.md and known files, nothing left by accident", function()
     local folders, count = {}, 0
     for folder in pages.read("docs/inside/architecture.md"):gmatch "\n| `([%w]+)/[^`]*` |" do
