@@ -81,7 +81,7 @@ in_root() {
   else
     failed=$((failed + 1))
     echo "FAILED $1"
-    tail -n 300 "$root/log" | sed 's/^/  | /'
+    { grep -A 40 '^FAILED ' "$root/log" || true; tail -n 100 "$root/log"; } | sed 's/^/  | /'
   fi
 }
 
