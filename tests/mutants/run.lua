@@ -98,17 +98,36 @@ local function words_of(path)
   return words
 end
 
--- Some tests, those first that name the module and share words with its path.
+-- How rare each of these words is in the sources of some tests: 0 in all of them, more the fewer have it.
+local function rarities(words, sources)
+  local found = {}
+  for word in pairs(words) do
+    local having = 0
+    for _, source in ipairs(sources) do
+      having = having + (source.text:find(word, 1, true) and 1 or 0)
+    end
+    found[word] = having > 0 and math.log(#sources / having) or 0
+  end
+  return found
+end
+
+-- Some tests, those first that name the module, and say the words of its path often that few others say.
 local function by_nearness(fault, some)
-  local path, scores, list = fault.path, {}, {}
+  local path, scores, list, sources = fault.path, {}, {}, {}
   local name = path:match "^lua/(.*)%.lua$"
   name = name and name:gsub("/init$", ""):gsub("/", ".") or path:gsub("^csrc/", ""):gsub("%.[ch]$", ".h")
-  local words = words_of(path)
   for i, test in ipairs(some) do
     local source = test:gsub("^build/release/tests/(.*)$", "tests/c/%1.c")
-    scores[test], list[i] = text_of(source):find(name, 1, true) and 3 or 0, test
-    for word in pairs(words_of(source)) do
-      scores[test] = scores[test] + (words[word] and 2 or 0)
+    sources[i] = { path = source, text = text_of(source) }
+  end
+  local words = words_of(path)
+  local rarity = rarities(words, sources)
+  for i, test in ipairs(some) do
+    local source, in_path = sources[i], words_of(sources[i].path)
+    scores[test], list[i] = source.text:find(name, 1, true) and 3 or 0, test
+    for word in pairs(words) do
+      local _, times = source.text:gsub(word, "")
+      scores[test] = scores[test] + (in_path[word] and 2 or 0) + rarity[word] * math.log(1 + times)
     end
   end
   table.sort(list, function(a, b)
