@@ -133,19 +133,27 @@ static void turn_all(struct loop *l) {
     turn_one(l, l->first);
 }
 
-void loop_turn_for(struct loop *l, struct loop_member *only, bool wait) {
-  bool all = !only || l->nested < NESTED_MAX;
-  l->nested++;
-  take_signaled(l);
-  bool idle = all ? l->ready == 0 : !only->ready;
+/* What the system has to say; sleeps until it says something. */
+static void look(struct loop *l, bool sleeps) {
   l->inside = true;
-  uv_run(l->uv, wait && idle ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+  uv_run(l->uv, sleeps ? UV_RUN_ONCE : UV_RUN_NOWAIT);
   l->inside = false;
   take_signaled(l);
+}
+
+void loop_turn_for(struct loop *l, struct loop_member *only, bool wait) {
+  bool all = !only || l->nested < NESTED_MAX;
+  uint64_t before = l->turns;
+  l->nested++;
+  take_signaled(l);
+  look(l, wait && (all ? l->ready == 0 : !only->ready));
   if (all)
     turn_all(l);
   else if (only->ready)
     turn_one(l, only);
+  /* libuv gives a new descriptor to the system when it looks next; a host that sleeps on loop_fd
+   * before that would not hear of it. */
+  if (!wait && l->turns != before) look(l, false);
   l->nested--;
 }
 

@@ -51,6 +51,28 @@ static void turned(struct loop_member *member) {
   }
 }
 
+/* Begins to wait for a pipe when it is turned. */
+struct reader {
+  struct loop_member member;
+  int ends[2];
+  uv_poll_t poll;
+  bool has_read;
+};
+
+static void is_readable(uv_poll_t *poll, int status, int events) {
+  struct reader *reader = poll->data;
+  (void)status, (void)events;
+  uv_poll_stop(poll);
+  reader->has_read = true;
+}
+
+static void begins_to_read(struct loop_member *member) {
+  struct reader *reader = (struct reader *)member;
+  CHECK(uv_poll_init(loop_uv(loop), &reader->poll, reader->ends[0]) == 0);
+  reader->poll.data = reader;
+  CHECK(uv_poll_start(&reader->poll, UV_READABLE, is_readable) == 0);
+}
+
 static double now_ms(void) {
   return (double)world.sys.mono_ns(&world.sys) / 1e6;
 }
@@ -301,6 +323,25 @@ static void timers(void) {
     }
     CHECK(replies == 2 && now_ms() - start >= 23 && rounds < 20);
     teardown();
+  }
+  TEST("a host that sleeps hears of what a member has begun to read in the turn before") {
+    setup();
+    struct reader reader = {0};
+    CHECK(pipe(reader.ends) == 0 && write(reader.ends[1], "x", 1) == 1);
+    loop_join(loop, &reader.member, begins_to_read);
+    loop_ready(&reader.member);
+    for (int i = 0; i < 3 && !reader.has_read; i++) { /* a look, a callback, a turn */
+      struct pollfd fd = {.fd = loop_fd(loop), .events = POLLIN};
+      loop_turn(loop, false);
+      int ready = poll(&fd, 1, reader.has_read ? 0 : loop_timeout_ms(loop) < 0 ? 10000 : 0);
+      CHECK(ready > 0 || reader.has_read);
+    }
+    CHECK(reader.has_read);
+    loop_leave(&reader.member);
+    uv_close((uv_handle_t *)&reader.poll, NULL);
+    teardown();
+    close(reader.ends[0]);
+    close(reader.ends[1]);
   }
 }
 
