@@ -6,7 +6,8 @@
  *                    (run, batch), and only rows are added: who finds the place of its batch taken
  *                    has lost the run. A process that takes a run first adds a row that says so
  *                    (the first line of a segment), and fences off whoever had it
- *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock
+ *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock.
+ *                    With the row the runs are nobody's: their owner refers to it
  *   skillrt.inbox    a row for each arrival
  *   skillrt.blob     large values, by digest
  *   skillrt.queue    a row for each queue that was ever paused
@@ -23,7 +24,7 @@
 #include "store/journal_lines.h"
 #include "store/kind.h"
 
-enum { FLEET_VERSION = 3, LEASE_MS = 15000 };
+enum { FLEET_VERSION = 4, LEASE_MS = 15000 };
 
 /* ---- URLs: postgres_url.c ---- */
 

@@ -91,23 +91,37 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
 #define RATE_FREE(ms)                                                                              \
   " (t.taken is null or t.taken + " ms " * interval '1 millisecond' <= clock_timestamp())"
 
+#define MAY_BE_CLAIMED                                                                             \
+  " r.owner is null and (r.claimed is null or r.claimed < statement_timestamp())"
+
+/* What a key has room for: the first slot that is free. Looked up once, however many runs have the
+ * key. */
+#define ROOM                                                                                       \
+  " (r.limit_key is null or r.limit_most = 0 or exists (select 1 from slots s"                     \
+  " where s.key = r.limit_key and s.slot <= r.limit_most))"                                        \
+  " and (r.limit_key is null or r.limit_rate = 0 or exists (select 1 from skillrt.rate t where"    \
+  " t.key = r.limit_key and t.slot <= r.limit_rate and" RATE_FREE("r.limit_ms") "))"
+
+#define FIRST_ONES " order by r.prio desc, r.due, r.run limit 64"
+
+/* Those that could be claimed now, each kind by an index that holds no others: what waits and what
+ * has a process costs nothing. As many as others may be claiming at the same moment. */
 static const char asked_next[] =
-    "select r.run, coalesce(r.limit_key, ''), r.limit_most, r.limit_rate, r.limit_ms"
-    " from skillrt.run r"
-    " left join skillrt.worker w on w.worker = r.owner"
-    " where r.queue = $1 and (r.status = 'executing' or r.status = 'paused')"
-    " and (r.claimed is null or r.claimed < clock_timestamp())"
-    " and (w.worker is null or w.deadline < clock_timestamp())"
-    " and (r.status = 'executing'"
-    " or r.due between 1 and (extract(epoch from clock_timestamp()) * 1000)::bigint"
-    " or exists (select 1 from skillrt.inbox i where i.run = r.run and i.fate = 'waits'))"
+    "with slots as materialized (select s.key, min(s.slot) as slot from skillrt.slot s"
+    " where" SLOT_FREE " group by s.key), ready as ("
+    "(select r.run from skillrt.run r where r.queue = $1 and r.status = 'executing' "
+    "and" MAY_BE_CLAIMED " and" ROOM FIRST_ONES ") union all "
+    "(select r.run from skillrt.run r where r.queue = $1 and r.status = 'paused' and" MAY_BE_CLAIMED
+    " and r.due between 1 and"
+    " (extract(epoch from statement_timestamp()) * 1000)::bigint and" ROOM FIRST_ONES ") union all "
+    "(select r.run from skillrt.run r where r.run in (select i.run from skillrt.inbox i"
+    " where i.fate = 'waits') and r.queue = $1 and r.status = 'paused' and" MAY_BE_CLAIMED
+    " and" ROOM FIRST_ONES "))"
+    " select r.run, coalesce(r.limit_key, ''), r.limit_most, r.limit_rate, r.limit_ms"
+    " from skillrt.run r where r.run in (select run from ready)"
+    " and (r.status = 'executing' or r.status = 'paused') and" MAY_BE_CLAIMED
     " and not exists (select 1 from skillrt.queue q where q.queue = $1 and q.paused)"
-    " and (r.limit_key is null or r.limit_most = 0 or exists (select 1 from skillrt.slot s"
-    " where s.key = r.limit_key and s.slot <= r.limit_most and" SLOT_FREE "))"
-    " and (r.limit_key is null or r.limit_rate = 0 or exists (select 1 from skillrt.rate t where"
-    " t.key = r.limit_key and t.slot <= r.limit_rate and" RATE_FREE(
-        "r.limit_ms") "))"
-                      " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
+    " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
 
 /* Gives the run a slot; no slot: -1 is an error, 0 is none. */
 static int take_slot(struct link *l, const char *run, const char *key, int64_t most,
@@ -141,6 +155,9 @@ static int take_limits(struct link *l, const PGresult *next, const char *run, co
   return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, 0, 4), e) : rows;
 }
 
+/* What a process held whose lease has lapsed is nobody's from now on. */
+static const char asked_lapsed[] = "delete from skillrt.worker where deadline < clock_timestamp()";
+
 /* 1: `run` was claimed; 0: there is none; -1: it failed. */
 static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct error *e) {
   char key[QUEUE_NAME + 1];
@@ -166,6 +183,8 @@ static bool take(struct claims *claims, int64_t count, bool (*each)(void *data, 
                  void *data, struct error *e) {
   struct queue *q = (struct queue *)claims;
   char run[JOURNAL_RUN_ID + 1], url[PATH_MAX];
+  if (count > 0 && (!link_open(&q->link, e) || link_do(&q->link, asked_lapsed, 0, NULL, e) < 0))
+    return false;
   for (; count > 0; count--) {
     if (!link_open(&q->link, e) || link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
     int rows = claim_next(q, run, e);

@@ -6,16 +6,14 @@
 
 #include "store/blob.h"
 
-/* A run that is leaving, or has left, is no run: its status says so, and where it was meant to go
- * its owner. */
+/* A run that is leaving, or has left, is no run: its status says so, and `about` which of both. */
 bool postgres_leave(const struct sys *sys, const char *at, enum leaving leaving, struct error *e) {
   static const char *const statements[] = {
-      "update skillrt.run set status = 'executing', owner = null"
-      " where run = $1 and status = 'moved' and owner = 'leaving'",
-      "update skillrt.run set status = 'moved', owner = 'leaving'"
-      " where run = $1 and status <> 'moved' and not exists"
-      " (select from skillrt.worker w where w.worker = owner)",
-      "update skillrt.run set owner = null where run = $1 and status = 'moved'"};
+      "update skillrt.run set status = 'executing', about = ''"
+      " where run = $1 and status = 'moved' and about = 'leaving'",
+      "update skillrt.run set status = 'moved', about = 'leaving'"
+      " where run = $1 and status <> 'moved' and owner is null",
+      "update skillrt.run set about = '' where run = $1 and status = 'moved'"};
   struct url url;
   struct link l;
   if (!url_read(at, true, &url, e)) return false;
@@ -101,7 +99,7 @@ static bool begin(struct rows *r, const char *run_id, struct error *e) {
   if (!link_open(&r->link, e) || link_do(&r->link, "begin", 0, NULL, e) < 0 ||
       link_do(&r->link,
               "with old as (delete from skillrt.run where run = $1 and id = $2"
-              " and status = 'moved' and owner is null returning run)"
+              " and status = 'moved' and about = '' returning run)"
               " delete from skillrt.journal j using old where j.run = old.run",
               2, values, e) < 0)
     return false;

@@ -25,35 +25,50 @@ static const char asked_holder[] =
     " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
     " where r.run = $1";
 
-/* Removes the lease that it has lapsed under, so that it cannot be renewed any more. False: it
- * holds. */
-static bool take_from(struct link *l, const PGresult *holder, struct error *e) {
-  char process[200], line[STORE_HOLDER], worker[64];
-  if (PQgetisnull(holder, 0, 1)) return true; /* nobody's, or of a worker that is gone */
-  cell_text(holder, 0, 0, worker, sizeof worker);
+/* What a run's row says of its holder. */
+static PGresult *look_at_holder(struct link *l, const char *run, struct error *e) {
+  PGresult *holder = link_ask(l, asked_holder, 1, (struct value[]){TEXT(run)}, e);
+  if (!holder) return NULL;
+  if (PQntuples(holder) == 1 && strcmp(PQgetvalue(holder, 0, 4), "moved") != 0) return holder;
+  error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+  PQclear(holder);
+  return NULL;
+}
+
+/* False: it has a holder that is not known to be gone. */
+static bool is_free(struct link *l, const PGresult *holder, struct error *e) {
+  char line[STORE_HOLDER];
+  if (PQgetisnull(holder, 0, 1)) return true;
   cell_text(holder, 0, 1, line, sizeof line);
+  return busy(l, line, e);
+}
+
+/* Removes the lease of a holder that is gone, so that it cannot be renewed any more; the rows of
+ * its runs are nobody's with that. In a transaction of its own: who removes a lease waits for rows
+ * of runs, so it may hold none. */
+static bool remove_holder(struct link *l, const char *run, struct error *e) {
+  char process[200], worker[64];
+  PGresult *holder = look_at_holder(l, run, e);
+  if (!holder) return false;
+  cell_text(holder, 0, 0, worker, sizeof worker);
   cell_text(holder, 0, 2, process, sizeof process);
-  bool dead = lease_is_dead(l->sys, process);
-  if (!dead && !cell_number(holder, 0, 3)) return busy(l, line, e);
+  bool held = !PQgetisnull(holder, 0, 1);
+  bool dead = held && lease_is_dead(l->sys, process);
+  bool good = dead || !held || cell_number(holder, 0, 3) || is_free(l, holder, e);
+  PQclear(holder);
   struct value values[] = {TEXT(worker), NUMBER(dead)};
-  int rows = link_do(l,
-                     "delete from skillrt.worker"
-                     " where worker = $1 and ($2::int = 1 or deadline < clock_timestamp())",
-                     2, values, e);
-  return rows == 1 || (rows == 0 && busy(l, line, e));
+  return good && (!held || link_do(l,
+                                   "delete from skillrt.worker where worker = $1"
+                                   " and ($2::int = 1 or deadline < clock_timestamp())",
+                                   2, values, e) >= 0);
 }
 
 static bool take(struct link *l, const char *run, const char *owner, struct error *e) {
   struct value locked[] = {TEXT(run)}, values[] = {TEXT(run), TEXT(owner)};
   if (link_do(l, "select 1 from skillrt.run where run = $1 for update", 1, locked, e) < 0)
     return false;
-  PGresult *holder = link_ask(l, asked_holder, 1, locked, e);
-  if (!holder) return false;
-  bool good = PQntuples(holder) == 1 && strcmp(PQgetvalue(holder, 0, 4), "moved") != 0;
-  if (good)
-    good = take_from(l, holder, e);
-  else
-    error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+  PGresult *holder = look_at_holder(l, run, e);
+  bool good = holder && is_free(l, holder, e);
   PQclear(holder);
   return good &&
          link_do(l,
@@ -63,7 +78,7 @@ static bool take(struct link *l, const char *run, const char *owner, struct erro
 }
 
 bool run_take(struct link *l, const char *run, const char *owner, struct error *e) {
-  if (link_do(l, "begin", 0, NULL, e) < 0) return false;
+  if (!remove_holder(l, run, e) || link_do(l, "begin", 0, NULL, e) < 0) return false;
   bool good = take(l, run, owner, e) && link_do(l, "commit", 0, NULL, e) >= 0;
   if (!good) link_do(l, "rollback", 0, NULL, NULL);
   return good;

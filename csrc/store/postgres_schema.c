@@ -34,8 +34,9 @@ static const char *const tables[][2] = {
     {"inbox_waits",
      "create index inbox_waits on skillrt.inbox (run, arrival) where fate = 'waits'"},
     {"run_due", "create index run_due on skillrt.run (due) where due > 0"},
-    {"run_waits", "create index run_waits on skillrt.run (queue, prio desc, due)"
-                  " where queue is not null and (status = 'executing' or status = 'paused')"},
+    {"run_ready", "create index run_ready on skillrt.run (queue, prio desc, due, run)"
+                  " where queue is not null and status = 'executing' and owner is null"},
+    {"run_owner", "create index run_owner on skillrt.run (owner) where owner is not null"},
     {"blob", "create table skillrt.blob (digest text collate \"C\" primary key, value bytea not"
              " null)"},
 };
@@ -49,6 +50,17 @@ static const char columns[] =
     " add if not exists limit_rate bigint not null default 0,"
     " add if not exists limit_ms bigint not null default 0,"
     " add if not exists claimed timestamptz"; /* until then no other claim gives it */
+
+/* Whoever's lease is gone holds no run: the database itself sees to it, since version 4. */
+static const char owners[] =
+    "do $$ begin"
+    " if not exists (select 1 from pg_constraint where conname = 'run_owner_lease') then"
+    "  drop index if exists skillrt.run_waits;"
+    "  update skillrt.run r set owner = null where owner is not null"
+    "   and not exists (select 1 from skillrt.worker w where w.worker = r.owner);"
+    "  alter table skillrt.run add constraint run_owner_lease"
+    "   foreign key (owner) references skillrt.worker on delete set null;"
+    " end if; end $$";
 
 enum { TABLES = sizeof tables / sizeof *tables, MONTHS = 12 };
 
@@ -125,7 +137,9 @@ static bool provide_all(struct link *l, const struct store_setup *setup, struct 
   for (size_t i = 0; i < TABLES; i++) {
     if (!provide(l, setup, tables[i][0], tables[i][1], missing, e)) return false;
     bool is_run = strcmp(tables[i][0], "run") == 0;
-    if (is_run && !setup->only_check && link_do(l, columns, 0, NULL, e) < 0) return false;
+    if (is_run && !setup->only_check &&
+        (link_do(l, columns, 0, NULL, e) < 0 || link_do(l, owners, 0, NULL, e) < 0))
+      return false;
   }
   if (!provide_months(l, setup, missing, e)) return false;
   return setup->only_check ? check_version(l, missing, e) : provide_version(l, setup, e);
