@@ -1,6 +1,7 @@
 -- workflow_node_spec.lua: the node in which workflow scripts run: which flag it is given, what is said where it is
 -- missing or ends.
 local kit = require "tests.support.cli_kit"
+local json = require "skillrt.base.json"
 
 local FLOW = "export const meta = { name: 'flow', description: 'd' }\nreturn await agent('x')\n"
 
@@ -84,6 +85,59 @@ describe("the node of a workflow script", function()
       assert.truthy(told.out:find(words[1] == "check" and WORDS:gsub("\n", "") or WORDS, 1, true), told.out .. told.err)
     end
     assert.truthy(done.out:find(WORDS, 1, true), done.out)
+  end)
+
+  it("that ends with answers under way begins anew: what the script asks behind each is asked, and no agent twice", function()
+    local folder <close>, env = folder_with ""
+    folder.file("bin/node", ([[#!%s
+const fs = require('fs'), [,, ...words] = process.argv
+const ends = !words.includes('--version') && !fs.existsSync('ended')
+const child = require('child_process').spawn(process.execPath, words, { stdio: [ends ? 'pipe' : 'inherit', 'inherit', 'inherit'] })
+child.on('exit', (code) => process.exit(code ?? 1))
+let lines = 0
+if (ends) process.stdin.on('data', (bytes) => { // the first that runs a script: its end comes with the eighth message
+  lines += String(bytes).split('\n').length - 1
+  if (lines === 1) child.stdin.write(bytes)
+  if (lines === 8) { fs.writeFileSync('ended', ''); child.kill('SIGKILL') }
+})]]):format(io.popen("command -v node"):read "l"))
+    folder.file("agent.sh", [[p=$(cat); p=${p##* }; echo "$p" >> asked
+case $p in slow) while [ ! -e ended ]; do sleep 0.02; done;; esac; echo "$p"]])
+    folder.file("flow.js", [[export const meta = { name: 'flow', description: 'd' }
+const first = pipeline([0, 1, 2, 3, 4, 5, 6], i => agent('say a' + i), (said) => agent('then b' + said))
+return await Promise.all([agent('be slow'), first])]])
+    local done = kit.run(folder, { "run", "flow.js", "--trust", "--agent", '["sh","agent.sh"]', "--work-dir", "run", "--print",
+      env = env })
+    assert.equal('["slow",["ba0","ba1","ba2","ba3","ba4","ba5","ba6"]]', (done.out:gsub("%s", "")), done.err)
+    local asked = {}
+    for name in folder.read "asked":gmatch "%S+" do
+      asked[#asked + 1] = name
+    end
+    table.sort(asked)
+    assert.equal("a0 a1 a2 a3 a4 a5 a6 ba0 ba1 ba2 ba3 ba4 ba5 ba6 slow", table.concat(asked, " "))
+  end)
+
+  it("is told in any order what it was told before, gives each what it asked for then, and says how much it has", function()
+    local folder <close> = kit.folder()
+    local told = { { n = 1, start = { name = "flow.js", args = "", source = "export const meta = { name: 'flow', description: 'd' }\n"
+      .. "return await pipeline(['a', 'b'], i => agent('say ' + i), s => agent('then ' + s))" } },
+      { n = 2, answer = { at = "1/1/1", value = '"A"' } }, { n = 3, answer = { at = "1/2/1", value = '"B"' } } }
+    local lines = {}
+    for i, message in ipairs { { n = 3, since = { told[2], told[3] } }, { n = 3, since = told }, told[2], told[3], told[1] } do
+      lines[i] = json.encode(message) .. "\n"
+    end
+    folder.file("in", table.concat(lines))
+    local source = kit.quoted(kit.read "lua/skillrt/skill/workflow/child.js")
+    local realm = kit.quoted(kit.read "lua/skillrt/skill/workflow/realm.js")
+    local said = io.popen(("SKILLRT_REALM=%s node -e %s < '%s/in'"):format(realm, source, folder.path))
+    local heard = {}
+    for line in said:lines() do
+      local one = json.decode(line)
+      heard[#heard + 1] = one.have or ""
+      for _, ask in ipairs(one.asks or {}) do
+        heard[#heard] = heard[#heard] .. ask.prompt .. ";"
+      end
+    end
+    assert.same({ 0, "then B;", "then A;", "then B;", "say a;say b;" }, heard)
   end)
 
   it("says what no script can say, as one may that got out of its realm: it fails in words, with no raw Lua error", function()

@@ -213,14 +213,19 @@ function take(message) {
 }
 
 const rest = () => new Promise((resolve) => { setImmediate(resolve); });
-const reply = (value) => { process.stdout.write(`${JSON.stringify(value)}\n`); };
+const reply = (text) => { process.stdout.write(`${text}\n`); };
+
+// What each message was answered, by its number. A program that began anew is sent those again which had no answer, in
+// any order: each is given what the script asked for behind it, and nothing of that is lost.
+const answers = [];
 
 async function hear(line) {
   const message = JSON.parse(line);
-  if (message.n > have + 1 && !message.since) return reply({ have });
-  let said;
-  for (const one of message.since ?? [message]) {
+  const told = message.since ?? [message];
+  if (told[0].n > have + 1) return reply(JSON.stringify({ have }));
+  for (const one of told) {
     if (one.n <= have) continue;
+    let said;
     try {
       take(one);
       await rest();
@@ -229,8 +234,9 @@ async function hear(line) {
       said = { asks: [], done: { error: words(error), fault: true } };
     }
     have = one.n;
+    answers[have] = JSON.stringify({ ...found, ...said, started });
   }
-  return reply({ ...found, ...said, started });
+  return reply(answers[message.n]);
 }
 
 process.on('unhandledRejection', () => {}); // of a promise the script forgot: the call itself is told of

@@ -33,6 +33,9 @@ unshare -nr true 2>/dev/null && set -- unshare -nr "$@"
 exec "$@"
 ]]
 
+-- How often in a row it may have begun anew when it is told what it missed.
+local MOST_BEGUN <const> = 8
+
 -- What the program says. A script that got out of its realm may say what it likes: no more than this is heard.
 local TEXT <const>, FLAG <const> = { type = "string" }, { type = "boolean" }
 local function object(properties, ...)
@@ -135,7 +138,10 @@ function Talk:say(message)
   message.n = #said + 1
   said[message.n] = assert(json.encode(message, { sorted = true }))
   local told, why, class = exchange(self, said[message.n])
-  if told and told.have then -- it knows nothing of what was said before: it began anew
+  for _ = 1, MOST_BEGUN do
+    if not (told and told.have) then
+      break
+    end -- it does not know what was said before: it began anew
     local missing = table.concat(said, ",", told.have + 1, message.n)
     told, why, class = exchange(self, ('{"n":%d,"since":[%s]}'):format(message.n, missing))
   end
