@@ -116,7 +116,8 @@ struct skillrt_options {
   const char *script_text;   /* the Lua script itself; `script` is its name then. A resume needs it
                                 again */
   size_t script_size;        /* of script_text, in bytes */
-  const char *work_dir;      /* the run's directory; NULL: runs/<skill>-<run id> */
+  const char *work_dir;      /* the run's directory; NULL: <skill>-<run id> in the project's
+                                runs, as for --work-dir */
   const char *input_json;    /* a JSON object, the skill's input; NULL: {} */
   const char *const *args;   /* ctx.args; ends with NULL; or NULL */
   const char *agent;         /* who performs steps without an agent, as for --agent */

@@ -293,15 +293,73 @@ describe("a run in trouble", function()
 end)
 
 describe("a run that is given no directory", function()
-  it("lies in ./runs, which git passes over", function()
-    local folder <close> = kit.folder()
-    folder.file("a.lua", [[
-      return require "skillrt".skill { name = "a", state = {}, actions = { { id = "a", run = function() return { x = 1 } end } } }]])
-    assert.equal(0, kit.run(folder, { "a.lua", "--quiet" }).code)
-    assert.equal("*\n", folder.read "runs/.gitignore")
-    folder.file("runs/.gitignore", "mine\n")
-    assert.equal(0, kit.run(folder, { "a.lua", "--quiet" }).code)
-    assert.equal("mine\n", folder.read "runs/.gitignore")
+  local A = [[return require "skillrt".skill { name = "a", state = {},
+    actions = { { id = "a", run = function() return { x = 1 } end } } }]]
+
+  -- A folder with the script, below it `project/src`; runs commands there, and says where the last run is.
+  local function setting()
+    local folder = kit.folder()
+    folder.file("a.lua", A)
+    local root = folder.path .. "/project"
+    os.execute("mkdir -p " .. root .. "/src " .. folder.path .. "/home")
+    local env = ("XDG_STATE_HOME=%s/state HOME=%s/home"):format(folder.path, folder.path)
+    local function at(where, ...)
+      local run = kit.run({ path = where, file = folder.file }, { env = env, ... })
+      assert.equal(0, run.code, run.err)
+      return run.out
+    end
+    local function place(where)
+      local said = at(where, folder.path .. "/a.lua", "--quiet")
+      local dir = at(where, "latest"):match "^(.-)/a%-[^/]*\n$"
+      assert.truthy(said:find(" in " .. dir, 1, true), said)
+      assert.truthy(at(where, "list"):find(dir, 1, true))
+      assert.truthy(at(where, "status"):find "completed")
+      return (dir:gsub("^" .. folder.path:gsub("%p", "%%%0"), "")), dir
+    end
+    return folder, root, place, at
+  end
+
+  it("lies in the runs of the project, the nearest folder that has one of the marks, and git passes over it", function()
+    for _, mark in ipairs { ".git", ".hg", ".jj", ".claude", "SKILL.md", "skill.lua", "skill-config.json", "workflow.json",
+      "runs" } do
+      local folder <close>, root, _, at = setting()
+      os.execute("mkdir " .. root .. "/" .. mark)
+      assert.truthy(at(root .. "/src", folder.path .. "/a.lua", "--quiet"):find(root .. "/runs/a-", 1, true), mark)
+      assert.equal(mark ~= "runs" and "*\n" or nil, folder.read "project/runs/.gitignore")
+    end
+    local folder <close>, root, place = setting()
+    os.execute("mkdir -p " .. root .. "/runs")
+    folder.file("project/runs/.gitignore", "mine\n")
+    assert.equal("runs", (place(root)))
+    assert.equal("/project/runs", (place(root .. "/src")))
+    assert.equal("mine\n", folder.read "project/runs/.gitignore")
+  end)
+
+  it("lies in the person's state folder elsewhere, where every command finds it", function()
+    local folder <close>, root, place, at = setting()
+    local where, dir = place(root)
+    assert.equal("/state/skillrt/runs", where)
+    assert.is_nil(kit.read(root .. "/runs/.gitignore"))
+    assert.truthy(at(root, "du"):find(dir, 1, true))
+    assert.truthy(at(folder.path .. "/home", "prune", "--all"):find("removed " .. dir, 1, true))
+  end)
+
+  it("lies in no project that is the home folder or one that everybody writes to", function()
+    local folder <close>, root, place = setting()
+    os.execute(("cd %s; mkdir -p home/.claude home/inside; chmod 1777 project; mkdir project/.git"):format(folder.path))
+    assert.equal("/state/skillrt/runs", (place(folder.path .. "/home/inside")))
+    assert.equal("/state/skillrt/runs", (place(root .. "/src")))
+    os.execute("chmod 0777 " .. root)
+    assert.equal("/project/runs", (place(root .. "/src")))
+  end)
+
+  it("begun in the project's runs by its path, too, is passed over by git", function()
+    local folder <close>, root, _, at = setting()
+    os.execute("mkdir " .. root .. "/.git")
+    at(root, folder.path .. "/a.lua", "--quiet", "--work-dir", "runs/mine")
+    assert.equal("*\n", folder.read "project/runs/.gitignore")
+    at(root, folder.path .. "/a.lua", "--quiet", "--work-dir", "others/mine")
+    assert.is_nil(folder.read "project/others/.gitignore")
   end)
 end)
 

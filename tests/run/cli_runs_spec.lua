@@ -71,7 +71,7 @@ describe("a command that names no run", function()
     local nowhere <close> = kit.folder()
     local run = kit.run(nowhere, { "status" })
     assert.equal(2, run.code)
-    assert.matches("no run is named, and there is no folder ./runs", run.err, 1, true)
+    assert.matches("no run is named, and there are none in ", run.err, 1, true)
   end)
 end)
 

@@ -15,7 +15,7 @@ function M.start(folder, words)
   local parts = {}
   for i, word in ipairs(words) do parts[i] = K.quoted(word) end
   folder.file(name:match "[^/]+$" .. ".sh", ("cd %s; echo $$ >%s.pid; export HOME=$PWD XDG_STATE_HOME=$PWD/.state\n"
-    .. "exec %s mcp %s <%s.in >%s.out 2>%s.err\n"):format(K.quoted(folder.path), name, K.quoted(K.program),
+    .. "exec %s mcp --runs runs %s <%s.in >%s.out 2>%s.err\n"):format(K.quoted(folder.path), name, K.quoted(K.program),
     table.concat(parts, " "), name, name, name))
   assert(os.execute(("(timeout -s KILL 60 sh %s.sh; echo $? >%s.code) &"):format(name, name)))
   local self = setmetatable({ name = name, last = 0, told = {}, asked = {}, replies = {} }, Client)

@@ -1,17 +1,16 @@
 -- cli/selection.lua: which runs a command is for: the directories that its line names; with filters the runs of a
--- folder that match all of them; where the line names nothing, the last run of ./runs.
+-- folder that match all of them; where the line names nothing, the last run of the folder of run/folder.lua.
 --
 -- Called by the commands that take several runs, and by list.lua.
 
 local core = require("skillrt.core")
+local folder_of = require("skillrt.run.folder")
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
 local output = require("skillrt.report.output")
 local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
-
-local FOLDER <const> = "runs"
 
 ---The options by which a command chooses runs of a folder.
 ---@type skillrt.Option[]
@@ -72,11 +71,12 @@ end
 ---@return string? message
 ---@return string? code
 function M.last(folder)
-  local list, message, code = require("skillrt.report.runs").of(folder or FOLDER)
+  local where = folder or folder_of.path()
+  local list, message, code = require("skillrt.report.runs").of(where)
   if list and not list[1] then
-    message, code = (folder or FOLDER) .. ": contains no runs", "invalid"
+    message, code = where .. ": contains no runs", "invalid"
   elseif code == "missing" and not folder then
-    message, code = "no run is named, and there is no folder ./runs: name the directory of a run", "invalid"
+    message, code = ("no run is named, and there are none in %s: name the directory of a run"):format(where), "invalid"
   end
   return list and list[1] and list[1].dir, message, code
 end
@@ -89,7 +89,7 @@ end
 ---@return string? code
 function M.listed(folders, filter)
   local all = {}
-  for _, folder in ipairs(folders or { FOLDER }) do
+  for _, folder in ipairs(folders or { folder_of.path() }) do
     local list, message, code = require("skillrt.report.runs").of(folder, filter)
     if not list then
       return nil, message, code
@@ -113,7 +113,7 @@ function M.chosen(args)
 end
 
 ---The word of a command that looks at folders of runs.
-M.FOLDER = { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: runs" }
+M.FOLDER = { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: the project's" }
 
 ---Asks whether something is to be done with runs that filters chose: who did not name them sees first which they are.
 ---@param dirs string[]
@@ -192,10 +192,10 @@ end
 
 ---The word of a command that takes one run.
 M.RUN = { name = "DIR", optional = true, is_run = true,
-  help = "the directory of the run; default: the last run of ./runs" }
+  help = "the directory of the run; default: the project's last run" }
 
 ---The words of a command that takes several runs.
-M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the last run "
-  .. "of ./runs. With a filter (--status ... --skill): folders of runs; default: runs" }
+M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the "
+  .. "project's last run. With a filter (--status ... --skill): folders of runs; default: the project's" }
 
 return M

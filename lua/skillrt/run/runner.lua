@@ -7,6 +7,7 @@ local core = require("skillrt.core")
 local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
+local folder = require("skillrt.run.folder")
 local json = require("skillrt.base.json")
 local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
@@ -35,7 +36,7 @@ local M = {}
 ---@field [string] any        what a resume says, see OF_SESSION
 
 ---@class skillrt.RunOptions
----@field work_dir string?     default: runs/<name>-<run id>
+---@field work_dir string?     default: <name>-<run id> in the folder of run/folder.lua
 ---@field input table?         values the skill reads as state.input and ctx.input
 ---@field args string[]?       ctx.args
 ---@field strategy any?        in place of the skill's own
@@ -244,15 +245,6 @@ local function first_record(parts, given)
   return first
 end
 
-local RUNS <const> = "runs" -- where a run lies that is given no directory
-
--- Makes the folder of runs, which git passes over. What keeps it from being made, the opening of the run says.
-local function make_runs()
-  if not files.stat(RUNS) and files.make_folders(RUNS) then
-    files.create(RUNS .. "/.gitignore", "*\n")
-  end
-end
-
 -- What a turn is made of, whether its run begins, with this id, or goes on; nil, message, code.
 local function parts_of(skill, options, settings, run_id)
   local prepared, pins, prompts = prepare.skill(skill, settings)
@@ -262,7 +254,7 @@ local function parts_of(skill, options, settings, run_id)
     options.world:dress(prepared)
   end
   local watcher = watchers.of(options.watcher)
-  local place = store.absolute(options.work_dir or ("%s/%s-%s"):format(RUNS, skill.name, run_id), run_id)
+  local place = store.absolute(options.work_dir or ("%s/%s-%s"):format(folder.path(), skill.name, run_id), run_id)
   return {
     run = run_of.new({ skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
       store = store.at(place, prepared.context == "memory"), shift = options.shift, world = options.world,
@@ -307,8 +299,8 @@ function M.begin(skill, options)
   local parts, message, cause = new_parts(skill, options)
   if not parts then
     return nil, message, cause
-  elseif not options.work_dir and parts.run.skill.context ~= "memory" then
-    make_runs()
+  elseif parts.run.skill.context ~= "memory" then
+    folder.make(files.dirname(parts.run.store.place))
   end
   return open(parts, options, "create")
 end

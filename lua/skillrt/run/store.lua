@@ -28,7 +28,7 @@ end
 
 -- Where its steps have their files on this machine.
 local function folder_of(name)
-  return ("%s/runs/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
+  return ("%s/files/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
 end
 
 local IN_DATABASE <const> = ": is in a database; only a run in a directory is renamed or removed"

@@ -170,7 +170,7 @@ return {
       optional = true,
       usage = "[DIR ...] [N] VALUE",
       help = "VALUE: an option's id or number; a text where there are no options. N: which question, where several are "
-        .. "open (skillrt status lists them). DIR: runs; default: the last run of ./runs. With a filter: folders of "
+        .. "open (skillrt status lists them). DIR: runs; default: the project's last run. With a filter: folders of "
         .. "runs, of which those are chosen that have an open question",
     },
   },

@@ -3,7 +3,7 @@
 return {
   name = "latest",
   summary = "Prints the directory of the run that was active last",
-  arguments = { { name = "FOLDER", optional = true, help = "a folder of runs; default: runs" } },
+  arguments = { { name = "FOLDER", optional = true, help = "a folder of runs; default: the project's" } },
   options = {},
   ---@param args table
   ---@return integer code

@@ -10,7 +10,7 @@ return {
   description = "For node_exporter's textfile collector: skillrt metrics runs > DIR/skillrt.prom. "
     .. "skillrt_completion_rate is completed runs / started runs; skillrt_action_duration is in seconds.",
   arguments = { { name = "DIR", optional = true, is_run = true,
-    help = "the directory of a run, or a folder of runs; default: the last run of ./runs" } },
+    help = "the directory of a run, or a folder of runs; default: the project's last run" } },
   options = {},
   ---@param args table
   ---@return integer code

@@ -67,7 +67,7 @@ return {
     end
     filter = filter or {}
     filter.statuses = filter.statuses or { completed = true, failed = true, aborted = true }
-    local folders = args.folder or { "runs" }
+    local folders = args.folder or { require("skillrt.run.folder").path() }
     local list, problem, code = selection.listed(folders, filter)
     if not list then
       return ending.refused(problem, code)

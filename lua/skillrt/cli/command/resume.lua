@@ -141,7 +141,7 @@ return {
       return ending.refused(problem, "invalid")
     end
     if args.due then
-      local due, message, code = due_of(args.dir or { "runs" })
+      local due, message, code = due_of(args.dir or { require("skillrt.run.folder").path() })
       if not due then
         return ending.refused(message, code)
       elseif not due[1] then

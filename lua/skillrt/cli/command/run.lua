@@ -37,7 +37,9 @@ local M = {
     .. "a workflow script (.js), or the name of one in .claude/workflows" } },
   shows_limits = true,
   options = {
-    { name = "work-dir", value = "DIR", help = "the run's directory; default: runs/NAME-ID" },
+    { name = "work-dir", value = "DIR", help = "the run's directory; default: NAME-ID in the runs of the "
+      .. "project, which is the nearest folder with .git, .claude, SKILL.md, skill.lua, runs ...; elsewhere in "
+      .. "~/.local/state/skillrt/runs" },
     { name = "reset", help = "starts over in DIR; an existing run there is renamed to DIR.ID" },
     {
       name = "set",

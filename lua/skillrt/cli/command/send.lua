@@ -28,7 +28,7 @@ return {
     .. "skillrt resume.",
   arguments = {
     { name = "DIR", many = true, optional = true, usage = "[DIR] NAME [JSON]",
-      help = "DIR: the run; default: the last run of ./runs. NAME: the event's name; JSON: its value (default: true)" },
+      help = "DIR: the run; default: the project's last run. NAME: the event's name; JSON: its value (default: true)" },
   },
   options = { { name = "id", value = "ID", help = "the event's id; of several with one id a run takes one" } },
   ---@param args table

@@ -8,7 +8,7 @@ local M = {}
 
 ---@type skillrt.Option[]
 local COMMON <const> = {
-  { name = "runs", value = "DIR", help = "the folder for runs; default: runs" },
+  { name = "runs", value = "DIR", help = "the folder for runs; default: the project's" },
   {
     name = "limit",
     value = "LIMIT=NUMBER",
@@ -77,7 +77,7 @@ function M.read(args)
   for _, limit in ipairs(args.limit or {}) do
     words[#words + 1], words[#words + 2] = "--at-most", limit
   end
-  local runs = require("skillrt.cli.serving.runs").new({ folder = args.runs or "runs", at_once = at_once, words = words,
+  local runs = require("skillrt.cli.serving.runs").new({ folder = args.runs or require("skillrt.run.folder").path(), at_once = at_once, words = words,
     agent = agent, raise = args.raise })
   return { skills = skills, runs = runs, paths = paths, agent = agent }
 end

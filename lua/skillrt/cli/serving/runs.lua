@@ -5,6 +5,7 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local folder_of = require("skillrt.run.folder")
 local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
@@ -119,6 +120,7 @@ end
 ---@return string|nil id
 ---@return table|string program_or_message
 function Runs:begin(skill, given)
+  folder_of.make(self.folder)
   local ok, message = files.make_folders(self.folder)
   if not ok then
     return nil, message --[[@as string]]

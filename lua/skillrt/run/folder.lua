@@ -1,0 +1,55 @@
+-- run/folder.lua: the folder of the runs that are given no directory: where they begin, and where commands look for them.
+--
+-- In a project `runs` there, which git ignores; elsewhere a folder of the person's (XDG_STATE_HOME). Knows no run. Called
+-- by runner.lua and cli/.
+
+local files = require("skillrt.base.files")
+
+local M = {}
+
+local NAME <const> = "runs"
+
+-- One of these makes a folder a project.
+local MARKS <const> = { ".git", ".hg", ".jj", ".claude", NAME, "SKILL.md", "skill.lua", "skill-config.json",
+  "workflow.json" }
+
+-- Set for folders that everybody writes to, as /tmp: what is there may be anybody's.
+local STICKY <const> = 0x200
+
+local function is_marked(folder)
+  for _, mark in ipairs(MARKS) do
+    if files.stat(folder .. "/" .. mark) then
+      return true
+    end
+  end
+  return false
+end
+
+---The folder. A project is the nearest folder, from the current one upwards, that has one of the marks; neither the home
+---folder, nor one that everybody writes to, nor what is above them, is one.
+---@return string path  "runs", or an absolute path
+function M.path()
+  local current, home = files.current(), files.stat((os.getenv("HOME") or "") .. "/.")
+  local at = current
+  while at ~= "" do
+    local info = files.stat(at .. "/.")
+    if not info or info.mode & STICKY ~= 0 or home and home.id == info.id then
+      break
+    elseif is_marked(at) then
+      return at == current and NAME or at .. "/" .. NAME
+    end
+    at = at:match("^(.*)/[^/]*$")
+  end
+  local state = files.state_home()
+  return state and state .. "/" .. NAME or NAME
+end
+
+---Makes the folder, with a .gitignore, where a run is to begin there. An error is left to the opening of the run.
+---@param folder string  that of the run, absolute
+function M.make(folder)
+  if not files.stat(folder) and folder == files.join(files.current(), M.path()) and files.make_folders(folder) then
+    files.create(folder .. "/.gitignore", "*\n")
+  end
+end
+
+return M
