@@ -148,7 +148,7 @@ describe("webhooks", function()
     refused({ 401, "signature" }, path, "a", body, { signature = "v1,AAAA" })
     refused({ 401, "signature" }, path, "a", body, { body = body .. " " })
     refused({ 401, "signature" }, path, "a", body, { at = -301 })
-    refused({ 401, "signature" }, path, "a", body, { at = 301 })
+    refused({ 401, "signature" }, path, "a", body, { at = 900 }) -- far ahead: a slow machine comes to it later
     refused({ 422, "invalid" }, path, "a", "odd")
     refused({ 422, "invalid" }, "/hooks/" .. run .. "/-x", "a", body)
     refused({ 404, "missing" }, "/hooks/none/deploy", "a", body)

@@ -1,7 +1,8 @@
--- run/folder.lua: the folder of the runs that are given no directory: where they begin, and where commands look for them.
+-- run/folder.lua: the folder of the runs that are given no directory: where they begin, and where commands look for
+-- them.
 --
--- In a project `runs` there, which git ignores; elsewhere a folder of the person's (XDG_STATE_HOME). Knows no run. Called
--- by runner.lua and cli/.
+-- In a project `runs` there, which git ignores; elsewhere a folder of the person's (XDG_STATE_HOME). Knows no run.
+-- Called by runner.lua and cli/.
 
 local files = require("skillrt.base.files")
 
@@ -25,8 +26,8 @@ local function is_marked(folder)
   return false
 end
 
----The folder. A project is the nearest folder, from the current one upwards, that has one of the marks; neither the home
----folder, nor one that everybody writes to, nor what is above them, is one.
+---The folder. A project is the nearest folder, from the current one upwards, that has one of the marks; neither the
+---home folder, nor one that everybody writes to, nor what is above them, is one.
 ---@return string path  "runs", or an absolute path
 function M.path()
   local current, home = files.current(), files.stat((os.getenv("HOME") or "") .. "/.")

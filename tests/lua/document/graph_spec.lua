@@ -1,6 +1,7 @@
 -- graph_spec.lua: skills as graphs: every node drawn, every label escaped, edges that conditions
 -- and effects make.
 local graph_of = require "skillrt.document.graph"
+local layout = require "skillrt.document.graph.layout"
 
 local AGENTS = { worker = { kind = "command", argv = { "true" } } }
 
@@ -32,7 +33,7 @@ describe("a skill as a graph", function()
     local told = table.concat(edges(graph), "; ")
     assert.truthy(told:find("phase b > phase a: until x > 3\nat most 5 times", 1, true), told)
     assert.truthy(told:find("phase b > phase b: while y", 1, true), told)
-    assert.truthy(graph_of.text(graph, "dot"):find("for each of parts", 1, true))
+    assert.truthy(graph_of.text(graph, "text"):find("for each of parts", 1, true))
   end)
 
   it("leads from an action to those whose conditions its effects make true (R54)", function()
@@ -60,12 +61,11 @@ describe("a skill as a graph", function()
     end
   end)
 
-  it("escapes labels in Mermaid and in dot (F9)", function()
+  it("escapes labels in Mermaid (F9)", function()
     local name = 'say "hi" | ] <b> & `x` #1 \\ {}\27[31m'
     local graph = graph_of.of(skill { { id = "odd", name = (name:gsub("\27", "")) } })
-    local mermaid, dot = graph_of.text(graph, "mermaid"), graph_of.text(graph, "dot")
+    local mermaid = graph_of.text(graph, "mermaid")
     assert.truthy(mermaid:find('["say #quot;hi#quot; | ] #lt;b#gt; #amp; #96;x#96; #35;1 \\ {}', 1, true), mermaid)
-    assert.truthy(dot:find('label="say \\"hi\\" | ] <b> & `x` #1 \\\\ {}', 1, true), dot)
   end)
 
   it("draws phases with what they take and make, around the loop (R10, F6)", function()
@@ -110,7 +110,7 @@ describe("a skill as a graph", function()
       "any > action asked: may make it true",
       "start > action first",
     }, edges(graph))
-    local text = graph_of.text(graph, "dot")
+    local text = graph_of.text(graph, "svg")
     for _, part in ipairs { "by worker (command)", "optional", "dashed frame: optional", "grey frame: ends the run" } do
       assert.truthy(text:find(part, 1, true), part)
     end
@@ -131,15 +131,86 @@ describe("a skill as a graph", function()
       "phase c > phase d", "phase d > end", "start > phase a" }, edges(graph))
   end)
 
-  it("becomes SVG where graphviz is installed, or says why not (F9)", function()
-    local graph = graph_of.of(skill { { id = "odd", name = 'a "name" <b>' } })
-    local svg, message = graph_of.svg(graph)
-    if os.execute "command -v dot > /dev/null 2>&1" then
-      assert.truthy(svg and svg:find("</svg>", 1, true), message)
-      assert.truthy(svg:find("&quot;name&quot; &lt;b&gt;", 1, true))
-    else
-      assert.is_nil(svg)
-      assert.truthy(message)
+  it("becomes SVG, with every text escaped (F9)", function()
+    local svg = graph_of.text(graph_of.of(skill { { id = "odd", name = 'a "name" <b> & \1' } }), "svg")
+    assert.truthy(svg:find('<text class="name"[^>]*>a &quot;name&quot; &lt;b&gt; &amp; \\x01</text>'), svg)
+    assert.equal(select(2, svg:gsub("<g", "")), select(2, svg:gsub("</g>", "")))
+    assert.truthy(svg:find("</svg>\n$"))
+  end)
+
+  it("becomes lines that no screen has to fold, whatever its texts are", function()
+    local graph = { name = "g", legend = {}, nodes = { { id = "a", kind = "action", label = ("word "):rep(30) },
+      { id = "b", kind = "end", label = ("\u{4E2D}"):rep(50), note = "one\n" .. ("x"):rep(99) } },
+      edges = { { from = "a", to = "b", kind = "order", label = "when x\n and y" } } }
+    local width = require("skillrt.base.terminal_text").width
+    for _, columns in ipairs { 20, 41, 80 } do
+      for line in graph_of.text(graph, "text", columns):gmatch "[^\n]+" do assert.truthy(width(line) <= columns, line) end
     end
+    local text = graph_of.text(graph, "text", 200)
+    assert.truthy(text:find("\n  -> " .. ("\u{4E2D}"):rep(50) .. " (when x, and y)\n", 1, true), text)
+    assert.truthy(text:find("\n    one\n    xxx", 1, true), text)
+  end)
+end)
+
+describe("a picture", function()
+  -- Boxes and lines by chance: a tree with more lines across and back.
+  local function drawn(seed)
+    local state = seed
+    local function pick(most)
+      state = (state * 1103515245 + 12345) % 2147483648
+      return state // 65536 % most + 1
+    end
+    local boxes, lines = {}, {}
+    for i = 1, pick(30) + 2 do boxes[i] = { w = 30 + pick(200), h = 20 + pick(90) } end
+    local function line(from, to)
+      local label = pick(3) == 1
+      lines[#lines + 1] = { from = boxes[from], to = boxes[to], w = label and 20 + pick(150) or 6, h = label and 16 * pick(3) or 0 }
+    end
+    for i = 2, #boxes do line(pick(i - 1), i) end
+    for _ = 1, pick(10) do
+      local from, to = pick(#boxes), pick(#boxes)
+      if from ~= to then line(from, to) end
+    end
+    return boxes, lines, layout.place(boxes, lines)
+  end
+
+  local function touch(a, b)
+    return math.abs(a.x - b.x) < (a.w + b.w) / 2 and a.y < b.y + b.h and b.y < a.y + a.h
+  end
+
+  it("has no box and no label on another one, and no line that goes through a box", function()
+    for seed = 1, 25 do
+      local boxes, lines, width, height = drawn(seed)
+      local all = { table.unpack(boxes) }
+      for _, line in ipairs(lines) do
+        local places = line.places
+        assert.equal(line.turned and line.to or line.from, places[1])
+        assert.equal(line.turned and line.from or line.to, places[#places])
+        local labels = 0
+        for i = 2, #places do
+          assert.truthy(places[i].y >= places[i - 1].y + places[i - 1].h, "line upwards, seed " .. seed)
+          all[#all + 1] = i < #places and places[i] or nil
+          labels = labels + (places[i].is_label and 1 or 0)
+          assert.truthy(not places[i].is_label or places[i].w >= line.w and places[i].h >= line.h)
+        end
+        assert.equal(1, labels)
+      end
+      for i, one in ipairs(all) do
+        assert.truthy(one.x - one.w / 2 > -0.01 and one.x + one.w / 2 < width + 0.01 and one.y + one.h <= height + 0.01)
+        for k = i + 1, #all do assert.is_false(touch(one, all[k]), "seed " .. seed) end
+      end
+    end
+  end)
+
+  it("is no wider than a page, however many boxes are side by side", function()
+    local boxes, lines = { { w = 50, h = 20 } }, {}
+    for i = 2, 41 do
+      boxes[i] = { w = 120, h = 30 }
+      lines[i - 1] = { from = boxes[1], to = boxes[i], w = 0, h = 0 }
+    end
+    layout.place(boxes, lines)
+    local by_row = {}
+    for _, box in ipairs(boxes) do by_row[box.y] = (by_row[box.y] or 0) + box.w + 22 end
+    for _, width in pairs(by_row) do assert.truthy(width <= 782, width) end
   end)
 end)

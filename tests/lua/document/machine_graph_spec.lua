@@ -56,8 +56,8 @@ describe("the graph of a machine", function()
     for _, node in ipairs(graph.nodes) do
       assert.equal(node.label == "completed", (node.note or ""):find "the run is here" ~= nil)
     end
-    local text = require("skillrt.document.graph").text(graph, "dot")
-    assert.matches('penwidth=3', text)
+    local text = require("skillrt.document.graph").text(graph, "svg")
+    assert.matches('<path class="taken"', text)
   end)
 
   it("is refused for the way of a run that has no states", function()

@@ -4,12 +4,11 @@
 local M = {
   name = "graph",
   looks = true,
-  summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
+  summary = "Shows a skill or a run as a graph: lines of text, Mermaid or SVG",
   description = "An edge between two actions means that an effect of the first can make a condition of the second "
     .. "true. A machine is drawn by its states, with --run also the path that a run took. A run is drawn by its "
     .. "steps, phases and agents, with results, durations and tokens. A workflow "
-    .. "script is drawn by its phases, with the agents that it asks where each answers at once. SVG needs "
-    .. "graphviz (the program dot); without it Mermaid is written instead.",
+    .. "script is drawn by its phases, with the agents that it asks in a dry run.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
     .. "or the directory of a run" } },
   rest = "TASK ...",
@@ -17,8 +16,9 @@ local M = {
     {
       name = "format",
       value = "FORMAT",
-      choices = { "mermaid", "dot", "svg" },
-      help = "mermaid (the default), dot or svg; with --output the file's extension decides",
+      choices = { "text", "mermaid", "svg" },
+      help = "text (the default on a terminal), mermaid (the default elsewhere) or svg; with --output the file's "
+        .. "extension decides",
     },
     { name = "run", value = "DIR", help = "a run of the machine, whose path is drawn" },
     { name = "output", short = "o", value = "FILE", help = "writes to FILE instead of standard output" },
@@ -26,7 +26,7 @@ local M = {
   },
 }
 
-local BY_NAME = { dot = "dot", gv = "dot", svg = "svg", mmd = "mermaid", md = "mermaid" }
+local BY_NAME = { svg = "svg", txt = "text", mmd = "mermaid", md = "mermaid" }
 
 local function put(text, args, output)
   if not args.output then
@@ -42,22 +42,15 @@ end
 function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
-  local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
+  local columns = not args.output and output.is_terminal(1) and (output.size(1) or 80) or nil
+  local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or columns and "text" or "mermaid"
   local run_of = require "skillrt.document.graph.run"
   local of = run_of.is_run(args.path) and run_of or graph_of
   local graph, message, code = of.of(args.path, args.run, args.rest)
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)
   end
-  if format == "svg" then
-    local svg, why = graph_of.svg(graph)
-    if svg then
-      return put(svg, args, output)
-    end
-    output.say("warning", ("skillrt: no SVG (%s): install graphviz; this is Mermaid instead"):format(tostring(why)))
-    format = "mermaid"
-  end
-  return put(graph_of.text(graph, format), args, output)
+  return put(graph_of.text(graph, format, columns), args, output)
 end
 
 return M

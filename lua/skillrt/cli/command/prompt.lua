@@ -52,7 +52,8 @@ local function run_of(skill, input)
   return require("skillrt.run.run").new {
     skill = setmetatable({ dir = files.join(here, skill.dir) }, { __index = skill }),
     books = { run_id = "RUN", input = input, cwd = here, outputs = {}, context_strategy = skill.context },
-    store = require("skillrt.run.store").at(files.join(here, ("%s/%s-RUN"):format(require("skillrt.run.folder").path(), skill.name))),
+    store = require("skillrt.run.store").at(files.join(here, ("%s/%s-RUN"):format(
+      require("skillrt.run.folder").path(), skill.name))),
     prompts = {},
     limits = { seconds_of = function() end },
   }

@@ -77,8 +77,8 @@ function M.read(args)
   for _, limit in ipairs(args.limit or {}) do
     words[#words + 1], words[#words + 2] = "--at-most", limit
   end
-  local runs = require("skillrt.cli.serving.runs").new({ folder = args.runs or require("skillrt.run.folder").path(), at_once = at_once, words = words,
-    agent = agent, raise = args.raise })
+  local runs = require("skillrt.cli.serving.runs").new({ folder = args.runs or require("skillrt.run.folder").path(),
+    at_once = at_once, words = words, agent = agent, raise = args.raise })
   return { skills = skills, runs = runs, paths = paths, agent = agent }
 end
 

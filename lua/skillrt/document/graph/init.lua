@@ -1,12 +1,12 @@
 -- document/graph/init.lua: a skill as a graph: actions and what leads to them, phases with their inputs and
--- outputs, states of a machine; as Mermaid, dot or SVG.
+-- outputs, states of a machine; as lines of text, Mermaid or SVG.
 --
 -- An edge from A to B: an effect of A makes a condition of B true. Called by cli/command/graph.lua.
 local build = require "skillrt.document.graph.build"
 
 local M = {}
 
-local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.document.graph.dot" }
+local WRITERS = { mermaid = "skillrt.document.graph.mermaid", text = "skillrt.document.graph.text" }
 
 ---@class skillrt.graph.Node
 ---@field id string
@@ -78,23 +78,16 @@ function M.of(given, run, words)
   return build.of(model, subject, path)
 end
 
----The text of a graph.
+---A graph as a document.
 ---@param graph skillrt.graph.Graph
----@param format "mermaid"|"dot"
+---@param format "text"|"mermaid"|"svg"
+---@param columns integer?  of lines of text
 ---@return string
-function M.text(graph, format)
-  local writer = WRITERS[format] or error(("graph: format must be mermaid or dot, not %s"):format(tostring(format)),
-    2)
-  return table.concat(require(writer).lines(graph), "\n") .. "\n"
-end
-
----The graph as SVG, drawn by graphviz; nil where it is not installed or fails.
----@param graph skillrt.graph.Graph
----@return string? svg
----@return string? message
-function M.svg(graph)
-  local svg, why = require("skillrt.document.write.compare").program({ "dot", "-Tsvg" }, nil, M.text(graph, "dot"))
-  return svg, why
+function M.text(graph, format, columns)
+  if format == "svg" then
+    return require("skillrt.document.graph.svg").of(graph)
+  end
+  return table.concat(require(WRITERS[format]).lines(graph, columns or 80), "\n") .. "\n"
 end
 
 return M

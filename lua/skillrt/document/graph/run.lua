@@ -1,5 +1,5 @@
--- document/graph/run.lua: a run as a graph: its steps in their order, the headings of a workflow, the agents that were
--- asked under each: answered, failed or open, how long, with how many tokens.
+-- document/graph/run.lua: a run as a graph: its steps in their order, the headings of a workflow, and in each the
+-- agents that were asked: answered, failed or open, how long, with how many tokens.
 --
 -- A view of the run's story; nothing of the skill is read. Called by cli/command/graph.
 
@@ -9,7 +9,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
-local MOST <const> = 400 -- agents that are drawn
+local MOST <const> = 12 -- agents that are named in one box
 
 -- Kinds of calls that somebody is asked by.
 local ASKS <const> = tables.words "command http host session"
@@ -55,15 +55,15 @@ local function note_of_call(self, call)
   return table.concat(parts, ", ")
 end
 
--- A step with its headings, those that only a call names, too, and below them the agents.
+-- A step, behind it its headings, those that only a call names, too; the agents are lines of the box that asked them.
 local function add_step(self, step)
   local kind = step.kind == "phase" and "state" or "action"
-  local id = self:add(kind, step.id, self.last, "order", note_of_step(self, step))
-  local headings, last = {}, nil
+  self.last = self:add(kind, step.id, self.last, "order", note_of_step(self, step))
+  local own, headings, counts = self.nodes[#self.nodes], {}, {}
   local function heading(title)
     if not headings[title] then
-      last = self:add("phase", short(title), last or id, last and "order" or "condition")
-      headings[title] = last
+      self.last = self:add("phase", short(title), self.last, "order")
+      headings[title] = self.nodes[#self.nodes]
     end
     return headings[title]
   end
@@ -74,14 +74,17 @@ local function add_step(self, step)
   end
   for _, call in ipairs(step.calls) do
     if ASKS[call.kind] and not call.pure then
-      self.count = self.count + 1
-      local parent = call.title and heading(call.title) or id
-      if self.count <= MOST then
-        self:add("optional", short(call.label or call.to), parent, "condition", note_of_call(self, call))
+      local box = call.title and heading(call.title) or own
+      counts[box] = (counts[box] or 0) + 1
+      if counts[box] <= MOST then
+        local line = ("%s: %s"):format(short(call.label or call.to), note_of_call(self, call))
+        box.note = box.note and box.note .. "\n" .. line or line
       end
     end
   end
-  self.last = step.sub and self.last or id
+  for box, count in pairs(counts) do
+    box.note = box.note .. (count > MOST and ("\nand %d more"):format(count - MOST) or "")
+  end
 end
 
 ---The graph of a run.
@@ -94,13 +97,10 @@ function M.of(dir)
   if not story then
     return nil, books --[[@as string]], code
   end
-  local self = setmetatable({ nodes = {}, edges = {}, story = story, count = 0 }, Drawn)
+  local self = setmetatable({ nodes = {}, edges = {}, story = story }, Drawn)
   self.last = self:add("start", "start")
   for _, step in ipairs(story.steps) do
     add_step(self, step)
-  end
-  if self.count > MOST then
-    self:add("any", ("and %d more"):format(self.count - MOST), self.last, "condition")
   end
   self:add("end", books.status, self.last, "order", books.reason)
   return { name = books.skill, nodes = self.nodes, edges = self.edges, legend = {} }
