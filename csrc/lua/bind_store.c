@@ -210,20 +210,19 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 
 static int list_row(lua_State *L) {
   const struct listing *run = lua_touserdata(L, 2);
-  lua_createtable(L, 0, 6);
-  set_text(L, "url", run->url);
-  set_text(L, "problem", run->problem);
-  set_text(L, "run_id", run->run_id[0] ? run->run_id : NULL);
-  set_text(L, "status", run->problem ? NULL : run->header.status);
-  set_text(L, "about", run->header.about[0] ? run->header.about : NULL);
-  if (run->header.due) {
-    lua_pushinteger(L, run->header.due);
-    lua_setfield(L, -2, "due");
-  }
+  const char *rest;
+  int64_t at = header_at(&run->header, &rest);
+  lua_settop(L, 1);
+  lua_pushstring(L, run->url);
+  lua_pushstring(L, run->header.status);
   lua_pushboolean(L, run->is_held);
-  lua_setfield(L, -2, "is_held");
-  lua_rawseti(L, 1, luaL_len(L, 1) + 1);
-  return 0;
+  lua_pushstring(L, run->problem);
+  if (at > 0) {
+    lua_pushinteger(L, (lua_Integer)at);
+    lua_pushfstring(L, "{%s", rest);
+  }
+  lua_call(L, lua_gettop(L) - 1, 1);
+  return 1;
 }
 
 static bool list_one(void *data, const struct listing *run) {
@@ -232,21 +231,24 @@ static bool list_one(void *data, const struct listing *run) {
   lua_pushcfunction(L, list_row);
   lua_pushvalue(L, reader->each);
   lua_pushlightuserdata(L, bind_unconst(run));
-  reader->raised = lua_pcall(L, 2, 0, 0) != LUA_OK;
-  return !reader->raised;
+  reader->raised = lua_pcall(L, 2, 1, 0) != LUA_OK;
+  if (reader->raised) return false;
+  bool more = lua_toboolean(L, -1) || lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return more;
 }
 
-/* list(url, status?, due?) -> { { url, run_id, status, due?, about?, is_held } or { url, problem }
- * ... } in no order | nil, message, code: the runs there, with this status, due by then */
+/* list(url, each(url, status, is_held, problem?, at?, about?) -> more?) -> true | nil, message,
+ * code: the runs there, in the order of store_list */
 static int core_list(lua_State *L) {
   const char *url = bind_url(L, 1);
-  struct wanted wanted = {luaL_optstring(L, 2, NULL), luaL_optinteger(L, 3, 0)};
   struct error error = {0};
-  lua_settop(L, 3);
-  lua_newtable(L);
-  struct reader reader = {.L = L, .each = 4};
-  bool good = store_list(bind_sys(L), url, &wanted, list_one, &reader, &error);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  struct reader reader = {.L = L, .each = 2};
+  bool good = store_list(bind_sys(L), url, list_one, &reader, &error);
   if (reader.raised) return lua_error(L);
+  lua_pushboolean(L, true);
   return good ? 1 : bind_fail(L, &error);
 }
 

@@ -1,7 +1,9 @@
-/* bind_watch.c: core.watch: waits until something is appended to a run of another process.
+/* bind_watch.c: core.watch: waits until something is appended to a run of another process; with
+ * `runs`, until any of the runs at a place may have changed.
  *
- * watch(url) -> watch | nil, message, code; watch:wait(ms) -> true: changed, or was not asked yet;
- * false: the time is over, nil: a signal came. A to-be-closed value. Called by bind_core.c. */
+ * watch(url, runs?) -> watch | nil, message, code; watch:wait(ms) -> true: changed, or was not
+ * asked yet; false: the time is over, nil: a signal came. A to-be-closed value. Called by
+ * bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 #include "lua/bind_store.h"
@@ -56,6 +58,7 @@ static int watcher_changed(lua_State *L) {
 
 static int core_watch(lua_State *L) {
   const char *url = bind_url(L, 1);
+  bool all = lua_toboolean(L, 2);
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error); /* before the watch, so that it is finalized after it */
   if (!loop) return bind_fail(L, &error);
@@ -63,7 +66,8 @@ static int core_watch(lua_State *L) {
   *watcher = (struct watcher){.loop = loop, .changed = true};
   luaL_setmetatable(L, WATCH_TYPE);
   loop_attend(loop, &watcher->member, turned);
-  if (!store_watch(bind_sys(L), url, loop_uv(loop), noticed, watcher, &watcher->watch, &error))
+  if (!(all ? store_watch_runs : store_watch)(bind_sys(L), url, loop_uv(loop), noticed, watcher,
+                                              &watcher->watch, &error))
     return bind_fail(L, &error);
   return 1;
 }

@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/blob.h"
@@ -96,4 +97,15 @@ void batch_cut(struct batch *b, size_t count) {
   struct span first = batch_at(b, count);
   bytes_cut(b, b->bytes.data ? (size_t)(first.data - b->bytes.data) : 0);
   b->ends.length = count * sizeof(size_t);
+}
+
+int64_t header_at(const struct header *header, const char **rest) {
+  static const char before[] = "{\"at\":";
+  size_t length = sizeof before - 1;
+  if (strncmp(header->about, before, length) != 0) return 0;
+  char *end;
+  int64_t at = strtoll(header->about + length, &end, 10);
+  if (*end != ',' || at < 0) return 0;
+  *rest = end + 1;
+  return at;
 }

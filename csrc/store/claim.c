@@ -188,13 +188,14 @@ static bool something_came(const struct folder *f, const char *path) {
 static bool look_one(void *data, const struct listing *run) {
   struct folder *f = data;
   struct row row = {.due = run->header.due};
-  char queue[QUEUE_NAME + 1];
+  char queue[QUEUE_NAME + 1], holder[STORE_HOLDER];
   bool is_open = strcmp(run->header.status, "executing") == 0;
   bool is_paused = strcmp(run->header.status, "paused") == 0;
   if (run->problem || !(is_open || is_paused) || !label_read(f->sys, run->url, queue, &row))
     return true;
   snprintf(row.url, sizeof row.url, "%s", run->url);
-  bool taken = run->is_held || is_claimed(f, run->url);
+  bool taken = run->is_held || is_claimed(f, run->url) ||
+               (is_paused && lock_held(f->sys, run->url, holder, sizeof holder));
   row.waits = !taken && strcmp(queue, f->queue) == 0 &&
               (is_open || (run->header.due > 0 && run->header.due <= f->sys->wall_ms(f->sys)) ||
                something_came(f, run->url));
@@ -224,7 +225,7 @@ static bool take(struct claims *claims, int64_t most, bool (*each)(void *data, c
   f->error = e;
   f->failed = false;
   if (is_paused(f)) return true;
-  if (!directory_list(f->sys, f->path, NULL, look_one, f, e) || f->failed) return false;
+  if (!directory_list(f->sys, f->path, look_one, f, e) || f->failed) return false;
   struct row *rows = (struct row *)(void *)f->rows.data;
   size_t count = f->rows.length / sizeof *rows;
   if (count > 0) qsort(rows, count, sizeof *rows, by_turn);

@@ -407,3 +407,9 @@ bool directory_watch(const struct sys *sys, const char *path, struct uv_loop_s *
   return file_path(folder, path, "journal", e) &&
          watch_open(sys, loop, folder, changed, data, watch, e);
 }
+
+bool directory_watch_runs(const struct sys *sys, const char *path, struct uv_loop_s *loop,
+                          void (*changed)(void *), void *data, struct watch **watch,
+                          struct error *e) {
+  return watch_runs_open(sys, loop, path, changed, data, watch, e);
+}

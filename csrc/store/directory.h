@@ -15,5 +15,7 @@ bool directory_holder(const struct sys *, const char *path, char line[STORE_HOLD
 bool directory_exists(const struct sys *, const char *path);
 bool directory_watch(const struct sys *, const char *path, struct uv_loop_s *,
                      void (*changed)(void *), void *data, struct watch **, struct error *);
+bool directory_watch_runs(const struct sys *, const char *path, struct uv_loop_s *,
+                          void (*changed)(void *), void *data, struct watch **, struct error *);
 
 #endif

@@ -9,9 +9,12 @@
 #include <string.h>
 
 bool file_path(char *to, const char *folder, const char *name, struct error *e) {
-  int length = snprintf(to, PATH_MAX, "%s/%s", folder, name);
-  if (length < 0 || length >= PATH_MAX - 8) /* ".new" must still fit */
+  size_t length = strlen(folder), more = strlen(name);
+  if (length + 1 + more >= PATH_MAX - 8) /* ".new" must still fit */
     return error_set(e, ERROR_LIMIT, "%.200s/...: path too long", folder);
+  memcpy(to, folder, length);
+  to[length] = '/';
+  memcpy(to + length + 1, name, more + 1);
   return true;
 }
 

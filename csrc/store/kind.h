@@ -37,11 +37,13 @@ struct kind {
                   bool (*each)(void *data, const struct record *, struct error *), void *data);
   bool (*holder)(const struct sys *, const char *at, char line[STORE_HOLDER]);
   bool (*inbox)(const struct sys *, const char *at, struct inbox **, struct error *);
-  bool (*list)(const struct sys *, const char *at, const struct wanted *,
-               bool (*each)(void *data, const struct listing *), void *data, struct error *);
+  bool (*list)(const struct sys *, const char *at, bool (*each)(void *data, const struct listing *),
+               void *data, struct error *);
   bool (*exists)(const struct sys *, const char *at);
   bool (*watch)(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
                 void *data, struct watch **, struct error *);
+  bool (*watch_runs)(const struct sys *, const char *at, struct uv_loop_s *,
+                     void (*changed)(void *), void *data, struct watch **, struct error *);
   bool (*prepare)(const struct sys *, const char *at, const struct store_setup *,
                   struct buffer *missing, struct error *);
   bool (*label)(const struct sys *, const char *at, const struct label *, struct error *);

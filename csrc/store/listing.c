@@ -1,6 +1,7 @@
 /* listing.c: the runs of a folder, each known by the first and the last line of its journal.
  *
- * Reads no more of them: what a run came to, says the line that closes it. Called by store.c. */
+ * Reads no more of them: what a run came to, says the line that closes it. Where the index has that
+ * line, a look at the segment's size and time is all. Called by store.c and claim.c. */
 #include "store/listing.h"
 
 #include <errno.h>
@@ -12,8 +13,9 @@
 #include "store/file.h"
 #include "store/journal_scan.h"
 #include "store/lock.h"
+#include "store/run_index.h"
 
-enum { LINE_MAX_OWN = JOURNAL_FRAME + JOURNAL_OWN_MAX };
+enum { LINE_MAX_OWN = JOURNAL_FRAME + JOURNAL_OWN_MAX, SEGMENT_LEAST = 64 << 10 };
 
 /* The line at `from`, which must be one of the store's own. */
 static bool line_own(const char *from, size_t size, struct journal_line *line) {
@@ -32,44 +34,62 @@ static ssize_t bytes_at(const struct sys *sys, int fd, int64_t offset, char to[L
 }
 
 static bool first_line(const char *bytes, size_t size, uint32_t segment, const char *path,
-                       struct listing *to, struct error *e) {
+                       struct error *e) {
   struct journal_line line;
+  char run_id[JOURNAL_RUN_ID + 1] = "";
   if (!line_own(bytes, size, &line))
     return error_set(e, ERROR_CORRUPT, "%s: offset 0, record 0: no valid first record", path);
-  if (journal_segment_check(line.payload, to->run_id, segment, line.previous) ==
-      JOURNAL_HEADER_NEWER)
+  if (journal_segment_check(line.payload, run_id, segment, line.previous) == JOURNAL_HEADER_NEWER)
     return error_set(e, ERROR_NEWER, "%s: was written by a newer skillrt", path);
   return true;
 }
 
 /* The header is that of the close, if the file ends with one. */
-static void last_line(const char *bytes, size_t size, struct listing *to) {
+static bool last_line(const char *bytes, size_t size, struct listing *to) {
   struct journal_line line;
   size_t at = size > 0 ? size - 1 : 0;
   while (at > 0 && bytes[at - 1] != '\n')
     at--;
   struct header header;
-  if (line_own(bytes + at, size - at, &line) && journal_closed(line.payload, &header) &&
-      line.payload.length + JOURNAL_FRAME == size - at && header.status[0])
-    to->header = header;
+  if (!line_own(bytes + at, size - at, &line) || !journal_closed(line.payload, &header) ||
+      line.payload.length + JOURNAL_FRAME != size - at || !header.status[0])
+    return false;
+  to->header = header;
+  return true;
 }
 
-static bool segment_look(const struct sys *sys, const char *journal, struct listing *to,
-                         struct error *e) {
-  char path[PATH_MAX], bytes[LINE_MAX_OWN];
+/* The last segment, and its path; 0: there is none. Most runs have one, which is then opened. */
+static uint32_t segment_last(const struct sys *sys, const char *journal, char path[PATH_MAX]) {
   struct sys_stat found;
-  uint32_t segment = journal_segments_highest(sys, journal);
-  if (segment == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", to->url);
-  if (!journal_segment_path(path, journal, segment, e)) return false;
-  int fd = file_open(sys, path, O_RDONLY, e);
+  uint32_t last = 1;
+  if (!journal_segment_path(path, journal, 2, NULL) || sys->stat(sys, path, &found) != -ENOENT)
+    last = journal_segments_highest(sys, journal);
+  return journal_segment_path(path, journal, last, NULL) ? last : 0;
+}
+
+struct seen {
+  uint32_t segment;
+  struct sys_stat file;
+  bool closed;
+};
+
+static bool segment_look(const struct sys *sys, const char *journal, struct listing *to,
+                         struct seen *seen, struct error *e) {
+  char path[PATH_MAX], bytes[LINE_MAX_OWN];
+  seen->segment = segment_last(sys, journal, path);
+  int fd = seen->segment ? file_open(sys, path, O_RDONLY, e) : -1;
+  if (fd < 0 && (seen->segment == 0 ||
+                 (e->code == ERROR_MISSING && journal_segments_highest(sys, journal) == 0)))
+    return error_set(e, ERROR_MISSING, "%s: contains no run", to->url);
   if (fd < 0) return false;
-  int failed = sys->fstat(sys, fd, &found);
+  int failed = sys->fstat(sys, fd, &seen->file);
   ssize_t count = failed < 0 ? failed : bytes_at(sys, fd, 0, bytes);
   bool good = count >= 0 || error_system(e, (int)-count, "%s", path);
-  good = good && first_line(bytes, (size_t)count, segment, path, to, e);
+  good = good && first_line(bytes, (size_t)count, seen->segment, path, e);
   if (good) {
-    count = bytes_at(sys, fd, found.size > LINE_MAX_OWN ? found.size - LINE_MAX_OWN : 0, bytes);
-    if (count > 0) last_line(bytes, (size_t)count, to);
+    int64_t size = seen->file.size;
+    count = bytes_at(sys, fd, size > LINE_MAX_OWN ? size - LINE_MAX_OWN : 0, bytes);
+    if (count > 0) seen->closed = last_line(bytes, (size_t)count, to);
   }
   sys->close(sys, fd);
   return good;
@@ -78,36 +98,71 @@ static bool segment_look(const struct sys *sys, const char *journal, struct list
 struct look {
   const struct sys *sys;
   const char *folder;
-  const struct wanted *wanted;
+  struct run_index index;
   bool (*each)(void *data, const struct listing *);
   void *data;
+  bool is_over; /* `each` wants no more */
 };
 
-static bool is_wanted(const struct wanted *wanted, const struct listing *run) {
-  if (!wanted || (!wanted->status && !wanted->due)) return true;
-  if (run->problem || (wanted->status && strcmp(wanted->status, run->header.status) != 0))
-    return false;
-  return !wanted->due || (run->header.due > 0 && run->header.due <= wanted->due);
+/* Whether the index knows the run, and its journal is as it was then. A segment of less than
+ * SEGMENT_LEAST bytes is not followed by another while it ends in order. */
+static bool is_known(struct look *look, const char *name, const char *journal) {
+  char path[PATH_MAX];
+  struct sys_stat found;
+  struct run_row *row = run_index_find(&look->index, name);
+  row = row && journal_segment_path(path, journal, row->segment, NULL) &&
+                look->sys->stat(look->sys, path, &found) == 0 &&
+                run_index_stamp(&found, row->segment) == row->stamp
+            ? row
+            : NULL;
+  if (row && found.size >= SEGMENT_LEAST)
+    if (!journal_segment_path(path, journal, row->segment + 1, NULL) ||
+        look->sys->stat(look->sys, path, &found) != -ENOENT)
+      row = NULL;
+  if (row) row->is_here = true;
+  return row != NULL;
 }
 
+/* A name as it is in the folder; the URL of its run. */
+static const char *url_of(const struct look *look, const char *name, char path[PATH_MAX]) {
+  bool here = strcmp(look->folder, ".") == 0;
+  if (!file_path(path, here ? "" : look->folder, name, NULL)) return NULL;
+  return here ? path + 1 : path;
+}
+
+/* Those whose close says when go to the index, to be listed behind the others. */
 static bool look_one(void *data, const char *name, enum sys_kind kind) {
-  const struct look *look = data;
+  struct look *look = data;
   char path[PATH_MAX], journal[PATH_MAX], line[STORE_HOLDER];
   struct error error = {0};
-  struct listing run = {.url = path, .header = {.status = "executing"}};
-  bool here = strcmp(look->folder, ".") == 0;
+  struct seen seen = {.closed = false};
+  struct listing run = {.header = {.status = "executing"}};
   bool is_hidden = name[0] == '.'; /* one that is being removed, for one */
-  if (kind != SYS_DIRECTORY || is_hidden || !file_path(path, here ? "" : look->folder, name, NULL))
+  if (kind != SYS_DIRECTORY || is_hidden || !(run.url = url_of(look, name, path)) ||
+      !file_path(journal, run.url, "journal", NULL) || is_known(look, name, journal))
     return true;
-  if (here) run.url = path + 1;
-  if (!directory_exists(look->sys, run.url) || !file_path(journal, run.url, "journal", NULL))
-    return true;
-  if (!segment_look(look->sys, journal, &run, &error)) run.problem = error.text;
-  run.is_held = lock_held(look->sys, run.url, line, sizeof line);
-  return !is_wanted(look->wanted, &run) || look->each(look->data, &run);
+  if (!segment_look(look->sys, journal, &run, &seen, &error)) {
+    if (!directory_exists(look->sys, run.url)) return true;
+    run.problem = error.text;
+  }
+  const char *rest;
+  if (seen.closed && header_at(&run.header, &rest) > 0 && !strchr(name, '\n')) {
+    uint64_t stamp = run_index_stamp(&seen.file, seen.segment);
+    if (run_index_put(&look->index, name, stamp, seen.segment, &run.header, NULL)) return true;
+  }
+  run.is_held = !seen.closed && lock_held(look->sys, run.url, line, sizeof line);
+  look->is_over = !look->each(look->data, &run);
+  return !look->is_over;
 }
 
-bool directory_list(const struct sys *sys, const char *path, const struct wanted *wanted,
+static bool list_one(void *data, const char *name, const struct header *header) {
+  const struct look *look = data;
+  char path[PATH_MAX];
+  struct listing run = {.url = url_of(look, name, path), .header = *header};
+  return !run.url || look->each(look->data, &run);
+}
+
+bool directory_list(const struct sys *sys, const char *path,
                     bool (*each)(void *data, const struct listing *), void *data, struct error *e) {
   char folder[PATH_MAX];
   size_t length = strlen(path);
@@ -115,8 +170,14 @@ bool directory_list(const struct sys *sys, const char *path, const struct wanted
     length--;
   memcpy(folder, path, length);
   folder[length] = '\0';
-  struct look look = {.sys = sys, .folder = folder, .wanted = wanted, .each = each, .data = data};
+  struct look look = {.sys = sys, .folder = folder, .each = each, .data = data};
+  run_index_init(&look.index, sys, folder);
   int failed = sys->list(sys, folder, look_one, &look);
+  if (failed == 0 && !look.is_over) {
+    run_index_each(&look.index, list_one, &look);
+    run_index_keep(&look.index, folder);
+  }
+  run_index_clear(&look.index);
   if (failed == 0) return true;
   error_system(e, -failed, "%s", path);
   if (e && failed == -ENOENT) e->code = ERROR_MISSING;

@@ -106,7 +106,7 @@ bool run_take(struct link *, const char *run, const char *owner, struct error *)
 void run_give_back(struct link *, const char *run, const char *owner, const struct header *);
 bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
 bool postgres_exists(const struct sys *, const char *at);
-bool postgres_list(const struct sys *, const char *at, const struct wanted *,
+bool postgres_list(const struct sys *, const char *at,
                    bool (*each)(void *data, const struct listing *), void *data, struct error *);
 
 /* ---- rows of the journal: postgres_rows.c ---- */

@@ -139,29 +139,25 @@ bool postgres_exists(const struct sys *sys, const char *at) {
 }
 
 static const char asked_list[] =
-    "select r.run, r.id, r.status, r.due, w.process, w.deadline < clock_timestamp(), r.about"
+    "select r.run, r.about, r.status, r.due, w.process, w.deadline < clock_timestamp()"
     " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
-    " where r.status <> 'moved' and ($1::text is null or r.status = $1)"
-    " and ($2::bigint = 0 or r.due between 1 and $2)";
+    " where r.status <> 'moved' order by"
+    " substring(r.about from '^\\{\"at\":([0-9]{1,18})')::bigint desc nulls first, r.run";
 
-bool postgres_list(const struct sys *sys, const char *at, const struct wanted *wanted,
+bool postgres_list(const struct sys *sys, const char *at,
                    bool (*each)(void *data, const struct listing *), void *data, struct error *e) {
   struct url url;
   struct link l;
-  const char *status = wanted ? wanted->status : NULL;
-  struct value values[] = {{.data = status, .length = -1, .is_null = !status},
-                           NUMBER(wanted ? wanted->due : 0)};
   if (!url_read(at, false, &url, e)) return false;
   link_init(&l, sys, &url);
-  PGresult *result = link_open(&l, e) ? link_ask(&l, asked_list, 2, values, e) : NULL;
+  PGresult *result = link_open(&l, e) ? link_ask(&l, asked_list, 0, NULL, e) : NULL;
   for (int i = 0; result && i < PQntuples(result); i++) {
     char place[PATH_MAX];
     struct listing run = {.url = place};
     if (!url_write(&url, PQgetvalue(result, i, 0), place)) continue;
-    cell_text(result, i, 1, run.run_id, sizeof run.run_id);
+    cell_text(result, i, 1, run.header.about, sizeof run.header.about);
     cell_text(result, i, 2, run.header.status, sizeof run.header.status);
     run.header.due = cell_number(result, i, 3);
-    cell_text(result, i, 6, run.header.about, sizeof run.header.about);
     run.is_held = is_live(sys, result, i, 4, 5);
     if (!each(data, &run)) break;
   }

@@ -56,6 +56,7 @@ static const struct kind directory = {.open = directory_open,
                                       .list = directory_list,
                                       .exists = directory_exists,
                                       .watch = directory_watch,
+                                      .watch_runs = directory_watch_runs,
                                       .label = directory_label,
                                       .pause = directory_pause,
                                       .claims = directory_claims,
@@ -143,12 +144,12 @@ bool store_holder(const struct sys *sys, const char *url, char line[STORE_HOLDER
   return kind && kind->holder && kind->holder(sys, at, line);
 }
 
-bool store_list(const struct sys *sys, const char *url, const struct wanted *wanted,
+bool store_list(const struct sys *sys, const char *url,
                 bool (*each)(void *data, const struct listing *), void *data, struct error *e) {
   char at[PATH_MAX];
   const struct kind *kind = kind_of(url, at, e);
   if (!kind) return false;
-  return kind->list ? kind->list(sys, at, wanted, each, data, e)
+  return kind->list ? kind->list(sys, at, each, data, e)
                     : error_set(e, ERROR_MISSING, "%s: lists no runs", url);
 }
 
@@ -165,6 +166,15 @@ bool store_watch(const struct sys *sys, const char *url, struct uv_loop_s *loop,
   if (!kind) return false;
   return kind->watch ? kind->watch(sys, at, loop, changed, data, watch, e)
                      : error_set(e, ERROR_MISSING, "%s: contains no run", url);
+}
+
+bool store_watch_runs(const struct sys *sys, const char *url, struct uv_loop_s *loop,
+                      void (*changed)(void *), void *data, struct watch **watch, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->watch_runs ? kind->watch_runs(sys, at, loop, changed, data, watch, e)
+                          : error_set(e, ERROR_MISSING, "%s: its runs cannot be watched", url);
 }
 
 bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, struct error *e) {

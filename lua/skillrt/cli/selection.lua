@@ -71,45 +71,48 @@ end
 ---@return string? message
 ---@return string? code
 function M.last(folder)
+  local last
   local where = folder or folder_of.path()
-  local list, message, code = require("skillrt.report.runs").of(where)
-  if list and not list[1] then
+  local ok, message, code = require("skillrt.report.runs").each(where, nil, function(one)
+    last = one.dir
+    return false
+  end)
+  if ok and not last then
     message, code = where .. ": contains no runs", "invalid"
   elseif code == "missing" and not folder then
     message, code = ("no run is named, and there are none in %s: name the directory of a run"):format(where), "invalid"
   end
-  return list and list[1] and list[1].dir, message, code
+  return last, message, code
 end
 
 ---The runs that match in folders, the newest first in each; all of them without a filter.
 ---@param folders string[]|nil
 ---@param filter skillrt.RunFilter|nil
----@return table[]|nil list  of report/runs.lua
+---@param take fun(one: table): boolean?  as report/runs.lua gives them
+---@return true|nil ok
 ---@return string? message
 ---@return string? code
-function M.listed(folders, filter)
-  local all = {}
+local function each_of(folders, filter, take)
   for _, folder in ipairs(folders or { folder_of.path() }) do
-    local list, message, code = require("skillrt.report.runs").of(folder, filter)
-    if not list then
+    local ok, message, code = require("skillrt.report.runs").each(folder, filter, take)
+    if not ok then
       return nil, message, code
     end
-    table.move(list, 1, #list, #all + 1, all)
   end
-  return all
+  return true
 end
 
----The runs of the folders that a line names and its filters choose; nil and the exit code, which was explained.
+---Calls `take` for the runs of the folders that a line names and its filters choose; the exit code.
 ---@param args table  folder, and those of FILTERS
----@return table[]|nil list  of report/runs.lua
----@return integer? exit_code
-function M.chosen(args)
+---@param take fun(one: table): boolean?
+---@return integer exit_code
+function M.chosen(args, take)
   local filter, wrong = M.filter(args)
-  local list, message, code = nil, wrong, "invalid"
+  local ok, message, code = nil, wrong, "invalid"
   if not wrong then
-    list, message, code = M.listed(args.folder, filter)
+    ok, message, code = each_of(args.folder, filter, take)
   end
-  return list, not list and require("skillrt.cli.ending").refused(message, code) or nil
+  return ok and 0 or require("skillrt.cli.ending").refused(message, code)
 end
 
 ---The word of a command that looks at folders of runs.
@@ -151,16 +154,16 @@ function M.each(args, what, perform, takes)
   if problem then
     return ending.refused(problem, "invalid")
   elseif filter then
-    local list
-    list, problem, cause = M.listed(dirs, filter)
-    dirs = {}
-    for _, one in ipairs(list or {}) do
-      dirs[#dirs + 1] = (not takes or takes(one.status)) and one.dir or nil
-    end
-    if list and not dirs[1] then
+    local found = {}
+    local ok
+    ok, problem, cause = each_of(dirs, filter, function(one)
+      found[#found + 1] = (not takes or takes(one.status)) and one.dir or nil
+    end)
+    dirs = found
+    if ok and not dirs[1] then
       output.say("info", "no run matches")
       return 0
-    elseif list then
+    elseif ok then
       problem, cause = select(2, M.confirmed(dirs, what, args.all)), "invalid"
     end
   elseif not dirs then

@@ -17,63 +17,112 @@ local M = {}
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 
-local function matches(filter, stands)
-  local at = stands.at
-  return not (filter.skill and stands.skill ~= filter.skill or filter.waiting and not look.waits(stands)
+local function matches(filter, one)
+  local stands, at = one.status, one.at
+  return stands and not (filter.statuses and not filter.statuses[stands.status]
+    or filter.skill and stands.skill ~= filter.skill or filter.waiting and not look.waits(stands)
     or filter.since and at < filter.since or filter.before and at >= filter.before)
 end
 
--- What is shown of a run: read only where it was not stopped in order.
-local function read(one)
-  local stands = one.about and not one.is_held and json.decode(one.about)
-  if not (stands and stands.at) then
-    local books, problem = look.books(one.url)
-    if not books then
-      return { dir = one.url, at = 0, problem = problem }
-    end
-    stands = look.summary(books)
+-- What is shown of a run that was not stopped in order.
+local function read(place, is_held)
+  local books, problem = look.books(place)
+  if not books then
+    return { dir = place, at = 0, problem = problem }
   end
-  stands.status, stands.held_by = look.standing(stands.status, one.is_held), one.is_held and store.at(one.url):holder()
-  return { dir = one.url, at = stands.at, status = stands }
+  local stands = look.summary(books)
+  stands.status, stands.held_by = look.standing(stands.status, is_held), is_held and store.at(place):holder()
+  return { dir = place, at = stands.at, status = stands }
+end
+
+-- What the ends of runs say, by their text: that of most runs is that of others.
+local MOST_ENDS <const> = 256
+
+local function reader()
+  local known, count = {}, 0
+  return function(text)
+    local stands = known[text]
+    if not stands then
+      known, count = count < MOST_ENDS and known or {}, count < MOST_ENDS and count + 1 or 1
+      stands = json.decode(text) or {}
+      known[text] = stands
+    end
+    return stands
+  end
+end
+
+local function is_before(a, b)
+  return a.at > b.at or a.at == b.at and a.dir < b.dir
+end
+
+---Calls `take` for the runs of a folder, the newest first, until it returns false. However many there are, few are in
+---memory.
+---@param folder string
+---@param filter skillrt.RunFilter|nil
+---@param take fun(one: table): boolean?  { dir, at, status = of look.summary } or { dir, at, problem }
+---@return true|nil ok
+---@return string? message
+---@return string? code
+function M.each(folder, filter, take)
+  local unordered, first, more = {}, 1, true -- those that come first, whose time their books say
+  local statuses, since = filter and filter.statuses, filter and filter.since
+  local function give(one)
+    if more and (not filter or matches(filter, one)) then
+      more = take(one) ~= false
+    end
+  end
+  local function give_before(one)
+    if first == 1 then
+      table.sort(unordered, is_before)
+    end
+    while more and unordered[first] and (not one or is_before(unordered[first], one)) do
+      give(unordered[first])
+      first = first + 1
+    end
+  end
+  local stands_of = reader()
+  local ok, message, code = store.list(folder, function(place, word, is_held, problem, at, about)
+    if problem then
+      unordered[#unordered + 1] = { dir = place, at = 0, problem = problem }
+    elseif at then
+      local one = { dir = place, at = at, status = stands_of(about) }
+      give_before(one)
+      give(one)
+      return more and not (since and at < since)
+    elseif not statuses or statuses[look.standing(word, is_held)] then
+      unordered[#unordered + 1] = read(place, is_held)
+    end
+  end)
+  give_before()
+  return ok, message, code
 end
 
 ---The runs of a folder.
 ---@param folder string
 ---@param filter skillrt.RunFilter|nil
----@return table[]|nil list  { dir, at, status = of look.summary } or { dir, at, problem }, the newest first
+---@return table[]|nil list  as `each` gives them
 ---@return string? message
 ---@return string? code
 function M.of(folder, filter)
-  local runs, message, code = store.list(folder)
-  if not runs then
-    return nil, message, code
-  end
   local list = {}
-  local statuses = filter and filter.statuses
-  for _, one in ipairs(runs) do
-    if not statuses or one.status and statuses[look.standing(one.status, one.is_held)] then
-      local found = read(one)
-      if not filter or found.status and matches(filter, found.status) then
-        list[#list + 1] = found
-      end
-    end
-  end
-  table.sort(list, function(a, b)
-    return a.at > b.at or (a.at == b.at and a.dir < b.dir)
+  local ok, message, code = M.each(folder, filter, function(one)
+    list[#list + 1] = one
   end)
-  return list
+  return ok and list, message, code
 end
 
+local said = setmetatable({}, { __mode = "k" })
+
 -- How a run stands, in a few words.
-local function words(one)
-  local stands = one.status
-  if one.problem then
-    return text_of.escape(tostring(one.problem))
+local function words(stands)
+  if said[stands] then
+    return said[stands]
   end
   local steps = ("%d %s"):format(stands.steps, stands.steps == 1 and "step" or "steps")
   local open = stands.questions
   local asked = open > 0 and (", %d open %s"):format(open, open == 1 and "question" or "questions") or ""
-  return ("%s, %s%s, %s"):format(status.stands(stands), steps, asked, status.ago(one.at))
+  said[stands] = ("%s, %s%s, "):format(status.stands(stands), steps, asked)
+  return said[stands]
 end
 
 ---The lines of a list, escaped.
@@ -86,7 +135,8 @@ function M.lines(list)
     width = math.max(width, #out[i])
   end
   for i, one in ipairs(list) do
-    out[i] = ("%s%s  %s"):format(out[i], (" "):rep(width - #out[i]), words(one))
+    local what = one.problem and text_of.escape(tostring(one.problem)) or words(one.status) .. status.ago(one.at)
+    out[i] = out[i] .. (" "):rep(width + 2 - #out[i]) .. what
   end
   return out
 end

@@ -71,24 +71,24 @@ function M.at(place, keeps_nothing)
     Store)
 end
 
----@class skillrt.Listing  a run, as far as it is known without reading it
----@field url string
----@field run_id string?
----@field status string?   nil: see `problem`
----@field due integer?     UTC ms: it is to be resumed then
----@field about string?    JSON of look.summary, where it was stopped in order
----@field is_held boolean  a process advances it
----@field problem string?
-
----The runs at a place: those with a status, and those due by a time.
+---Calls `each` for the runs at a place, until it returns false: first those whose end says nothing of them, in no
+---order, then the others, the newest first.
 ---@param where string
----@param status string?
----@param due integer?  UTC ms
----@return skillrt.Listing[]|nil runs
+---@param each fun(place: string, status: string, is_held: boolean, problem: string?, at: integer?, about: string?)
+---  `status`: "executing" where it was not stopped in order; `at`, `about`: its time and JSON of look.summary without
+---  it, where it was; `problem`: why no more is known
+---@return true|nil ok
 ---@return string? message
 ---@return string? code
-function M.list(where, status, due)
-  return core.list(where, status, due)
+function M.list(where, each)
+  return core.list(where, each)
+end
+
+---What tells that runs at a place may have begun, changed, ended or gone; when it is asked first, that they may.
+---@param where string
+---@return userdata|nil watch  of core.watch; nil: nothing does
+function M.changes_at(where)
+  return (core.watch(where, true))
 end
 
 -- How the name of a run begins that is being removed: no list shows it, should the process be killed.

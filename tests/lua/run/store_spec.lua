@@ -120,31 +120,36 @@ for kind, new in pairs(STORES) do
       assert.equal("exists", select(3, store:open(policy_of {}, { mode = "create", run_id = "r2" })))
     end)
 
-    it("lists the runs of a folder, and no more: by status, and by when they are due", function()
-      append(at "b", "create", { "{}" }, nil, { "paused", "waiting_for_time", 5000 })
-      append(at "a", "create", { "{}" }, nil, { "completed", "task_completed" })
+    it("lists the runs of a folder, and no more: first those that were not stopped in order, then the newest", function()
+      local about = '{"at":%d,"steps":1}'
+      append(at "b", "create", { "{}" }, nil, { "paused", "waiting_for_time", 5000, about:format(8) })
+      append(at "a", "create", { "{}" }, nil, { "completed", "task_completed", 0, about:format(9) })
       append(at "c", "create", { "{}" })
       append(at "c", "resume", { "{}" }, nil, { "paused", "user_exit" })
       os.execute(("mkdir '%s/other'"):format(folder))
-      local function listed(...)
-        local list = assert(store_of.list(folder, ...))
-        table.sort(list, function(x, y) return x.url < y.url end)
-        for i, one in ipairs(list) do
-          list[i] = table.concat({ one.url:match "[^/]+$", one.run_id, one.status, one.due or "-", tostring(one.is_held) }, " ")
-        end
+      local function listed(most)
+        local list = {}
+        assert(store_of.list(folder, function(place, status, is_held, problem, time, rest)
+          assert.is_nil(problem)
+          list[#list + 1] = table.concat({ place:match "[^/]+$", status, tostring(is_held), time or "-", rest or "-" }, " ")
+          return #list ~= most
+        end))
         return list
       end
-      assert.same({ "a r1 completed - false", "b r1 paused 5000 false", "c r1 paused - false" }, listed())
-      assert.same({ "b r1 paused 5000 false", "c r1 paused - false" }, listed "paused")
-      assert.same({ {}, { "b r1 paused 5000 false" } }, { listed(nil, 4999), listed(nil, 5000) })
+      local c, a = "c paused false - -", 'a completed false 9 {"steps":1}'
+      assert.same({ c, a, 'b paused false 8 {"steps":1}' }, listed())
+      assert.same({ c, a }, listed(2))
       do
         local run <close> = assert(at("b"):open(policy_of { "{}" }, { mode = "resume" }))
-        assert.same({ "b r1 executing - true" }, listed "executing")
+        local list = listed()
+        table.sort(list)
+        assert.same({ a, "b executing true - -", c }, list)
         run:step()
       end
-      append(at "b", "resume", { "{}" })
-      assert.same({ "c r1 paused - false" }, listed "paused")
-      assert.equal("missing", select(3, store_of.list(folder .. "/none")))
+      append(at "b", "resume", { "{}" }, nil, { "paused", "user_exit", 0, about:format(10) })
+      assert.same({ c, 'b paused false 10 {"steps":1}', a }, listed())
+      assert.equal("raised", select(2, pcall(store_of.list, folder, function() error("raised", 0) end)))
+      assert.equal("missing", select(3, store_of.list(folder .. "/none", print)))
     end)
 
     it("puts a run aside, so that another one may begin", function()

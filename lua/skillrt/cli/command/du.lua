@@ -18,15 +18,11 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local list, code = selection.chosen(args)
-    if not list then
-      return code --[[@as integer]]
-    end
-    local all = 0
-    for _, one in ipairs(list) do
+    local all, count = 0, 0
+    local code = selection.chosen(args, function(one)
       local sizes = require("skillrt.run.store").at(one.dir):sizes()
       local whole = sizes.journal + sizes.blobs + sizes.others
-      all = all + whole
+      all, count = all + whole, count + 1
       if args.json then
         sizes.work_dir = one.dir
         output.write_json(sizes)
@@ -34,10 +30,10 @@ return {
         output.write(("%9s  %s  (journal %s, large values %s)\n"):format(bytes(whole), text_of.escape(one.dir),
           bytes(sizes.journal), bytes(sizes.blobs)))
       end
+    end)
+    if code == 0 and not args.json then
+      output.write(("%9s  in all, %d %s\n"):format(bytes(all), count, count == 1 and "run" or "runs"))
     end
-    if not args.json then
-      output.write(("%9s  in all, %d %s\n"):format(bytes(all), #list, #list == 1 and "run" or "runs"))
-    end
-    return 0
+    return code
   end,
 }

@@ -2,6 +2,8 @@
 
 local selection = require("skillrt.cli.selection")
 
+local PAGE <const> = 500
+
 return {
   name = "list",
   summary = "Lists the runs in a folder, newest first, with their status and open questions",
@@ -12,18 +14,26 @@ return {
   ---@return integer code
   run = function(args)
     local output, runs = require("skillrt.report.output"), require("skillrt.report.runs")
-    local list, code = selection.chosen(args)
-    if not list then
-      return code --[[@as integer]]
+    local page = {} -- the next lines: of one width
+    local function write()
+      if page[1] then
+        output.write(table.concat(runs.lines(page), "\n") .. "\n")
+      end
+      page = {}
     end
-    for _, one in ipairs(args.json and list or {}) do
-      local books, report = require("skillrt.run.look").books(one.dir)
-      output.write_json(books and require("skillrt.report.status").of(one.dir, books, report)
-        or { work_dir = one.dir, problem = report })
-    end
-    if list[1] and not args.json then
-      output.write(table.concat(runs.lines(list), "\n") .. "\n")
-    end
-    return 0
+    local code = selection.chosen(args, function(one)
+      if args.json then
+        local books, report = require("skillrt.run.look").books(one.dir)
+        output.write_json(books and require("skillrt.report.status").of(one.dir, books, report)
+          or { work_dir = one.dir, problem = report })
+        return
+      end
+      page[#page + 1] = one
+      if #page == PAGE then
+        write()
+      end
+    end)
+    write()
+    return code
   end,
 }

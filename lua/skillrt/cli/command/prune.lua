@@ -16,10 +16,10 @@ end
 local function origins_of(folders)
   local origins = {}
   for _, folder in ipairs(folders) do
-    for _, one in ipairs(store_of.list(folder) or {}) do
-      local first = require("skillrt.run.look").first(one.url)
-      origins[path_of(one.url)] = first and first.from and path_of(first.from.dir)
-    end
+    store_of.list(folder, function(dir)
+      local first = require("skillrt.run.look").first(dir)
+      origins[path_of(dir)] = first and first.from and path_of(first.from.dir)
+    end)
   end
   return origins
 end
@@ -33,7 +33,7 @@ local function removable(list, folders)
   end
   for _, one in ipairs(list) do
     going[path_of(one.dir)] = one.dir
-    if one.status.held_by then
+    if store_of.at(one.dir):holder() then
       keep(one.dir, "a process advances it")
     end
   end
@@ -61,16 +61,13 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local filter, message = selection.filter(args)
-    if message then
-      return ending.refused(message, "invalid")
-    end
-    filter = filter or {}
-    filter.statuses = filter.statuses or { completed = true, failed = true, aborted = true }
-    local folders = args.folder or { require("skillrt.run.folder").path() }
-    local list, problem, code = selection.listed(folders, filter)
-    if not list then
-      return ending.refused(problem, code)
+    local folders, list = args.folder or { require("skillrt.run.folder").path() }, {}
+    args.status = args.status or not args.failed and { "completed", "failed", "aborted" } or nil
+    local code = selection.chosen(args, function(one)
+      list[#list + 1] = one
+    end)
+    if code ~= 0 then
+      return code
     end
     for _, folder in ipairs(folders) do
       store_of.sweep(folder)
@@ -85,9 +82,9 @@ return {
       return ending.refused(why, "invalid")
     end
     for _, dir in ipairs(dirs) do
-      ok, problem, code = store_of.at(dir):discard()
-      if not ok then
-        return ending.refused(problem, code)
+      local removed, problem, cause = store_of.at(dir):discard()
+      if not removed then
+        return ending.refused(problem, cause)
       end
       output.write(("removed %s\n"):format(text_of.escape(dir)))
     end

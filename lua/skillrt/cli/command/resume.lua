@@ -90,17 +90,19 @@ end
 -- The runs that a timer has to resume, of those that are named and of folders of runs.
 local function due_of(words)
   local store_of, due = require("skillrt.run.store"), {}
+  local function look(dir, status, is_held)
+    local is_open = status == "paused" or status == "executing"
+    due[#due + 1] = is_open and not is_held and is_due(dir) and dir or nil
+  end
   for _, word in ipairs(words) do
-    local list, message, code = { { url = word, status = "paused" } }, nil, nil
-    if not store_of.at(word):exists() then
-      list, message, code = store_of.list(word)
+    local ok, message, code = true, nil, nil
+    if store_of.at(word):exists() then
+      look(word, "paused")
+    else
+      ok, message, code = store_of.list(word, look)
     end
-    if not list then
+    if not ok then
       return nil, message, code
-    end
-    for _, one in ipairs(list) do
-      local is_open = one.status == "paused" or one.status == "executing"
-      due[#due + 1] = is_open and not one.is_held and is_due(one.url) and one.url or nil
     end
   end
   return due

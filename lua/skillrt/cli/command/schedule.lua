@@ -4,25 +4,16 @@ local ending = require("skillrt.cli.ending")
 
 -- The lines of a list, oldest name first.
 local function lines_of(place)
-  local instant, json = require("skillrt.base.instant"), require("skillrt.base.json")
-  local look, store_of = require("skillrt.run.look"), require("skillrt.run.store")
-  local lines = {}
-  for _, status in ipairs({ "paused", "executing" }) do
-    local runs, message, code = store_of.list(place, status)
-    if not runs then
-      return nil, message, code
-    end
-    for _, one in ipairs(runs) do
-      local stands = one.about and json.decode(one.about)
-      if not stands then
-        local books = look.books(one.url)
-        stands = books and look.summary(books) or {}
-      end
-      local schedule = stands.schedule
-      lines[#lines + 1] = schedule and ("%s  %s  %s, begun %d, missed %d"):format(one.url, schedule.cron,
-        stands.reason == "poison" and "paused: poison" or schedule.due and "next " .. instant.iso(schedule.due)
-          or "paused", schedule.begun, schedule.missed) or nil
-    end
+  local instant, lines = require("skillrt.base.instant"), {}
+  local filter = { statuses = { paused = true, running = true, interrupted = true } }
+  local ok, message, code = require("skillrt.report.runs").each(place, filter, function(one)
+    local schedule = one.status.schedule
+    lines[#lines + 1] = schedule and ("%s  %s  %s, begun %d, missed %d"):format(one.dir, schedule.cron,
+      one.status.reason == "poison" and "paused: poison" or schedule.due and "next " .. instant.iso(schedule.due)
+        or "paused", schedule.begun, schedule.missed) or nil
+  end)
+  if not ok then
+    return nil, message, code
   end
   table.sort(lines)
   return lines

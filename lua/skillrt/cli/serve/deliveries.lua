@@ -11,7 +11,7 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
-local LOOK_MS <const> = 2000
+local ROOM_MS <const> = 1000                             -- until it is asked again whether another program may start
 local MOST <const> = 4                                   -- programs at once
 local FIRST_MS <const>, LONGEST_MS <const> = 5000, 3600000 -- until it is tried again: twice as long each time
 local MOST_TRIES <const> = 24
@@ -24,7 +24,7 @@ Deliveries.__index = Deliveries
 ---@param options { runs: table, urls: string[], secret_file: string, links: string|nil }
 ---@return skillrt.cli.serve.Deliveries
 function M.new(options)
-  local self = setmetatable({ runs = options.runs, urls = options.urls, open = {}, told = {}, looked = 0,
+  local self = setmetatable({ runs = options.runs, urls = options.urls, open = {}, told = {}, seen = 0,
     words = { "--secret-file", options.secret_file }, path = files.join(options.runs.folder, "serve.notified") },
     Deliveries)
   if options.links then
@@ -36,7 +36,7 @@ end
 
 -- The runs that stand still since the newest message.
 local function look(self)
-  for _, one in ipairs(require("skillrt.report.runs").of(self.runs.folder, { since = self.since }) or {}) do
+  self.runs:each({ since = self.since }, function(one)
     local stands = one.status
     local name = ("%s %d %s"):format(one.dir, one.at, stands.status)
     if not stands.held_by and not self.told[name] then
@@ -45,7 +45,7 @@ local function look(self)
         self.open[#self.open + 1] = { dir = one.dir, at = one.at, url = url, tries = 0, due = 0 }
       end
     end
-  end
+  end)
 end
 
 -- Notes until when all messages were taken.
@@ -84,8 +84,9 @@ end
 
 ---@param now integer  ms
 function Deliveries:advance(now)
-  if now >= self.looked + LOOK_MS then
-    self.looked = now
+  local version = self.runs:news()
+  if version ~= self.seen then
+    self.seen = version
     look(self)
   end
   local left, running = {}, 0
@@ -101,6 +102,17 @@ function Deliveries:advance(now)
   end
   self.open = left
   note(self)
+end
+
+---How long nothing need be done, in ms.
+---@param now integer  ms
+---@return integer
+function Deliveries:patience(now)
+  local least = self.runs:patience(now)
+  for _, one in ipairs(self.open) do
+    least = math.min(least, one.program and 60000 or one.due > now and one.due - now or ROOM_MS)
+  end
+  return least
 end
 
 return M

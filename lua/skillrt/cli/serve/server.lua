@@ -298,7 +298,7 @@ end
 ---@return integer
 function Server:patience()
   return math.min(self.http:patience(), self.events:patience(), self.waiting[1] and GLANCE_MS or 60000,
-    self.deliveries and 1000 or 60000, self.mcp:patience())
+    self.deliveries and self.deliveries:patience(core.mono_ms()) or 60000, self.mcp:patience())
 end
 
 return M

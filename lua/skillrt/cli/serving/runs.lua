@@ -18,6 +18,9 @@ local M = {}
 local US <const> = "/proc/self/exe" -- the program that is running, also where another has been installed since
 local MOST_STATE <const> = 32 << 10 -- bytes of JSON
 local MOST_OUTPUT <const> = 64 << 10
+local BLIND_MS <const> = 2000 -- so often runs may have changed where nothing tells of it
+local SHARE <const> = 10      -- the part of the time that lists may take while runs change
+local MOST_LISTS <const> = 8
 
 ---@class skillrt.cli.serving.Runs
 ---@field folder string       absolute
@@ -26,13 +29,46 @@ local MOST_OUTPUT <const> = 64 << 10
 ---@field agent string[]      --agent and its words, for those that go on
 ---@field raise boolean       a caller may add to limits
 ---@field programs table[]    all that were started and not reaped
+---@field lists table[]       that were asked for last and still hold: { key, version, list }
 local Runs = {}
 Runs.__index = Runs
 
 ---@return skillrt.cli.serving.Runs
 function M.new(options)
   return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
-    words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
+    words = options.words, agent = options.agent, raise = options.raise, programs = {},
+    lists = {}, version = 0, looked = 0, rests = 0 }, Runs)
+end
+
+---A number that is another one once runs here may have changed. Where they do all the time it takes a rest after each
+---list, by the time that this took.
+---@return integer
+function Runs:news()
+  local now = core.mono_ms()
+  if now >= self.rests then
+    self.watch = self.watch or store_of.changes_at(self.folder)
+    if self.watch and self.watch:changed() or not self.watch and now >= self.looked + BLIND_MS then
+      self.version, self.looked = self.version + 1, now
+    end
+  end
+  return self.version
+end
+
+---How long who waits for news need not ask, in ms.
+---@param now integer  ms
+---@return integer
+function Runs:patience(now)
+  return now < self.rests and self.rests - now or self.watch and 60000 or BLIND_MS
+end
+
+---The runs that lie here and meet a filter, the newest first.
+---@param filter skillrt.RunFilter|nil
+---@param take fun(one: table)
+function Runs:each(filter, take)
+  local began = core.mono_ms()
+  require("skillrt.report.runs").each(self.folder, filter, take)
+  local now = core.mono_ms()
+  self.rests = now + SHARE * (now - began)
 end
 
 ---The runs that lie here, the newest first, each in a few words.
@@ -40,16 +76,24 @@ end
 ---@param most integer
 ---@return { runs: table[], more: integer? }
 function Runs:list(filter, most)
-  local list = require("skillrt.report.runs").of(self.folder, filter) or {}
-  local told = json.array({})
-  for i = 1, math.min(#list, most) do
-    local one = list[i]
-    local status = one.status or {}
-    told[i] = { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem, status = status.status,
-      reason = status.reason, questions = status.questions ~= 0 and status.questions or nil, steps = status.steps,
-      updated_at = status.at and instant.iso(status.at) }
+  local key, version = json.encode({ filter or false, most }, { sorted = true }), self:news()
+  for _, one in ipairs(self.lists) do
+    if one.key == key and one.version == version then
+      return one.list
+    end
   end
-  return { runs = told, more = #list > most and #list - most or nil }
+  local told, count = json.array({}), 0
+  self:each(filter, function(one)
+    count = count + 1
+    local status = one.status or {}
+    told[count] = count <= most and { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem,
+      status = status.status, reason = status.reason, questions = status.questions ~= 0 and status.questions or nil,
+      steps = status.steps, updated_at = one.status and instant.iso(one.at) } or nil
+  end)
+  local list = { runs = told, more = count > most and count - most or nil }
+  table.insert(self.lists, 1, { key = key, version = version, list = list })
+  self.lists[MOST_LISTS + 1] = nil
+  return list
 end
 
 ---The directory of a run.
