@@ -72,7 +72,7 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
 ##@ Everyday
 .DEFAULT_GOAL := all
-.PHONY: all test demo review clean help
+.PHONY: all test demo pictures review clean help
 all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
@@ -88,6 +88,8 @@ test: all $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) $(AGENT) $(HOSTS) | $(NEED
 endif
 demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget
 	@sh make/demo.sh $(BUILD)
+pictures: all | $(NEED) ## take screenshots of a report, graphs and the page of skillrt serve, into build/pictures
+	@sh make/pictures.sh $(BUILD)
 review: all | $(NEED) ## review this source tree (DIR=another) with examples/review; says where the report lies
 	@sh make/review.sh $(BUILD)
 

@@ -5,7 +5,7 @@
 
 ##@ Set-up
 .PHONY: deps
-deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz bench rock static deb bare"
+deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz bench rock static deb bare pictures"
 	@CC='$(CC)' LUA='$(LUA)' LUAPC='$(LUAPC)' PKG='$(PKG)' sh make/deps.sh $(FOR)
 
 # what each goal needs; a plain `make` asks for nothing and installs nothing
@@ -20,5 +20,6 @@ FOR_lint := build test lint
 FOR_fuzz := build fuzz
 FOR_static := build static
 FOR_deb := build deb
+FOR_pictures := build pictures
 FOR ?= $(or $(sort $(foreach goal,$(MAKECMDGOALS),$(FOR_$(goal)))),build test)
 NEED := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(FOR_$(goal)))),deps)

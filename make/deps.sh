@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh: finds out what of the given groups is missing and has apt install it.
 #
-# Called by `make deps` with groups: build test lint fuzz bench rock static deb bare. A thing is looked for by using
+# Called by `make deps` with groups: build test lint fuzz bench rock static deb bare pictures. A thing is looked for by using
 # it, so a system that has it from elsewhere is left alone. On a system without apt it says
 # what is missing and stops with 1. LUA, LUAPC, PKG and CC are those of the Makefile.
 set -eu
@@ -13,6 +13,7 @@ module() { program "$LUA" && "$LUA" -e "require '$1'" >/dev/null 2>&1; }
 archive() { program "$CC" && "$CC" -print-file-name="$1" | grep -q /; }
 header() { program "$CC" && echo "#include <$1>" | $CC -E - >/dev/null 2>&1; }
 server() { program "$1" || ls /usr/lib/postgresql/*/bin/"$1" >/dev/null 2>&1; }
+file() { [ -e "$1" ]; }
 runtime() { clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null | grep -q /; }
 
 missing=
@@ -83,8 +84,13 @@ for group in "$@"; do
     need debootstrap program debootstrap
     need wget program wget
     ;;
+  pictures)
+    need chromium program chromium
+    need nodejs program node
+    need fonts-dejavu-core file /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
+    ;;
   *)
-    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static, deb or bare" >&2
+    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static, deb, bare or pictures" >&2
     exit 2
     ;;
   esac
