@@ -91,6 +91,26 @@ describe("an agent of a run that a process advances", function()
     assert.equal("free", result(folder)[2])
   end)
 
+  it("is not meant by a wrong name in a run that is paused: that is said, and the run is not resumed", function()
+    local folder <close> = kit.folder()
+    local run = started(folder)
+    run.signal "KILL"
+    os.execute("kill -9 " .. folder.read "r/run.lock":match "^%d+")
+    run.wait()
+    local before = kit.read(folder.path .. "/r/journal/00000001.sj")
+    for _, words in ipairs {
+      { 'no agent "hnag" can be steered now; there are: hang', "skip", "r", "hnag" },
+      { "hang cannot be told more: sh is asked once, and holds no conversation", "tell", "r", "hang", "more" },
+    } do
+      local seen = kit.run(folder, { table.unpack(words, 2) })
+      assert.same({ 2, ("skillrt: r: %s\n"):format(words[1]) }, { seen.code, seen.err })
+    end
+    assert.equal(before, kit.read(folder.path .. "/r/journal/00000001.sj"))
+    assert.is_nil(folder.read "r/journal/00000002.sj")
+    assert.equal(1, kit.run(folder, { "skip", "r", "hang" }).code)
+    assert.equal(json.null, result(folder)[2])
+  end)
+
   it("that was steered is what the record says, wherever the run is cut behind it", function()
     for _, steer in ipairs { "skip", "again" } do
       local folder <close> = kit.folder()

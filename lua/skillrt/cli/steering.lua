@@ -7,6 +7,7 @@ local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
 local handing = require("skillrt.cli.handing")
 local look = require("skillrt.run.look")
+local steering = require("skillrt.run.steering")
 
 local M = {}
 
@@ -33,8 +34,14 @@ local function steer(args, word)
     return ending.refused(report, code, nil, dir)
   end
   local store, what = require("skillrt.run.store").at(dir), { steer = word, agent = args.label, text = args.text }
-  if ENDED[books.status] and not store:holder() then
-    return ending.go_on(dir, { steer = what }, args)
+  if not store:holder() then
+    if ENDED[books.status] then
+      return ending.go_on(dir, { steer = what }, args)
+    end
+    local why = steering.problem(books, what)
+    if why then
+      return ending.refused(("%s: %s"):format(dir, why), "invalid")
+    end
   end
   local handed, problem = handing.over(store, { what })
   if not handed then

@@ -1,7 +1,8 @@
 -- run/steering.lua: one agent of a run is steered by a person: it is skipped, asked again, or told something more.
 --
 -- An agent is named by its label, or by the place of its call. One that is under way is found among the run's calls;
--- one of a run that has ended among what a resume performs again. Called by turn/arrivals.lua and resume.lua.
+-- one of a run that has ended among what a resume performs again. Called by turn/arrivals.lua, resume.lua and
+-- cli/steering.lua.
 
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")
@@ -63,6 +64,22 @@ function M.take(turn, what)
     call.execution:go_on()
   end
   return ok, problem
+end
+
+---Why none can be steered so in a run that no process advances: what its books know of is what it was sent.
+---@param books skillrt.Books
+---@param what table
+---@return string|nil why
+function M.problem(books, what)
+  local agents = {}
+  for _, step in pairs(books.steps) do
+    for place, call in pairs(step.calls) do
+      agents[#agents + 1] = call.label and { label = call.label, place = place, call = call } or nil
+    end
+  end
+  local agent, why = find(agents, what.agent)
+  local call = agent and agent.call
+  return call and what.steer == "tell" and not call.converses and NO_TALK:format(agent.label, call.to) or why
 end
 
 ---Steers an agent of a run that has ended, and whose action is performed again.
