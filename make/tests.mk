@@ -57,7 +57,8 @@ REAL_AGENTS := build/agents
 test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI below build/, and try them against a server of ours
 	@(for name in claude codex gemini; do test -x $(REAL_AGENTS)/node_modules/.bin/$$name || exit 1; done) || \
 	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
-	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_agents_spec.lua
+	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' TEST_SECONDS=5400 LUA='$(LUA)' $(LUA) tests/all.lua \
+	  tests/run/real_agents_spec.lua tests/run/agents_matrix_spec.lua
 
 # clients, servers and the conformance suite of MCP, with a node that is new enough, from the npm registry: those that
 # were tried, so that what others publish breaks nothing here
