@@ -75,11 +75,12 @@ test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, se
 # others' libraries for what skillrt serve and skillrt acp speak, from the npm registry
 OFFICIAL := build/official
 .PHONY: test-serve
-test-serve: all $(AGENT) | $(NEED) ## install the official libraries of Standard Webhooks, OpenAPI, MCP and ACP below build/, and try skillrt serve by them
-	@test -d $(OFFICIAL)/node_modules/standardwebhooks || timeout 300 npm install --no-audit --no-fund --silent \
-	  --prefix $(OFFICIAL) standardwebhooks@1.1.1 @agentclientprotocol/sdk@2.4.0 @seriousme/openapi-schema-validator@2.11.0 @modelcontextprotocol/sdk@1.32.2
+test-serve: all $(AGENT) | $(NEED) ## install the official libraries of Standard Webhooks, OpenAPI, MCP, ACP and Sigstore, and axe, below build/, and try skillrt serve and its page by them
+	@test -d $(OFFICIAL)/node_modules/@sigstore/verify || timeout 300 npm install --no-audit --no-fund --silent \
+	  --prefix $(OFFICIAL) standardwebhooks@1.1.1 @agentclientprotocol/sdk@2.4.0 @seriousme/openapi-schema-validator@2.11.0 @modelcontextprotocol/sdk@1.32.2 \
+	    axe-core@4.14.1 puppeteer-core@24.43.1 @sigstore/verify@3.1.1 @sigstore/bundle@4.0.0
 	@$(UNDER) SKILLRT_OFFICIAL='$(CURDIR)/$(OFFICIAL)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/webhook_spec.lua tests/run/serve_mcp_spec.lua tests/run/acp_spec.lua \
-	  tests/run/serve_spec.lua
+	  tests/run/serve_spec.lua tests/run/serve_page_spec.lua tests/run/receipt_spec.lua
 
 # TypeScript checks what scripts find around them
 TSC := build/typescript/node_modules/.bin/tsc

@@ -187,6 +187,18 @@ function act_buttons(run, status, again) {
   return can;
 }
 
+// What is open of a run that a process advances has taken time since its last record.
+function grow(given) {
+  const now = Math.max(Date.now(), given.ended || 0), waited = now - (given.ended || now);
+  given.ended = now;
+  given.active += waited;
+  for (const step of given.steps.filter((one) => one.status === "open")) {
+    step.ms += waited;
+    for (const call of (step.calls || []).filter((one) => one.ok === undefined)) { call.ms += waited; }
+  }
+  given.cards[0].value = took(given.active);
+}
+
 function draw_run(run, status, again) {
   const home = $("#run"), word = status.status, notice = home.querySelector(".notice");
   document.title = (status.skill || run) + ": " + word;
@@ -202,7 +214,8 @@ function draw_run(run, status, again) {
   }
   home.querySelector(".cards").replaceChildren(...(data.cards || []).map((one) => el("div", { class: "card " + (one.kind || "") },
     el("dt", {}, one.name), el("dd", {}, one.value), one.more && el("dd", { class: "more" }, one.more))));
-  notice.hidden = word === "completed" || Boolean(status.held_by || status.questions) || !status.message;
+  const is_shown = (data.errors || []).some((one) => one.message && (status.message || "").endsWith(one.message));
+  notice.hidden = word === "completed" || is_shown || Boolean(status.held_by || status.questions) || !status.message;
   notice.className = "notice " + (KINDS[word] || "");
   notice.querySelector("p").textContent = shown(status.message || "");
   show_questions($("#ask"), (status.questions || []).map((one) => [run, one]), again);
@@ -250,7 +263,7 @@ function follow(run, came) {
 }
 
 function open_run(run, mine) {
-  let busy = false, again = false, due = 0, drawn = -1, slow = 0;
+  let busy = false, again = false, due = 0, drawn = -1, slow = 0, given = null;
   async function refresh() {
     if (busy) {
       again = true;
@@ -260,10 +273,12 @@ function open_run(run, mine) {
     again = false;
     try {
       const status = await ask(address(run));
-      const given = drawn === status.records ? null : await ask(address(run) + "/data");
+      const is_new = drawn !== status.records;
+      if (is_new) { given = await ask(address(run) + "/data"); }
       if (mine !== view) { return; }
       $("#run").hidden = false;
-      if (given) {
+      if (status.held_by) { grow(given); }
+      if (is_new) {
         show(given);
         drawn = status.records;
       }

@@ -112,7 +112,7 @@ function show_agents() {
   const phases = new Map(), total = { name: "All", count: 0, output: 0, dollars: 0 };
   for (const step of steps) {
     for (const call of (step.calls || []).filter((one) => one.label)) {
-      const name = call.phase || "No phase";
+      const name = call.phase || "Without a phase";
       const phase = phases.get(name) || { name: name, count: 0, output: 0, dollars: 0, agents: new Map() };
       phases.set(name, phase);
       const key = step.number + " " + call.c.replace(/[^.]*$/, "") + " " + call.label; // an agent may be asked several times
@@ -130,7 +130,7 @@ function show_agents() {
   }
   section("agents", total.count > 0);
   const words = (sum) => [sum.count && sum.count + (sum.count === 1 ? " agent" : " agents"),
-    sum.output.toLocaleString("en") + " output tokens", sum.dollars > 0 && "$" + sum.dollars.toFixed(4),
+    sum.output > 0 && sum.output.toLocaleString("en") + " output tokens", sum.dollars > 0 && "$" + sum.dollars.toFixed(4),
     sum.ms && took(sum.ms)].filter(Boolean).join(", ");
   const rows = [...phases.values()].map((phase) => lazy(el("summary", {}, el("span", { class: "took" }, words(phase)),
     short(phase.name, 60)), () => [...phase.agents.values()].map((agent) => el("div", { class: "agent" },

@@ -89,18 +89,48 @@ describe("a receipt", function()
     assert.same({ 0, 7 }, { run("verify", "r.receipt").code, run("verify", "r.receipt", "r").code })
   end)
 
-  it("is verified by others' code, and not if a byte of it was changed", function()
-    local text, page = make(), K.read "docs/run/receipts.md"
-    folder.file("verify.mjs", page:match "```javascript\n(.-)```")
-    local function node()
-      return os.execute(("cd %s && node verify.mjs r.receipt .state/skillrt/receipt.key.pub >.node 2>&1"):format(folder.path))
+  -- Copies with one byte changed, all over it; not the last digits of base64, whose bits others may ignore.
+  local function damaged(text)
+    local names = {}
+    for at = 5, #text, #text // 20 do
+      if not text:sub(at, at + 1):find '[="]' then
+        names[#names + 1] = ("bad%d.receipt"):format(at)
+        folder.file(names[#names], flipped(text, at))
+      end
     end
-    assert.is_true(node())
-    assert.truthy(folder.read(".node"):find(": completed, 4 acts", 1, true))
-    folder.file("r.receipt", flipped(text, 200))
-    assert.is_nil(node())
-    folder.file("r.receipt", text:match "^(.-\n).-\n$" or "")
-    assert.is_nil(node())
+    local first = text:match "^(.-\n).-\n$"
+    folder.file("short.receipt", first)
+    return names
+  end
+
+  local SCRIPTS <const> = { javascript = "node verify.mjs", python = "python3 verify.py" }
+  for language, command in pairs(SCRIPTS) do
+    it(("is verified by the script in %s of its page, and not if a byte of it was changed"):format(language), function()
+      local program = command:match "^%S+"
+      if not os.execute("command -v " .. program .. " >/dev/null 2>&1") then return pending("needs " .. program) end
+      local text, page = make(), K.read "docs/run/receipts.md"
+      folder.file(command:match "%S+$", page:match("```" .. language .. "\n(.-)```"))
+      local function verified(name)
+        return os.execute(("cd %s && %s %s .state/skillrt/receipt.key.pub >.said 2>&1"):format(folder.path, command, name))
+      end
+      assert.is_true(verified "r.receipt", folder.read ".said")
+      assert.truthy(folder.read(".said"):find(": completed, 4 acts", 1, true))
+      local names = damaged(text)
+      assert.is_true(#names > 10)
+      for _, name in ipairs(names) do assert.is_nil(verified(name), name) end
+      assert.is_nil(verified "short.receipt")
+    end)
+  end
+
+  it("is verified by sigstore's library, and not if a byte of it was changed", function()
+    local official = os.getenv "SKILLRT_OFFICIAL"
+    if not official then return pending "needs SKILLRT_OFFICIAL (make test-serve)" end
+    local names, lines = damaged(make()), {}
+    os.execute(("cp tests/support/receipt_sigstore.mjs %s && cd %s && node receipt_sigstore.mjs %s .state/skillrt/receipt.key.pub "
+      .. "r.receipt %s >.said 2>&1"):format(folder.path, folder.path, official, table.concat(names, " ")))
+    for line in folder.read(".said"):gmatch "[^\n]+" do lines[#lines + 1] = line end
+    assert.same({ "5", #names }, { table.remove(lines, 1), #lines })
+    for i, line in ipairs(lines) do assert.equal("refused", line, names[i]) end
   end)
 
   it("(F97) does not hold where any byte of it was changed, a line is missing, or the key is another", function()

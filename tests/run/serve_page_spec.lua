@@ -1,0 +1,62 @@
+-- serve_page_spec.lua: the page of `skillrt serve` in a browser: nothing that axe finds, in light, in dark, on a phone
+-- and on a large screen; nothing in its console; nothing wider than its window. Needs chromium, and others' libraries
+-- below build/official (make test-serve).
+local C = require "tests.support.serve_client"
+local K = require "tests.support.cli_kit"
+local json = require "skillrt.base.json"
+
+local SKILL <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "review", state = {}, limits = { max_retries = 0, max_errors = 1, calls = 20000 },
+  inputs = { does = { type = "string", default = "" }, count = { type = "integer", default = 12 } }, actions = {
+  { id = "agents", priority = 2, run = function(_, ctx)
+    local items = {}
+    for i = 1, ctx.input.count do items[i] = i end
+    ctx.map(items, function(i)
+      return ctx.await { kind = "command", label = "reviewer " .. i, argv = { ctx.input.does == "slow" and i > 3 and "sleep" or
+        "echo", "60" } }
+    end)
+    return { found = #items } end },
+  { id = "calls", priority = 1, run = function(_, ctx)
+    local calls = {}
+    for i = 1, ctx.input.does == "many" and 10000 or 1 do calls[i] = i end
+    ctx.map(calls, function() ctx.await { kind = "sleep", seconds = 0 } end)
+    return { called = true } end },
+  { id = "decide", run = function(_, ctx)
+    if ctx.input.does == "fail" then return nil, ("a long message <b>without</b> an end "):rep(20), "permanent" end
+    if ctx.input.does == "ask" then
+      return { got = ctx.ask { header = "Deploy", question = "Now?", detail = "two\nlines", options = {
+        { id = "now", label = "Now", description = "takes 5 minutes" }, "wait" } } } end
+    if ctx.input.does == "several" then return { got = ctx.ask { question = "Which?", multiple = true, options = { "a", "b" } } } end
+    if ctx.input.does == "words" then return { got = ctx.ask { question = "What?", edit = "this" } } end
+    return { got = true } end },
+} }
+]]
+
+describe("the page of skillrt serve", function()
+  it("(F99) is clean to axe and in its console, in light and dark, from 420 px to 4k, and as wide as its window", function()
+    local official = os.getenv "SKILLRT_OFFICIAL" or "build/official"
+    if official:sub(1, 1) ~= "/" then official = require("skillrt.core").files.current() .. "/" .. official end
+    if not os.execute(("command -v chromium >/dev/null 2>&1 && test -d '%s/node_modules/axe-core'"):format(official)) then
+      return pending "needs chromium and build/official (make test-serve)"
+    end
+    local folder <close> = K.folder()
+    folder.file("skill.lua", SKILL)
+    for _, does in ipairs { "fail", "ask", "several", "words", "many" } do
+      K.run(folder, { "skill.lua", "--work-dir", "runs/" .. does, "--set", "does=" .. does, "--quiet" })
+    end
+    local live = K.start(folder, { "skill.lua", "--work-dir", "runs/slow", "--set", "does=slow", "--quiet" })
+    local server = C.start(folder, { "--listen", "127.0.0.1:0" })
+    server:until_it("slow", "running")
+    os.execute(("mkdir -p '%s/shots' && env -u LD_PRELOAD PROFILE='%s/profile' SHOTS='%s' timeout -s KILL 300 node "
+      .. "tests/support/page_look.mjs '%s' '%s/#token=%s' fail ask several words slow many >'%s/told' 2>'%s/err'"):format(folder.path,
+      folder.path, os.getenv "SHOTS" or folder.path .. "/shots", official, server.url, server.token, folder.path, folder.path))
+    local told = json.decode(folder.read "told")
+    server:close()
+    live.signal "TERM"
+    live.wait()
+    assert.is_table(told, folder.read "err")
+    assert.is_true(told.first_paint > 0)
+    assert.same({ {}, {}, {}, 28 }, { told.violations, told.console, told.wide, told.views })
+  end)
+end)
