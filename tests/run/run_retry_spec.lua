@@ -7,6 +7,22 @@ local fails, order, sets = R.fails, R.order, R.sets
 describe("retry", function()
   after_each(R.clean)
 
+  it("finds the journal of a step readable that raised an error of its own behind a call that failed", function()
+    local dir = R.folder() .. "/run"
+    local function definition(fixed)
+      return { actions = { { id = "slip", run = function(_, ctx)
+        local reply, message = ctx.await { kind = "command", argv = { "false" } }
+        if not fixed then error("a slip of the script, which blames no call") end
+        return { reply = reply or false, message = message }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = dir }))
+    assert.equal("script_error", result.reason, result.message)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition(true)) }))
+    assert.equal("completed", result.status, result.message)
+    assert.truthy(result.state.message)
+  end)
+
   it("forces the last failed action and takes one off the errors (R70, F39)", function()
     local broken = true
     local function definition()

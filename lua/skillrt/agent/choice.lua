@@ -139,7 +139,7 @@ function M.of_prompt(skill, given, agent_type)
     return known[agent_type]
   elseif not given and not own then
     return nil, only and "say which agent: " .. table.concat(names.sorted(known), ", ")
-      or "no agent is chosen: give one by --agent, SKILLRT_AGENT, or agents in the skill"
+      or "no agent is declared: agents = { default = skillrt.chosen_agent() } in the skill is that of --agent"
   end
   local agent, message = given == nil and own or known[given], nil
   if not agent and type(given) == "string" and M.word(given) then

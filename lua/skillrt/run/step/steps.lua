@@ -409,7 +409,7 @@ local function put_down(execution, definition, failure)
     or failure.raised and of_call.message ~= "" and failure.message:find(of_call.message, 1, true) ~= nil)
   local is_slip = failure.raised and not failure.blame and not (passed_on and not of_call.is_slip)
     or passed_on and of_call.is_slip
-  local blame = failure.blame or passed_on and of_call.blame
+  local blame = failure.blame or passed_on and of_call.blame or nil
   if not blame and main and not is_slip and (definition.agent or retry.CLASSES[failure.class]
     or of_call and of_call.blame == main.last) then
     blame = main.last
