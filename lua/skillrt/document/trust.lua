@@ -91,6 +91,10 @@ local function line_of(list)
   return table.concat(words, " ")
 end
 
+local function count_lines(text)
+  return select(2, text:gsub("\n", "")) + (text:find("[^\n]$") and 1 or 0)
+end
+
 -- Coding agents: programs that are given permissions.
 local TAKES <const> = tables.words "claude codex gemini"
 
@@ -214,7 +218,7 @@ local function add_config(code, raw, dir, depth)
   local strategy = type(own.strategy) == "string" and own.strategy:find("[/.]") and files.join(dir, own.strategy)
   local lua = strategy and files.read(strategy, MAX_FILE)
   if lua then
-    code.files[#code.files + 1] = { name = own.strategy, lines = select(2, lua:gsub("\n", "")), signs = signs_of(lua) }
+    code.files[#code.files + 1] = { name = own.strategy, lines = count_lines(lua), signs = signs_of(lua) }
     code.parts[#code.parts + 1] = files.digest(lua)
   end
   if #code.calls > before then
@@ -291,7 +295,7 @@ local function add_files(code, dir, list)
   for _, name in ipairs(list) do
     local text = read(dir, name)
     code.parts[#code.parts + 1] = ("%s %s"):format(name, files.digest(text))
-    code.files[#code.files + 1] = { name = name, lines = select(2, text:gsub("\n", "")), signs = signs_of(text) }
+    code.files[#code.files + 1] = { name = name, lines = count_lines(text), signs = signs_of(text) }
   end
 end
 
@@ -417,7 +421,7 @@ end
 
 local function code_of_workflow(path)
   local text = files.read(path, MAX_FILE) or ""
-  local one = { name = path:match("[^/]+$"), lines = select(2, text:gsub("\n", "")), signs = {} }
+  local one = { name = path:match("[^/]+$"), lines = count_lines(text), signs = {} }
   local code = { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
   add_agent_files(code)
   return code
