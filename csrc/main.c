@@ -71,6 +71,20 @@ static void remove_exit(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* A child of ours that runs a stranger's Lua: lua/skillrt/cli/guest.lua. */
+static int run_guest(lua_State *L) {
+  luaL_openlibs(L);
+  core_install(L);
+  install_bundled(L);
+  extend_cpath(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "skillrt.cli.guest");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "serve");
+  lua_call(L, 0, 0);
+  return 0;
+}
+
 static int run_cli(lua_State *L) {
   int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
@@ -119,7 +133,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   lua_pushcfunction(L, add_traceback);
-  lua_pushcfunction(L, run_cli);
+  lua_pushcfunction(L, argc == 2 && strcmp(argv[1], "--guest") == 0 ? run_guest : run_cli);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);
   int code;

@@ -34,6 +34,7 @@ int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at 
 int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */
 int bind_claims(lua_State *L);   /* bind_claims.c: runs that wait for a process */
 int bind_serve(lua_State *L);    /* bind_serve.c: what a command that serves others waits for */
+int bind_guest(lua_State *L);    /* bind_guest.c: a stranger's Lua in a process of its own */
 int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 
 /* bind_listen.c: a function of core.serve, its type, and the descriptor of a value of it, or -1. */

@@ -348,6 +348,8 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "terminal");
   bind_serve(L);
   lua_setfield(L, -2, "serve");
+  bind_guest(L);
+  lua_setfield(L, -2, "guest");
   bind_run(L);
   bind_store(L);
   bind_watch(L);

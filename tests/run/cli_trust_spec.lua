@@ -207,7 +207,7 @@ describe("the gate", function()
 dofile(debug.getinfo(1, "S").source:match "^@(.*)/" .. "/part.txt")
 return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
   return { said = ctx.ask { question = "go?" } } end } } }]])
-    return "XDG_STATE_HOME=" .. folder.path .. "/state"
+    return "SKILLRT_SANDBOX=off XDG_STATE_HOME=" .. folder.path .. "/state" -- in a child it could not say so
   end
 
   it("lets nothing of a trusted folder run that changed, whoever takes its run up", function()
@@ -418,7 +418,8 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
   it("is the only way to what loads code: no command goes past it", function()
     local doors = { ["skillrt.document.load"] = "document/open.lua document/check/subject.lua document/trust.lua "
       .. "document/compile/init.lua", -- which only reads, and takes no folder with a script
-      ["skillrt.document.script"] = "document/open.lua document/load/init.lua cli/host.lua",
+      ["skillrt.document.script"] = "document/open.lua document/load/init.lua document/guest.lua cli/host.lua",
+      ["skillrt.document.guest"] = "document/load/init.lua",
       ["skillrt.skill.workflow"] = "document/open.lua document/check/workflow.lua init.lua cli/command/run.lua" }
     local pipe <close> = assert(io.popen "grep -rn 'require.*skillrt' lua/skillrt")
     local count = 0

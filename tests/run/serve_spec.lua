@@ -17,7 +17,7 @@ return skillrt.skill { name = "hello", description = "Says hello", limits = { ca
     return { got = ctx.input.does == "event" and ctx.wait { event = "deploy" } or "none" }
   end },
   { id = "work", when = "got && !slept", max_retries = 0, run = function(_, ctx)
-    if ctx.input.does == "fail" and not ctx.glob("mended", ctx.dir .. "/../..")[1] then return nil, "broken" end
+    if ctx.input.does == "fail" and not ctx.glob("mended")[1] then return nil, "broken" end
     for _ = 1, ctx.input.does == "sleep" and 200 or 1 do
       ctx.await { kind = "command", idempotent = true, argv = { "sleep", ctx.input.does == "sleep" and "0.1" or "0" } }
     end

@@ -99,6 +99,10 @@ function M.cost(agent, agents)
   end) or nil
 end
 
+---What hears of each agent that a constructor made, and of what.
+---@type nil|fun(agent: table, kind: string, definition: table)
+M.made = nil
+
 -- A constructor raises where the script called it.
 local function constructor(name)
   return function(given)
@@ -112,6 +116,9 @@ local function constructor(name)
       error(message, 2)
     end
     agent.sandbox_default = nil -- a person's own script: as it says
+    if M.made then
+      M.made(agent, name, definition)
+    end
     return agent
   end
 end

@@ -242,6 +242,28 @@ local function outside(self, name)
   return value, where
 end
 
+---The text of a helper of a stranger's script, below its folder, noted; and the name of its chunk.
+---@param self skillrt.Loaded
+---@param name string  a path, or a module's name
+---@param is_module boolean?
+---@return string|nil text
+---@return string name_or_message
+function M.helper(self, name, is_module)
+  local stem, message = is_module and name:gsub("%.", "/") or name, nil
+  for _, folder in ipairs({ files.join(files.current(), self.dir) .. "/", self.dir .. "/" }) do
+    stem = stem:sub(1, #folder) == folder and stem:sub(#folder + 1) or stem
+  end
+  for _, path in ipairs(is_module and { stem .. ".lua", stem .. "/init.lua" } or { stem }) do
+    local text
+    text, message = files.kept(self.dir, path, MAX_HELPER)
+    if text then
+      note(self, files.join(self.dir, path), text)
+      return text, "@" .. files.join(self.dir, path)
+    end
+  end
+  return nil, ("module '%s' not found below %s: %s"):format(name, self.dir, message)
+end
+
 local function add_loaders(self)
   local env = self.env
   local loaded, preload = env.package.loaded, env.package.preload

@@ -26,6 +26,13 @@ function M.target(view)
   return snapshot and versions.plain(snapshot, tree) or tree
 end
 
+---Whether a value is a view.
+---@param value any
+---@return boolean
+function M.is(value)
+  return trees[value] ~= nil
+end
+
 -- The author's line, also where a library function such as table.insert did the writing.
 local function authors_level()
   local level = 3

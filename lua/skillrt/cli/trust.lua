@@ -33,7 +33,7 @@ local function lines_of(code, path, args)
   return code.script and table.move(plan_of(path, args), 1, 3, #lines + 1, lines) or lines
 end
 
-local function ask(code, path, lines)
+local function ask(code, path, lines, args)
   local output = require("skillrt.report.output")
   local escape = require("skillrt.base.terminal_text").escape
   local head = code.script and "%s has not been approved yet:" or "%s contains code that has not been approved yet:"
@@ -41,7 +41,9 @@ local function ask(code, path, lines)
   for _, line in ipairs(lines) do
     output.write("  " .. escape(line) .. "\n")
   end
-  output.write((code.script and "Its agents get your permissions." or "It runs with your permissions.")
+  output.write((code.script and "Its agents get your permissions."
+    or require("skillrt.skill.sandbox").is_off(args.sandbox) and "It runs with your permissions."
+    or "Its Lua runs apart, and its programs run in a sandbox: they reach what is shown here.")
     .. " Approve it, until it changes? [y/N] ")
   local answer = output.read_line() or ""
   return answer:find("^%s*[yY]") ~= nil
@@ -61,7 +63,7 @@ function M.decide(code, path, args)
   end
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local lines = not args.trust and lines_of(code, path, args) or nil
-  if not args.trust and not (can_ask and ask(code, path, lines)) then
+  if not args.trust and not (can_ask and ask(code, path, lines, args)) then
     local text = "%s: %s:\n%s\nlook at it, then approve it with --trust"
     local what = code.script and "is a workflow script that has not been approved"
       or code.run and "is a run from elsewhere whose code has not been approved"

@@ -2,9 +2,11 @@
 --
 -- Knows who reads what, and no run.
 
+local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
 local kind_of = require("skillrt.document.kind").of
 local script = require("skillrt.document.script")
+local is_off = require("skillrt.skill.sandbox").is_off
 local is_skill = require("skillrt.skill").is
 
 local M = {}
@@ -22,26 +24,34 @@ function M.load(path, options, person)
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
   local kind = kind_of(path)
+  options = options or {}
+  local is_stranger = options.is_stranger or person == nil and gate.person and not is_off(options.sandbox)
+  if is_stranger and kind == "document" then
+    options = setmetatable({ is_stranger = true, has_own_script = files.is_folder(path)
+      and require("skillrt.document.trust").has_own_script((path:gsub("(.)/+$", "%1"))) }, { __index = options })
+  end
   local function may(document)
     return gate.pass(path, document, person)
   end
-  if options and options.compiles then
+  if options.compiles then
     local ok, message, code = may()
     if not ok then
       return nil, message, code
     end
     return require("skillrt.document.compile").skill(path, options)
-  elseif kind ~= "document" and options and options.by_section then
+  elseif kind ~= "document" and options.by_section then
     return require("skillrt.document.load.page_steps").refuse_script(path)
   elseif kind == "workflow" then
     local ok, message, code = may()
     if not ok then
       return nil, message, code
     end
-    local agent = options and options.agent and require("skillrt.agent.choice").of(options.agent)
+    local agent = options.agent and require("skillrt.agent.choice").of(options.agent)
     return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
-  if kind == "script" and options and (options.agent or options.agents) then
+  if kind == "script" and options.is_stranger then
+    return require("skillrt.document.load").guest(path, options)
+  elseif kind == "script" and (options.agent or options.agents) then
     return require("skillrt.document.load").script(path, options)
   elseif kind == "script" then
     return script.run(path, options)

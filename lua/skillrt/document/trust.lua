@@ -308,8 +308,10 @@ local function without_specs(list)
   return out
 end
 
--- Whether the script of a folder is more than what skillrt generates.
-local function has_own_script(dir)
+---Whether the script of a folder is more than what skillrt generates.
+---@param dir string
+---@return boolean
+function M.has_own_script(dir)
   return files.stat(dir .. "/skill.lua") ~= nil
     and (#without_specs(files.glob(dir, "**/*.lua") or {}) > 1 or not is_ours(read(dir, "skill.lua")))
 end
@@ -383,9 +385,21 @@ local function close_folder(code, dir)
   return code
 end
 
--- A folder whose own script says what its skill is: that may do everything.
+-- What documents grant to what they start.
+local function add_sandbox(code)
+  local shown_sandbox = code.sandbox ~= nil and sandbox_shown(code.sandbox)
+  if shown_sandbox and shown_sandbox ~= "strict" then -- which grants nothing
+    code.calls[1] = "sandbox of its programs: " .. shown_sandbox
+    code.parts[1] = code.calls[1]
+  end
+end
+
+-- A folder whose own script says what its skill is. Its SKILL.md alone says what that is granted.
 local function code_of_script(dir)
-  local code = { files = {}, calls = {}, parts = {}, loads = true, sandbox = "off" }
+  local document = require("skillrt.document.load").read(dir, { workflow = false })
+  local code = { files = {}, calls = {}, parts = {}, loads = true,
+    sandbox = document and document.definition and document.definition.sandbox }
+  add_sandbox(code)
   add_files(code, dir, files.glob(dir, "**/*.lua") or {})
   add_servers(code, dir .. "/.mcp.json")
   return close_folder(code, dir)
@@ -396,11 +410,7 @@ local function code_of_document(dir, document, depth)
   local definition, takes = document.definition or {}, false
   local code = { files = {}, calls = {}, parts = {}, loads = false, sandbox = definition.sandbox }
   local is_folder = document.kind == "folder"
-  local shown_sandbox = code.sandbox ~= nil and sandbox_shown(code.sandbox)
-  if shown_sandbox and shown_sandbox ~= "strict" then -- which grants nothing
-    code.calls[1] = "sandbox of its programs: " .. shown_sandbox
-    code.parts[1] = code.calls[1]
-  end
+  add_sandbox(code)
   if document.kind ~= "agent" then
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   end
@@ -442,7 +452,7 @@ function M.code(path, document, specs, depth, agent)
     return nil
   elseif kind == "workflow" then
     code = code_of_workflow(path)
-  elseif kind == "document" and files.is_folder(dir) and has_own_script(dir) then
+  elseif kind == "document" and files.is_folder(dir) and M.has_own_script(dir) then
     code = code_of_script(dir)
   elseif kind == "document" then
     document = document or require("skillrt.document.load").read(path, { agent = agent })

@@ -84,6 +84,13 @@ function M.of_environment()
   return nil, ("%s is %s; it must be strict, work or off"):format(M.VARIABLE, names.show(level))
 end
 
+---Whether the person said that a stranger's Lua runs as their own, on the command line or around it.
+---@param given string?  on the command line, or when the run began
+---@return boolean
+function M.is_off(given)
+  return (given or os.getenv(M.VARIABLE)) == "off"
+end
+
 ---What holds for a program: its own, else its skill's, else its default; and what the person who runs it says of all.
 ---Theirs lifts it, or makes it stricter.
 ---@param request table

@@ -114,17 +114,22 @@ local function unknown(name, message, code)
     code or "not_found"
 end
 
-local function from_file(spec, loader)
+local function from_file(spec, loader, perform)
   local name = spec.path or spec.name
   local text, path, code = loader(name)
   if not text then
     return unknown(name, path, code)
   end
   path = path or name
-  local env = (name:find("[/.]") or path ~= name) and require("skillrt.base.environment").new(path).env or _G
+  local is_own = name:find("[/.]") or path ~= name
+  local env = is_own and require("skillrt.base.environment").new(path).env or _G
   local chunk, message = load(text, "@" .. path, "t", env)
   if not chunk then
     return nil, ("strategy %s"):format(message), "invalid"
+  elseif perform and is_own then
+    function chunk()
+      return perform(text, "@" .. path, name)
+    end
   end
   local ok, value = xpcall(chunk, debug.traceback, name)
   if not ok then
@@ -143,10 +148,11 @@ end
 ---Finds a strategy: a function, a table with `select`, the name of a built-in one, or a file.
 ---@param spec function|string|table
 ---@param loader fun(name: string): string?, string?, string?  text and path; or nil, message, code
+---@param perform (fun(text: string, name: string, argument: any): any)?  runs a stranger's file elsewhere
 ---@return skillrt.Strategy?
 ---@return string? message
 ---@return string? code
-function M.resolve(spec, loader)
+function M.resolve(spec, loader, perform)
   if type(spec) == "string" then
     spec = { name = spec }
   end
@@ -161,7 +167,7 @@ function M.resolve(spec, loader)
   if type(name) ~= "string" or name == "" or name:find("%c") then
     return nil, "strategy: must be a name or a path, not " .. names.show(name), "invalid"
   end
-  return from_file(spec, loader)
+  return from_file(spec, loader, perform)
 end
 
 return M

@@ -178,7 +178,7 @@ local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
   local own = runner.own(options)
   local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent,
-    by_section = args.by_section, compiles = args.compiles, run = own.run })
+    by_section = args.by_section, compiles = args.compiles, run = own.run, sandbox = args.sandbox })
   if not value and code == "no_skill" and own.last then
     return own.last
   elseif not value then

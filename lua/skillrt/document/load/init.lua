@@ -19,6 +19,9 @@ local MAX_CONFIG = 16 << 20
 ---@field agent_env string[]?  variables that this agent's program is given, too
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
 ---@field by_section boolean?  each numbered step of a page is a call of its own
+---@field is_stranger boolean?  its Lua runs in a process of its own
+---@field has_own_script boolean?  ... and that says what its skill is
+---@field sandbox string?  what the person says of all of it: off
 ---@field compiles boolean?  the run that makes a folder's workflow.json, not the skill
 ---@field workflow string|false|nil  of a folder: the workflow.json that counts in place of its own; false: none does
 
@@ -234,6 +237,18 @@ function M.script(path, options)
     agents = given_agents(options) or {} })
 end
 
+---The skill of a stranger's script, whose folder's documents say what its sandbox grants.
+---@param script string
+---@param options skillrt.load.Options
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+function M.guest(script, options)
+  local document = M.read(files.dirname(script), { workflow = false })
+  local definition = document and document.definition or {}
+  return require("skillrt.document.guest").script(script, { drawn = options.drawn, sandbox = definition.sandbox })
+end
+
 ---A skill from a folder, a config, a workflow or an agent.yml.
 ---@param path string
 ---@param options skillrt.load.Options?
@@ -262,6 +277,8 @@ function M.load(path, options, may)
   end
   if not ok then
     return nil, why, cause
+  elseif not document and options.has_own_script then
+    return M.guest(script, options)
   elseif not document then
     return M.script(script, options)
   end
@@ -270,6 +287,7 @@ function M.load(path, options, may)
   if not checked then
     return nil, ("%s: %s"):format(path, problem), "invalid", document.findings
   end
+  checked.guest = options.is_stranger and require("skillrt.document.guest").of_folder(checked.dir) or nil
   return checked, nil, nil, document.findings
 end
 

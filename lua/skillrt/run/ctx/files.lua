@@ -30,7 +30,11 @@ function M.glob(self, pattern, dir)
   if type(pattern) ~= "string" then
     error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
   end
+  local guest = self.run.skill.guest
   local base = source(self.run.input_dir, dir or ".", "glob")
+  if guest and not guest:below(self.run.input_dir, base) then
+    error(("ctx.glob: %s is outside of the folders of its skill and its run"):format(base), 2)
+  end
   local text, message, code = draws.read(self.steps.journal, self.step, function()
     local list, problem, cause = files.glob(base, pattern)
     return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, cause
@@ -48,7 +52,11 @@ end
 ---The text of a file; a relative path is looked up below input.dir (or the current folder); recorded.
 function M.read(self, path)
   local from = source(self.run.input_dir, path, "read")
+  local guest = self.run.skill.guest
   return draws.read(self.steps.journal, self.step, function()
+    if guest then
+      return guest:text(self.run.input_dir, path)
+    end
     return files.read(from)
   end)
 end

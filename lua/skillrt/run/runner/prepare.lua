@@ -208,7 +208,8 @@ function M.skill(skill, options)
   end
   local chosen = options.strategy or skill.strategy
   local from = options.strategy and files.current() or skill.dir
-  local found, message, code = strategy.resolve(chosen, strategy_loader(from, options.strategy ~= nil))
+  local found, message, code = strategy.resolve(chosen, strategy_loader(from, options.strategy ~= nil),
+    skill.guest and not options.strategy and function(...) return (skill.guest:run(...)) end)
   if not found then
     return nil, message, code
   end

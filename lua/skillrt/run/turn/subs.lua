@@ -75,6 +75,7 @@ local function skill_for(turn, call, known)
   local skill, message = skill_of.open(files.join(call.step.live.home.run.skill.dir, given), {
     agent = turn.session.agent,
     drawn = known and known.drawn,
+    is_stranger = call.step.live.home.run.skill.guest ~= nil,
   })
   if skill and not skill_of.is(skill) then
     return nil, given .. ": ran its skill itself; a script for ctx.run must return the skill"

@@ -1,0 +1,256 @@
+/* bind_guest.c: core.guest: a child of the same program that runs a stranger's Lua, confined
+ * (jail/confine.h), and answers what it is asked.
+ *
+ * One message goes there, then one comes back: a socket that is the child's standard input. Whoever
+ * asks waits, as it would for the function itself; a limit of its run and a time of its own end
+ * that wait, and with it the child. */
+#include "lua/bind.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "jail/confine.h"
+#include "lua/guest.h"
+#include "lua/limits.h"
+
+#define GUEST_TYPE "skillrt.guest"
+
+enum { SLICE_MS = 50, GUEST_FD = 0, FIRST = 4096 };
+
+struct guest {
+  const struct sys *sys;
+  pid_t pid; /* 0: it is over */
+  int fd, ended;
+  int status; /* of its end */
+};
+
+/* ---- bytes ---- */
+
+enum outcome { DONE, OVER, AGAIN };
+
+static enum outcome send_some(int fd, const char **at, size_t *left) {
+  ssize_t sent = send(fd, *at, *left, MSG_NOSIGNAL);
+  if (sent < 0) return errno == EAGAIN || errno == EINTR ? AGAIN : OVER;
+  *at += sent;
+  *left -= (size_t)sent;
+  return *left == 0 ? DONE : AGAIN;
+}
+
+static enum outcome read_some(int fd, char **at, size_t *left) {
+  ssize_t got = read(fd, *at, *left);
+  if (got < 0) return errno == EAGAIN || errno == EINTR ? AGAIN : OVER;
+  if (got == 0) return OVER;
+  *at += got;
+  *left -= (size_t)got;
+  return *left == 0 ? DONE : AGAIN;
+}
+
+/* A message on its way here: most come whole with one read, and nothing comes behind one. */
+struct message {
+  char first[FIRST];
+  size_t have;
+};
+
+/* What there is of its text, once its length is there. */
+static size_t message_length(const struct message *message, size_t *there) {
+  uint32_t length;
+  memcpy(&length, message->first, sizeof length);
+  *there = message->have - sizeof length;
+  return length;
+}
+
+static enum outcome message_begin(int fd, struct message *message) {
+  char *at = message->first + message->have;
+  size_t left = sizeof message->first - message->have;
+  enum outcome outcome = read_some(fd, &at, &left);
+  message->have = sizeof message->first - left;
+  if (outcome == OVER) return OVER;
+  return message->have >= sizeof(uint32_t) ? DONE : AGAIN;
+}
+
+/* ---- the side that asks ---- */
+
+static void end(struct guest *guest) {
+  const struct sys *sys = guest->sys;
+  if (!guest->pid) return;
+  sys->close(sys, guest->fd);
+  sys->kill_group(sys, guest->pid, SIGKILL);
+  while (sys->reap(sys, guest->pid, &guest->status) == -EAGAIN)
+    sys->pause(sys, 1);
+  if (guest->ended >= 0) sys->close(sys, guest->ended);
+  guest->pid = 0;
+}
+
+static bool start(struct guest *guest, const char *program, struct error *error) {
+  const struct sys *sys = guest->sys;
+  const char *const argv[] = {program, "--guest", NULL}, *const env[] = {NULL};
+  struct timeval slice = {.tv_usec = SLICE_MS * 1000};
+  int ends[2];
+  int none = sys->open(sys, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+  if (none < 0) return error_system(error, -none, "/dev/null");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+    sys->close(sys, none);
+    return error_system(error, errno, "a socket");
+  }
+  setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice);
+  setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice);
+  struct sys_spawn wish = {.argv = argv, .env = env, .in = ends[1], .out = none, .err = none};
+  int failed = sys->spawn(sys, &wish, &guest->pid, &guest->ended);
+  sys->close(sys, ends[1]);
+  sys->close(sys, none);
+  guest->fd = ends[0];
+  if (failed == 0) return true;
+  sys->close(sys, ends[0]);
+  guest->pid = 0;
+  return error_system(error, -failed, "a process of its own");
+}
+
+/* start(program) -> guest | nil, message, code */
+static int guest_start(lua_State *L) {
+  const char *program = luaL_checkstring(L, 1);
+  struct error error = {0};
+  struct guest *guest = lua_newuserdatauv(L, sizeof *guest, 0);
+  *guest = (struct guest){.sys = bind_sys(L), .fd = -1, .ended = -1};
+  luaL_setmetatable(L, GUEST_TYPE);
+  return start(guest, program, &error) ? 1 : bind_fail(L, &error);
+}
+
+/* Whether to wait on: no limit of the run is met, and no time is over. */
+static bool waits(struct limits *limits, int64_t until) {
+  limits_tick(limits);
+  return !interrupt_why(limits_current(limits)) && sys_real()->mono_ns(sys_real()) < until;
+}
+
+static enum outcome send_all(struct guest *guest, struct limits *limits, int64_t until,
+                             const void *bytes, size_t size) {
+  const char *at = bytes;
+  enum outcome outcome = AGAIN;
+  while (outcome == AGAIN && waits(limits, until))
+    outcome = send_some(guest->fd, &at, &size);
+  return outcome;
+}
+
+static int ended(lua_State *L, struct guest *guest, enum outcome outcome) {
+  bool late = outcome == AGAIN;
+  end(guest);
+  lua_pushnil(L);
+  if (late)
+    lua_pushliteral(L, "took too long and was ended");
+  else if (WIFSIGNALED(guest->status) && WTERMSIG(guest->status) != SIGKILL)
+    lua_pushfstring(L, "ended by signal %d", WTERMSIG(guest->status));
+  else
+    lua_pushliteral(L, "ended");
+  return 2;
+}
+
+/* guest:ask(message, seconds) -> the text of a message | nil, how it ended */
+static int guest_ask(lua_State *L) {
+  struct guest *guest = luaL_checkudata(L, 1, GUEST_TYPE);
+  size_t size, there = 0, length = 0;
+  const char *text = luaL_checklstring(L, 2, &size);
+  int64_t until = sys_real()->mono_ns(sys_real()) + (int64_t)(luaL_checknumber(L, 3) * 1e9);
+  struct limits *limits = limits_of(L);
+  struct message message = {.have = 0};
+  if (!guest->pid) return ended(L, guest, OVER);
+  enum outcome outcome = send_all(guest, limits, until, text, size);
+  if (outcome != DONE) return ended(L, guest, outcome);
+  for (outcome = AGAIN; outcome == AGAIN && waits(limits, until);)
+    outcome = message_begin(guest->fd, &message);
+  if (outcome == DONE) length = message_length(&message, &there);
+  if (outcome != DONE || length > GUEST_FRAME || there > length) return ended(L, guest, outcome);
+  luaL_Buffer reply;
+  char *to = luaL_buffinitsize(L, &reply, length);
+  memcpy(to, message.first + sizeof(uint32_t), there);
+  size_t left = length - there;
+  char *at = to + there;
+  for (outcome = left ? AGAIN : DONE; outcome == AGAIN && waits(limits, until);)
+    outcome = read_some(guest->fd, &at, &left);
+  if (outcome != DONE) return ended(L, guest, outcome);
+  luaL_pushresultsize(&reply, length);
+  return 1;
+}
+
+static int guest_close(lua_State *L) {
+  end(luaL_checkudata(L, 1, GUEST_TYPE));
+  return 0;
+}
+
+static int guest_pid(lua_State *L) {
+  const struct guest *guest = luaL_checkudata(L, 1, GUEST_TYPE);
+  lua_pushinteger(L, guest->pid);
+  return 1;
+}
+
+/* ---- the guest's own side ---- */
+
+/* confine(memory) -> true | nil, message, code */
+static int guest_confine(lua_State *L) {
+  struct error error = {0};
+  if (!confine((size_t)luaL_checkinteger(L, 1), &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+/* listen() -> the text of a message. Ends the process where nobody asks any more. */
+static int guest_listen(lua_State *L) {
+  struct message message = {.have = 0};
+  enum outcome outcome = AGAIN;
+  size_t there;
+  while (outcome == AGAIN)
+    outcome = message_begin(GUEST_FD, &message);
+  if (outcome == OVER) _exit(0);
+  size_t length = message_length(&message, &there);
+  luaL_Buffer text;
+  char *to = luaL_buffinitsize(L, &text, length), *at = to + there;
+  memcpy(to, message.first + sizeof(uint32_t), there);
+  for (size_t left = length - there; left > 0;)
+    if (read_some(GUEST_FD, &at, &left) == OVER) _exit(0);
+  luaL_pushresultsize(&text, length);
+  return 1;
+}
+
+static bool write_whole(const void *bytes, size_t size) {
+  const char *at = bytes;
+  while (size > 0) {
+    ssize_t sent = write(GUEST_FD, at, size);
+    if (sent < 0 && errno != EINTR) return false;
+    if (sent > 0) at += sent, size -= (size_t)sent;
+  }
+  return true;
+}
+
+/* say(message) */
+static int guest_say(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  if (!write_whole(text, size)) _exit(0);
+  return 0;
+}
+
+int bind_guest(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"ask", guest_ask}, {"close", guest_close}, {"pid", guest_pid}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"start", guest_start},
+                                       {"confine", guest_confine},
+                                       {"listen", guest_listen},
+                                       {"say", guest_say},
+                                       {NULL, NULL}};
+  if (luaL_newmetatable(L, GUEST_TYPE)) {
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, guest_close);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_pop(L, 1);
+  luaL_newlib(L, functions);
+  bind_pack(L);
+  return 1;
+}

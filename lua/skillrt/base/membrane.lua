@@ -1,0 +1,110 @@
+-- base/membrane.lua: values between two processes that use each other's functions: what can be copied is, all else goes
+-- by a number, and is freed when whoever was given it has dropped it.
+--
+-- Both sides have one. Knows no skills and no processes; the bytes are those of csrc/lua/bind_pack.c.
+
+local core = require("skillrt.core")
+local json = require("skillrt.base.json")
+local readonly = require("skillrt.base.readonly")
+
+local M = {}
+
+---Starts the child of a program.
+M.start = core.guest.start
+
+---@class skillrt.Membrane
+---@field ours table<integer, any>  what the other side may use, by number
+---@field freed integer[]           what it gave us and we have dropped: it is to hear of these
+---@field lasts table<function, integer>  functions that are never freed
+local Membrane = {}
+Membrane.__index = Membrane
+
+-- More of ours in the hands of the other side are a leak, or meant badly.
+local MOST <const> = 100000
+
+-- Goes with what stands for a thing of the other side.
+local TOKEN <const> = { __gc = function(token)
+  local freed = token[1].freed
+  freed[#freed + 1] = token[2]
+end }
+
+---@param make fun(letter: string, number: integer): any  what stands for a thing of the other side: "f" a function,
+---  "o" an object, "v" a view of an object, "a" one of a list
+---@param plain fun(value: any): table?  a table that goes in the place of one that cannot be copied
+---@return skillrt.Membrane
+function M.new(make, plain)
+  local self = setmetatable({ ours = {}, freed = {}, lasts = {}, count = 0, used = 0,
+    numbers = setmetatable({}, { __mode = "k" }), tokens = setmetatable({}, { __mode = "k" }) }, Membrane)
+  function self.name(value)
+    local number = self.numbers[value]
+    if number then
+      return "b", number
+    end
+    number = self.lasts[value]
+    if number then
+      return "f", number
+    elseif type(value) == "function" then
+      return "f", self:register(value)
+    end
+    local given = plain(value)
+    if given then
+      return given
+    end
+    return readonly.is(value) and (json.is_array(value) and "a" or "v") or "o", self:register(value)
+  end
+  function self.value(letter, number)
+    if letter == "b" then
+      return self.ours[number]
+    end
+    local value = make(letter, number)
+    self.numbers[value] = number
+    self.tokens[value] = setmetatable({ self, number }, TOKEN)
+    return value
+  end
+  return self
+end
+
+---A number for what the other side may use.
+---@param value any
+---@param lasts boolean?
+---@return integer
+function Membrane:register(value, lasts)
+  self.count, self.used = self.count + 1, self.used + 1
+  assert(self.used < MOST, "too much is held at once")
+  self.ours[self.count] = value
+  if lasts then
+    self.lasts[value] = self.count
+  end
+  return self.count
+end
+
+---The other side has dropped these.
+---@param numbers any
+function Membrane:free(numbers)
+  for _, number in ipairs(type(numbers) == "table" and numbers or {}) do
+    local value = self.ours[number]
+    if value ~= nil and not self.lasts[value] then
+      self.ours[number], self.used = nil, self.used - 1
+    end
+  end
+end
+
+---The bytes of a message, which tells what was dropped, too.
+function Membrane:pack(...)
+  local freed = self.freed
+  self.freed = {}
+  return core.guest.pack(self.name, freed, ...)
+end
+
+local function taken(self, freed, ...)
+  self:free(freed)
+  return ...
+end
+
+---What a message says.
+---@param text string
+function Membrane:unpack(text)
+  return taken(self, core.guest.unpack(self.value, text))
+end
+
+return M

@@ -1,0 +1,508 @@
+-- document/guest.lua: a stranger's Lua, run in a child of this program that can do nothing but compute and ask us
+-- (csrc/jail/confine.h, cli/guest.lua).
+--
+-- Of its skill only the functions are there: a function here stands for one of the child's, and the skill, its run and
+-- all rules are ours. What such a function uses (its ctx, the state, the clock) is done here, as it is for a script of
+-- the person's own, but for what skill/stranger.lua says. A child that ended fails what it was asked; the next question
+-- begins another one. Called by document/load.
+
+local environment = require("skillrt.base.environment")
+local files = require("skillrt.base.files")
+local membrane_of = require("skillrt.base.membrane")
+local readonly = require("skillrt.base.readonly")
+local schema = require("skillrt.skill.schema")
+local secrets = require("skillrt.base.secrets")
+local skill_of = require("skillrt.skill")
+local tables = require("skillrt.base.tables")
+local stranger = require("skillrt.skill.stranger")
+
+local M = {}
+
+-- How long a function may run on without asking for anything; a limit of its run may be less.
+local SECONDS <const> = 60
+
+---@class skillrt.Guest
+---@field path string       of its script
+---@field dir string
+---@field granted skillrt.Sandbox
+---@field reads table<integer, table>  by call: the number of its state, and the fields of it that were asked for
+---@field chunks table[]    what was run in it, in order: a new child runs the same
+local Guest = {}
+Guest.__index = Guest
+
+---@param path string
+---@param granted skillrt.Sandbox
+---@param loaded skillrt.Loaded
+---@return skillrt.Guest
+function M.new(path, granted, loaded)
+  return setmetatable({ path = path, dir = files.join(files.current(), files.dirname(path)), granted = granted,
+    loaded = loaded, chunks = {}, calls = 0, reads = {} }, Guest)
+end
+
+-- ---- the child ----
+
+local function failed(self, how)
+  self.process, self.membrane = nil, nil
+  error({ message = ("the process of %s %s"):format(self.path, how), code = "guest" }, 0)
+end
+
+local function exchange(self, ...)
+  local text, how = self.process:ask(self.membrane:pack(...), SECONDS)
+  if not text then
+    failed(self, how)
+  end
+  local message = table.pack(pcall(self.membrane.unpack, self.membrane, text))
+  if not message[1] then
+    self.process:close()
+    failed(self, "said what cannot be read: " .. tostring(message[2]))
+  end
+  return table.unpack(message, 2, message.n)
+end
+
+-- ---- what it may ask for ----
+
+local function check(self, value)
+  local problem = stranger.problem(value, self.granted)
+  if problem then
+    error(("the script %s"):format(problem), 0)
+  end
+  return value
+end
+
+-- Secrets that it names are put in where a request leaves it.
+local function with_secrets(value)
+  if type(value) == "string" then
+    return (value:gsub("{secret%.([%w_.-]+)}", secrets.get))
+  elseif type(value) ~= "table" or readonly.target(value) then
+    return value
+  end
+  for key, inner in pairs(value) do
+    value[key] = with_secrets(inner)
+  end
+  return value
+end
+
+local NAMED <const> = "%s: the agent is named, and declared in the skill"
+
+local function request(self, given)
+  if type(given) == "table" and type(given.agent) == "table" then
+    error(NAMED:format("ctx.await"), 0)
+  end
+  check(self, given)
+  if type(given) == "table" and (given.kind == "command" or given.kind == "session") then
+    given.sandbox_default = self.said
+  end
+  return type(given) == "table" and given.url and with_secrets(given) or given
+end
+
+-- Of a ctx what reaches further than its skill may.
+local narrow = {}
+
+function narrow.await(self, ctx, given)
+  return ctx.await(request(self, given))
+end
+
+function narrow.await_all(self, ctx, list, options)
+  for i, given in ipairs(type(list) == "table" and list or {}) do
+    list[i] = request(self, given)
+  end
+  return ctx.await_all(list, options)
+end
+
+function narrow.agent(self, ctx, prompt, options)
+  local agent = type(options) == "table" and options.agent
+  if agent and (type(agent) ~= "string" or not self.skill.agents[agent]) then
+    error(NAMED:format("ctx.agent"), 0)
+  end
+  return ctx.agent(prompt, check(self, options))
+end
+
+function narrow.run(_, ctx, path, input)
+  if type(path) ~= "string" or not files.is_confined(path) then
+    error("ctx.run: needs the path of a skill below the folder of this one", 0)
+  end
+  return ctx.run(path, input)
+end
+
+-- A key that no child has.
+local WHOSE = {}
+
+local NARROW <const> = { __index = function(narrowed, name)
+  local fn, self, ctx = narrow[name], narrowed[WHOSE][1], narrowed[WHOSE][2]
+  if fn then
+    return function(...) return fn(self, ctx, ...) end
+  end
+  return ctx[name]
+end }
+
+local function narrowed(self, ctx)
+  return setmetatable({ [WHOSE] = { self, ctx } }, NARROW)
+end
+
+local ASKED = {}
+
+function ASKED.call(what, ...)
+  return what(...)
+end
+
+function ASKED.index(what, key)
+  local value = what[key]
+  return readonly.target(value) or value
+end
+
+function ASKED.set(what, key, value)
+  what[key] = value
+end
+
+function ASKED.length(what)
+  return #what
+end
+
+function ASKED.keys(what)
+  local keys = {}
+  for key in pairs(what) do
+    keys[#keys + 1] = key
+  end
+  return keys
+end
+
+function ASKED.whole(what)
+  return readonly.target(what)
+end
+
+-- Without the place in our own files, which the script's line replaces.
+local function answered(ok, problem, ...)
+  if not ok and type(problem) == "string" then
+    problem = problem:gsub("^skillrt/[^:]*:%d+: ", "")
+  elseif not ok and require("skillrt.base.fatal").is(problem) then
+    error(problem, 0)
+  end
+  return ok, problem, ...
+end
+
+local function answer(self, number, what, which, ...)
+  local object = self.membrane.ours[which]
+  local asked, reads = ASKED[what], self.reads[number]
+  if reads and what == "index" and which == reads.state then
+    reads.keys[...] = true
+  end
+  if object == nil or not asked then
+    return false, "what is asked of is no longer there"
+  end
+  return answered(pcall(asked, object, ...))
+end
+
+-- It is asked by no function that could wait: what waits all the same is ended.
+local function answer_at_once(self, ...)
+  local thread = coroutine.create(answer)
+  local answers = table.pack(coroutine.resume(thread, self, ...))
+  if coroutine.status(thread) == "suspended" then
+    coroutine.close(thread)
+    return false, "call it from the function itself, not inside a coroutine of your own"
+  elseif not answers[1] then
+    error(answers[2], 0)
+  end
+  return table.unpack(answers, 2, answers.n)
+end
+
+-- ---- a function of it ----
+
+local follow
+
+local function go_on(self, process, number, ...)
+  if self.process ~= process then -- another function of it ended the child meanwhile
+    error({ message = ("the process of %s ended while it waited"):format(self.path), code = "guest" }, 0)
+  end
+  return follow(self, process, exchange(self, "go", number, ...))
+end
+
+function follow(self, process, what, number, ...)
+  if what == "ask" and number < 0 then
+    return go_on(self, process, number, answer_at_once(self, number, ...))
+  elseif what == "ask" then
+    return go_on(self, process, number, answer(self, number, ...))
+  elseif not ... then
+    error((select(2, ...)), 0)
+  end
+  return select(2, ...)
+end
+
+-- A call that is ended from outside is dropped there, too.
+local CALL <const> = { __close = function(call)
+  local self = call[1]
+  if not call.is_over and call[3] and self.process == call[3] then
+    pcall(exchange, self, "drop", call[2])
+  end
+end }
+
+local function over(call, ok, ...)
+  call.is_over, call[1].reads[call[2]] = true, nil
+  if not ok then
+    error((...), 0)
+  end
+  return ...
+end
+
+local function perform(self, kind, reads, ...)
+  local process = self.process
+  self.calls = self.calls + 1
+  local number = self.calls
+  self.reads[number] = reads
+  local call <close> = setmetatable({ self, number, process }, CALL)
+  return over(call, pcall(follow, self, process, exchange(self, kind, number, ...)))
+end
+
+-- ---- its life ----
+
+-- What a script has of the world, recorded as for one of the person's own.
+local function world_of(self)
+  local env = self.loaded.env
+  return { random = env.math.random, randomseed = env.math.randomseed, time = env.os.time, clock = env.os.clock,
+    print = env.print, write = function(...)
+      env.io.write(...)
+    end,
+    helper = function(name, is_module)
+      return environment.helper(self.loaded, tostring(name), is_module)
+    end,
+    chosen_agent = function()
+      return require("skillrt.document.load.config_agents").chosen() and { kind = "chosen" } or nil
+    end }
+end
+
+local function begin(self)
+  local process, message = membrane_of.start("/proc/self/exe")
+  if not process then
+    return nil, message
+  end
+  self.process = process
+  local membrane = membrane_of.new(function(letter, number)
+    return self:stand_in(letter, number)
+  end, function() end)
+  self.membrane = membrane
+  local ready, ok, why = pcall(function()
+    local text, how = process:ask(membrane:pack(), SECONDS)
+    if not text then
+      failed(self, how)
+    end
+    return select(2, membrane:unpack(text))
+  end)
+  if not ready or not ok then
+    self.process = nil
+    return nil, ready and why or "its process does not answer"
+  end
+  for _, chunk in ipairs(self.chunks) do
+    perform(self, "run", nil, chunk.text, chunk.name, chunk.argument, world_of(self))
+  end
+  return true
+end
+
+local function alive(self)
+  if not self.process then
+    local ok, message = begin(self)
+    if not ok then
+      error({ message = ("%s: no process of its own can run it: cannot %s; --sandbox off runs it as your own, with all "
+        .. "that you may do"):format(self.path, message), code = "invalid" }, 0)
+    end
+  end
+end
+
+-- A ctx, or what stands before one.
+local function is_ctx(value)
+  return type(value) == "table" and getmetatable(value) ~= nil and not readonly.is(value)
+    and type(value.await) == "function"
+end
+
+-- What it is called with: its ctx is a narrow one, and of the state there is what it asked for the last time.
+local function arguments(self, reads, ...)
+  local given, known = table.pack(...), nil
+  for i = 1, given.n do
+    if is_ctx(given[i]) then
+      given[i] = narrowed(self, given[i])
+    end
+  end
+  local state = given[1]
+  if readonly.is(state) then
+    reads.state = self.membrane.count + 1
+    for key in pairs(reads.keys) do
+      known = known or {}
+      local value = state[key]
+      known[key] = readonly.target(value) or value
+    end
+  end
+  return known, table.unpack(given, 1, given.n)
+end
+
+---What stands for a thing of the child. A function that it had when its script was loaded is there in the next child,
+---too; one that it handed over later ends with it.
+function Guest:stand_in(letter, number)
+  if letter ~= "f" then
+    return nil
+  end
+  local process, lasts, keys = self.process, self.loading, {}
+  return function(...)
+    if lasts then
+      alive(self)
+    elseif self.process ~= process then
+      error({ message = ("the process of %s ended"):format(self.path), code = "guest" }, 0)
+    end
+    local reads = { keys = keys }
+    return perform(self, "call", reads, number, arguments(self, reads, ...))
+  end
+end
+
+---Runs a chunk of it: what that gives, and whether it is a skill's definition. Raises as the chunk would.
+---@param text string
+---@param name string  of the chunk
+---@param argument any
+---@return any value
+---@return any why
+---@return any code
+---@return boolean is_skill
+function Guest:run(text, name, argument)
+  alive(self)
+  self.loading = true
+  local _ <close> = setmetatable({}, { __close = function() self.loading = nil end })
+  local value, why, code, is_skill = perform(self, "run", nil, text, name, argument, world_of(self))
+  self.chunks[#self.chunks + 1] = { text = text, name = name, argument = argument }
+  return value, why, code, is_skill
+end
+
+---The text of a file that it may read: below its folder or where it works, through no link.
+---@param base string
+---@param path string
+---@return string|nil text
+---@return string? message
+---@return string? code
+function Guest:text(base, path)
+  local folder, inside = self:below(base, path)
+  if not folder then
+    return nil, path .. ": is outside of the folders of its skill and its run", "invalid"
+  end
+  return files.kept(folder, inside)
+end
+
+---In which of its folders a path lies, and where there; nil: in none.
+---@param base string  where its run works
+---@param path string
+---@return string|nil folder
+---@return string? inside
+function Guest:below(base, path)
+  for _, folder in ipairs({ base, self.dir }) do
+    local inside = path == folder and "." or path:sub(1, #folder + 1) == folder .. "/" and path:sub(#folder + 2) or path
+    if files.is_confined(inside) then
+      return folder, inside
+    end
+  end
+end
+
+---The present child; 0: none.
+function Guest:pid()
+  return self.process and self.process:pid() or 0
+end
+
+-- ---- a skill ----
+
+local FREE <const> = { state = true, inputs = true, schema = true, x = true }
+
+-- Its programs have what is granted.
+local function confine(self, one)
+  if type(one) ~= "table" then
+    return
+  elseif one.kind == "command" or one.kind == nil then
+    one.sandbox_default = self.said
+  end
+  for _, link in ipairs(tables.object(one.links)) do
+    confine(self, link)
+  end
+end
+
+local function confine_all(self, definition)
+  for _, list in ipairs({ tables.object(definition.agents), tables.object(definition.mcp) }) do
+    for _, one in pairs(list) do
+      confine(self, one)
+    end
+  end
+  for _, list in ipairs({ tables.object(definition.actions), tables.object(definition.phases) }) do
+    for _, one in pairs(list) do
+      confine(self, type(one) == "table" and one.agent)
+    end
+  end
+  for _, tool in pairs(tables.object(definition.tools)) do
+    if type(tool) == "table" and tool.command ~= nil then
+      tool.sandbox = self.said
+    end
+  end
+end
+
+local function checked(self, definition)
+  local looked, chosen = {}, {}
+  for name, agent in pairs(tables.object(definition.agents)) do
+    if type(agent) == "table" and agent.kind == "chosen" then
+      definition.agents[name], chosen[name] = nil, require("skillrt.document.load.config_agents").chosen()
+    end
+  end
+  for key, value in pairs(definition) do
+    looked[key] = not FREE[key] and value or nil
+  end
+  local problem = stranger.problem(looked, self.granted)
+  if problem then
+    return nil, problem
+  end
+  confine_all(self, definition)
+  definition.agents = next(chosen) and tables.fill(tables.object(definition.agents), chosen) or definition.agents
+  return skill_of.check(definition)
+end
+
+---The guest that runs what a document names of Lua: its strategy.
+---@param dir string
+---@return skillrt.Guest
+function M.of_folder(dir)
+  local path = files.join(dir, "SKILL.md")
+  return M.new(path, schema.types.sandbox("strict"), environment.new(path))
+end
+
+---A skill whose functions are a guest's.
+---@param path string
+---@param options { drawn: table?, sandbox: any }?
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+function M.script(path, options)
+  options = options or {}
+  local text, message, code = files.read(path, require("skillrt.document.script").MAX_SCRIPT)
+  if not text then
+    return nil, message, code
+  end
+  local loaded = environment.new(path, { drawn = options.drawn })
+  local granted = schema.types.sandbox(options.sandbox or "strict")
+  local self = M.new(path, granted, loaded)
+  self.said = options.sandbox or "strict"
+  local is_skill
+  local ok, value, why, cause = environment.during(loaded, pcall, function()
+    local given, reason, kind
+    given, reason, kind, is_skill = self:run(text, "@" .. path, files.join(files.current(), path))
+    return given, reason, kind
+  end)
+  if not ok and type(value) == "table" then
+    return nil, value.message, value.code
+  elseif not ok then
+    return nil, tostring(value), "script"
+  elseif value == nil and type(why) == "string" then
+    return nil, why, cause
+  elseif not is_skill then
+    return nil, ("%s: must return a skill, as in `return skillrt.skill { ... }`"):format(path), "no_skill"
+  end
+  local skill
+  skill, message = checked(self, value)
+  if not skill then
+    return nil, ("%s: %s"):format(path, message), "invalid"
+  end
+  skill.guest, skill.loaded, skill.source = self, loaded, path
+  skill.sandbox = options.sandbox and granted or nil
+  local dir = files.dirname(path)
+  skill.dir = value.dir and files.join(dir, value.dir) or dir
+  self.skill = skill
+  return skill
+end
+
+return M

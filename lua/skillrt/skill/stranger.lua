@@ -1,0 +1,117 @@
+-- skill/stranger.lua: what a script that came with a folder may say of programs, servers and files: the person who
+-- approved it saw its text, but what it would be granted they see only where its SKILL.md says so, in `sandbox`.
+--
+-- It may start programs, which have that sandbox, and send to what the sandbox's network lists, with variables and
+-- secrets that its env lists. What it says itself of a sandbox is refused. Knows no runs. Called by document/guest.lua.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
+local url_of = require("skillrt.agent.url")
+
+local M = {}
+
+local REFUSED <const> = tables.words("sandbox sandbox_default needs around roots libraries ca_file config source "
+  .. "isolation repository addresses url_env oauth max_redirects")
+local PATHS <const> = tables.words "cwd dir skill strategy path"
+local VENDORS <const> = { anthropic = { "api.anthropic.com:443", "ANTHROPIC_API_KEY" },
+  openai = { "api.openai.com:443", "OPENAI_API_KEY" } }
+
+local WAY <const> = "; grant it in its SKILL.md (sandbox: { %s }), or run it as your own with --sandbox off"
+
+-- Whether an entry of a list grants a place, as csrc/transport/proxy_list.c has it for names.
+local function grants(entry, place)
+  entry = entry:lower()
+  entry = entry:find(":%d+$") and entry or entry .. ":443"
+  return entry == place or entry:sub(1, 2) == "*:" and place:sub(-#entry + 1) == entry:sub(2)
+    or entry:sub(1, 2) == "*." and #place > #entry and place:sub(-#entry + 1) == entry:sub(2)
+end
+
+local function no_place(granted, place)
+  local network = granted.network
+  if network == true then
+    return nil
+  end
+  for _, entry in ipairs(network or {}) do
+    if grants(entry, place) then
+      return nil
+    end
+  end
+  return ("may not reach %s"):format(place) .. WAY:format(('network: ["%s"]'):format(place))
+end
+
+local function no_name(granted, name)
+  return not tables.has(granted.env, name)
+    and ("is not given %s"):format(name) .. WAY:format(('env: ["%s"]'):format(name)) or nil
+end
+
+-- A server by its URL, as the sandbox's network names it.
+local function place_of(url)
+  local scheme, rest = url_of.shown(url):lower():match("^(https?)://([^/]+)")
+  if not rest then
+    return names.show(url)
+  end
+  return rest:find(":%d+$") and rest or ("%s:%d"):format(rest, scheme == "https" and 443 or 80)
+end
+
+local function of_text(text, granted)
+  for name in text:gmatch("{env[.:]([%w_]+)}") do
+    local problem = no_name(granted, name)
+    if problem then
+      return problem
+    end
+  end
+  for name in text:gmatch("{secret%.([%w_.-]+)}") do
+    local problem = no_name(granted, name)
+    if problem then
+      return problem
+    end
+  end
+end
+
+local function of_field(key, value, granted)
+  if REFUSED[key] then
+    return ("says %s itself"):format(key) .. WAY:format("read, write, network, env")
+  elseif PATHS[key] and type(value) == "string" then
+    local ok, why = files.is_confined(value)
+    return not ok and ("%s %s %s"):format(key, names.show(value), why) or nil
+  elseif key == "url" and type(value) == "string" then
+    return no_place(granted, place_of(value))
+  elseif key == "key_env" and type(value) == "string" then
+    return no_name(granted, value)
+  elseif key == "env" and type(value) == "table" then
+    for name, said in pairs(value) do
+      local problem = said == true and no_name(granted, name)
+        or math.type(name) == "integer" and no_name(granted, said)
+      if problem then
+        return problem
+      end
+    end
+  end
+end
+
+---What it may not say; nil: nothing.
+---@param value any    of its definition, or a request
+---@param granted skillrt.Sandbox
+---@param depth integer?
+---@return string?
+function M.problem(value, granted, depth)
+  depth = depth or 0
+  if type(value) == "string" then
+    return of_text(value, granted)
+  elseif type(value) ~= "table" or depth > 100 then
+    return nil
+  end
+  local vendor = VENDORS[value.kind]
+  local problem = vendor and (not value.url and no_place(granted, vendor[1])
+    or not value.key_env and no_name(granted, vendor[2]))
+  for key, inner in pairs(value) do
+    problem = problem or of_field(key, inner, granted)
+  end
+  for key, inner in pairs(value) do
+    problem = problem or M.problem(key, granted, depth + 1) or M.problem(inner, granted, depth + 1)
+  end
+  return problem or nil
+end
+
+return M

@@ -1,0 +1,297 @@
+-- guest_spec.lua: the Lua of a folder runs in a child of the program that can do nothing but compute and ask: what it
+-- gets is done outside, by the rules of a stranger's; its end is a failed step.
+local R = require "tests.support.runs"
+local core = require "skillrt.core"
+local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
+
+local function new_folder(script, files)
+  local folder = kit.folder()
+  os.execute(("mkdir -p '%s/s' '%s/home/.ssh'"):format(folder.path, folder.path))
+  folder.file("home/.ssh/id", "the key\n")
+  folder.file("s/skill.lua", script)
+  for name, text in pairs(files or {}) do
+    os.execute(("mkdir -p \"$(dirname '%s/%s')\""):format(folder.path, name))
+    folder.file(name, text)
+  end
+  return folder, ("HOME='%s/home' XDG_STATE_HOME='%s/state'"):format(folder.path, folder.path)
+end
+
+local function run(folder, env, words)
+  local dir = "w" .. core.uuid()
+  local all = { "run", "s", "--trust", "--quiet", "--work-dir", dir, env = env }
+  local told = kit.run(folder, table.move(words or {}, 1, #(words or {}), #all + 1, all))
+  local state = folder.read(dir .. "/state.json")
+  return state and json.decode(state), told, folder.path .. "/" .. dir
+end
+
+local WORKER <const> = [[
+local skillrt = require "skillrt"
+local helper = require "helper"
+math.randomseed(7)
+local seen = 0
+return skillrt.skill {
+  name = "s", state = { n = 0, list = { 1, 2, 3 }, deep = { a = { b = 1 } } },
+  agents = { teller = skillrt.agent.lua(function(_, ctx) return { told = ctx.id } end) },
+  actions = {
+    { id = "count", max_runs = 2, priority = 5, when = function(state) return state.n < 2 end,
+      run = function(state, ctx)
+        seen = seen + 1
+        local out = {}
+        for i, one in ipairs(state.list) do out[i] = helper.double(one) end
+        local mapped = ctx.map({ 1, 2 }, function(x) ctx.sleep(0.001) return x + state.deep.a.b end)
+        local handle = ctx.spawn(function() ctx.sleep(0.001) return "spawned" end)
+        ctx.context.set("mark", { seen = seen })
+        local reply = ctx.await { kind = "command", argv = { "echo", "hello" }, expect = "text" }
+        local inner = coroutine.wrap(function() coroutine.yield(state.n) end)()
+        local sorted = { 3, 1, 2 }
+        table.sort(sorted, function(a, b) return a + state.n < b + state.n end)
+        return { n = state.n + 1, out = out, mapped = mapped, spawned = handle.await(), reply = reply.body, inner = inner,
+          sorted = sorted, drawn = math.random(1000), once = ctx.once("it", function() return #state.list end),
+          mark = ctx.context.get("mark").seen, keys = (function() local k = {} for key in pairs(state.deep) do
+            k[#k + 1] = key end return k end)() }
+      end },
+    { id = "tell", agent = "teller", when = "n === 2" },
+    { id = "raise", when = "told === 'tell'", run = function() error("a mistake of the script") end },
+  },
+  terminate = { { when = function(state) return state.n > 2 end, status = "failed" } },
+}
+]]
+local HELPER <const> = "return { double = function(x) return 2 * x end }\n"
+
+describe("the Lua of a folder, in a child", function()
+  after_each(R.clean)
+
+  it("does what it does in the process, and the journal is the same", function()
+    local folder <close>, env = new_folder(WORKER, { ["s/helper.lua"] = HELPER })
+    local state, told, dir = run(folder, env)
+    assert.truthy(state, told.err)
+    assert.equal(2, state.n, told.err)
+    local own, also, other = run(folder, env, { "--sandbox", "off" })
+    assert.truthy(own, also.err)
+    for _, key in ipairs { "out", "mapped", "spawned", "reply", "inner", "sorted", "drawn", "once", "mark", "keys", "told",
+      "status" } do
+      assert.same(own[key], state[key], key)
+    end
+    assert.truthy(told.err:find("skill.lua:27: a mistake of the script", 1, true), told.err)
+    assert.equal("script_error", state._skillrt.reason)
+    assert.equal(#R.records(other), #R.records(dir))
+  end)
+
+  it("has no file, no program, no environment and no network, whatever it finds in its process (F101)", function()
+    local folder <close>, env = new_folder([[
+      local real = debug.getregistry()._LOADED
+      local said = {}
+      local function try(name, fn, ...)
+        local ok, value = pcall(fn, ...)
+        said[name] = ok and value and tostring(value) or nil
+      end
+      local here = (...):match "^(.*)/s/"
+      try("open", io.open, here .. "/home/.ssh/id")
+      try("write", io.open, here .. "/made", "w")
+      try("popen", io.popen, "echo x > made")
+      try("execute", os.execute, "echo x > made")
+      try("getenv", os.getenv, "HOME")
+      try("real open", real.io.open, here .. "/home/.ssh/id")
+      try("real popen", function() return real.io.popen("echo x > " .. here .. "/made"):read "a" end)
+      try("real execute", real.os.execute, "echo x > " .. here .. "/made")
+      try("real remove", real.os.remove, here .. "/kept")
+      try("real rename", real.os.rename, here .. "/kept", here .. "/gone")
+      try("real getenv", real.os.getenv, "HOME")
+      try("files", require("skillrt.base.files").read, here .. "/home/.ssh/id")
+      try("files write", require("skillrt.base.files").write, here .. "/made", "x")
+      try("loadlib", function() return package.loadlib("/usr/lib/x86_64-linux-gnu/libc.so.6", "*") end)
+      try("a run", function()
+        return require("skillrt.run.runner").run(require("skillrt.skill").check { name = "x", actions = { { id = "a",
+          run = function(_, ctx) return { r = ctx.await { kind = "command", argv = { "touch", here .. "/made" } } } end } } },
+          { work_dir = here .. "/made" }).status == "completed" or nil
+      end)
+      try("another guest", require("skillrt.core").guest.start, "/proc/self/exe")
+      try("environ", real.io.open, "/proc/self/environ")
+      return require("skillrt").skill { name = "s", actions = { { id = "a", run = function() return { said = said } end } } }
+    ]], { kept = "kept" })
+    local state, told = run(folder, env)
+    assert.truthy(state, told.err)
+    assert.same({}, state.said)
+    assert.is_nil(folder.read "made")
+    assert.equal("kept", folder.read "kept")
+    state = run(folder, env, { "--sandbox", "off" })
+    assert.truthy(state.said.open and state.said.execute and state.said["real open"])
+  end)
+
+  it("fails clearly where it asks for what it has not", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0 },
+        actions = { { id = "a", run = function() io.popen("true") end } } }
+    ]]
+    local _, told = run(folder, env)
+    assert.truthy((told.out .. told.err):find("io.popen: a script that came with a folder has no files", 1, true),
+      told.out .. told.err)
+  end)
+
+  it("may die: its step fails, and the run goes on with another child (F101)", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", state = { n = 0 }, retry = { base = 0 }, limits = { max_errors = 9 },
+        actions = { { id = "a", max_runs = 2, max_retries = 3, run = function(state, ctx)
+          ctx.wait { event = "go" }
+          return { n = state.n + 1 }
+        end } }, goal = "n >= 2" }
+    ]]
+    local started = kit.start(folder, { "run", "s", "--trust", "--quiet", "--wait", "--work-dir", "w", env = env })
+    local find = ("for p in /proc/[0-9]*; do [ \"$(cat $p/cmdline 2>/dev/null | tr '\\0' ' ')\" = '/proc/self/exe --guest ' ] "
+      .. "&& [ \"$(readlink $p/cwd)\" = '%s' ] && basename $p; done"):format(folder.path)
+    local function child()
+      local pipe <close> = io.popen(find)
+      return pipe:read "a":match "%d+"
+    end
+    assert(started.says "" and R.exists(folder.path), started.output())
+    local first
+    for _ = 1, 200 do
+      first = child()
+      if first and kit.run(folder, { "status", "w", env = env }).out:find("waits", 1, true) then break end
+    end
+    os.execute("kill -9 " .. first)
+    for _ = 1, 5 do kit.run(folder, { "send", "w", "go", env = env }) end
+    local ended = started.wait(60000)
+    assert.equal(0, ended.code, ended.err)
+    assert.equal(2, json.decode(folder.read "w/state.json").n)
+    assert.truthy(R.records(folder.path .. "/w", "fail")[1].message:find("the process of", 1, true))
+  end)
+
+  it("has an end of its memory and of its time", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0 },
+        actions = { { id = "fill", run = function()
+          local ok, why = pcall(function() local t = {} while true do t[#t + 1] = ("x"):rep(1 << 27) end end)
+          return { why = why }
+        end } } }
+    ]]
+    local state, told = run(folder, env)
+    assert.truthy(state and state.why, told.err)
+    assert.equal("not enough memory", state.why)
+    folder.file("s/skill.lua", [[
+      return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0, step_timeout = 1 },
+        actions = { { id = "spin", run = function() while true do pcall(function() while true do end end) end end } } }
+    ]])
+    state, told = run(folder, env)
+    assert.equal("step_timeout", state._skillrt.reason, told.out .. told.err)
+  end)
+
+  it("is a child after a resume, too", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+        local said = ctx.ask "Go on?"
+        return { said = said, open = pcall(io.open, "/etc/passwd") }
+      end } } }
+    ]]
+    local _, told, dir = run(folder, env)
+    assert.equal(2, told.code // 1 == told.code and told.code > 0 and 2 or 0, told.err)
+    kit.run(folder, { "answer", dir, "yes", env = env })
+    kit.run(folder, { "resume", dir, "--quiet", env = env })
+    local state = json.decode(R.read(dir .. "/state.json"))
+    assert.equal("completed", state.status)
+    assert.is_false(state.open)
+  end)
+
+  it("runs what a document names of Lua, and the skills below its folder", function()
+    local folder <close>, env = new_folder([[
+      return require("skillrt").skill { name = "s", strategy = "own.lua", actions = { { id = "a", run = function(_, ctx)
+        local inner = ctx.run("inner.lua")
+        return { inner = inner and inner.state.open }
+      end } } }
+    ]], {
+      ["s/own.lua"] = "pcall(io.open, 'made', 'w') local open = pcall(io.open, '/etc/passwd')\n"
+        .. "return { select = function(_, available) return not open and available[1].id or nil, 'open' end }",
+      ["s/inner.lua"] = [[return require("skillrt").skill { name = "i", actions = { { id = "b", run = function()
+        return { open = pcall(io.open, "/etc/passwd") } end } } }]] })
+    local state, told = run(folder, env)
+    assert.equal("completed", state and state.status, told.err)
+    assert.is_false(state.inner)
+    assert.is_nil(folder.read "made")
+  end)
+
+  it("is refused where no child can run it, and how to continue is said", function()
+    local folder <close> = new_folder("return require('skillrt').skill { name = 's' }")
+    local skill, message = require("skillrt.document.guest").script(folder.path .. "/s/skill.lua") -- of `lua5.4`
+    assert.is_nil(skill)
+    assert.truthy(message:find("--sandbox off runs it as your own", 1, true), message)
+  end)
+end)
+
+describe("what a script of a folder asks for", function()
+  after_each(R.clean)
+
+  -- What a step of it said, and all that the run left.
+  local function asked(body, more, front)
+    local folder <close>, env = new_folder(([[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "s", limits = { max_errors = 1, max_retries = 0 }, %s
+        actions = { { id = "a", run = function(state, ctx) %s end } } }
+    ]]):format(more or "", body), { ["s/page.txt"] = "a page\n", ["s/SKILL.md"] = front and
+      ("---\nname: s\ndescription: Does it. Use it to test.\n%s---\n\nDo it.\n"):format(front) or nil })
+    os.execute(("ln -s ../home/.ssh/id '%s/s/link'"):format(folder.path))
+    local state, told, dir = run(folder, env .. " THE_KEY=abcdefgh12345678")
+    local pipe <close> = io.popen(("cat '%s'/journal/* 2>/dev/null"):format(dir))
+    return state, told.out .. told.err, pipe:read "a"
+  end
+
+  it("reads the files of its folder and of its run, and no others", function()
+    local state, told = asked [[return {
+      page = ctx.read(ctx.dir .. "/page.txt"), link = ctx.read(ctx.dir .. "/link") or "none",
+      list = pcall(ctx.glob, "*", "/etc"), here = #ctx.glob("page.txt", ctx.dir),
+      far = ctx.read("/etc/passwd") or "none", up = pcall(ctx.read, "../home/.ssh/id") and "read" or "none" }]]
+    assert.truthy(state and state.page, told)
+    assert.same({ "a page\n", "none", "none", "none" }, { state.page, state.link, state.far, state.up })
+    assert.same({ false, 1 }, { state.list, state.here })
+  end)
+
+  it("starts programs in a sandbox that grants nothing, whatever it says", function()
+    local state, told = asked [[
+      local _, why = pcall(ctx.await, { kind = "command", argv = { "true" }, sandbox = "off" })
+      local reply = ctx.await { kind = "command", argv = { "sh", "-c", "cat home/.ssh/id || echo none" }, expect = "text" }.stdout
+      return { why = tostring(why), reply = reply }]]
+    assert.truthy(state and state.why, told)
+    assert.truthy(state.why:find("says sandbox itself", 1, true), state.why)
+    if core.jail() then
+      assert.equal("none\n", state.reply)
+    end
+    told = select(2, asked("return {}", "sandbox = 'off',"))
+    assert.truthy(told:find("says sandbox itself", 1, true), told)
+    -- nor by way of an agent that is a function, whose ctx stands before another one
+    state, told = asked([[return ctx.agent("Do it.", { agent = "inner" })]],
+      [[agents = { inner = skillrt.agent.lua(function(_, other)
+        return { why = tostring(select(2, pcall(other.await, { kind = "command", argv = { "true" }, sandbox = "off" }))) }
+      end) },]])
+    assert.truthy((json.encode(state or {}) .. told):find("says sandbox itself", 1, true), json.encode(state))
+    told = select(2, asked("return {}", "strategy = '/etc/passwd',"))
+    assert.truthy(told:find("strategy \"/etc/passwd\" is absolute", 1, true), told)
+  end)
+
+  it("sends to what its SKILL.md lists, with the secrets that this lists, which it never has", function()
+    local call = [[
+      local reply, why = ctx.await { kind = "http", url = "http://127.0.0.1:9/", headers = { ["X-Key"] =
+        skillrt.secret("THE_KEY") }, expect = "text", idempotent = false, connect_timeout = 1 }
+      return { reply = reply, why = why, key = skillrt.secret("THE_KEY") }]]
+    local _, told = asked(call)
+    assert.truthy(told:find("may not reach 127.0.0.1:9", 1, true), told)
+    local network = "sandbox:\n  network: [\"127.0.0.1:9\"]\n"
+    told = select(2, asked(call, nil, network))
+    assert.truthy(told:find("is not given THE_KEY", 1, true), told)
+    local state, said, journal = asked(call, nil, network .. "  env: [THE_KEY]\n")
+    assert.truthy(state and state.why, said)
+    assert.equal("{secret.THE_KEY}", state.key)
+    assert.is_nil(journal:find("abcdefgh12345678", 1, true))
+  end)
+
+  it("is shown before it is approved, and asked about again where it changed", function()
+    local folder <close>, env = new_folder("return require('skillrt').skill { name = 's' }", { ["s/SKILL.md"] =
+      "---\nname: s\ndescription: Does it.\nsandbox:\n  network: [\"far.example:443\"]\n---\n\nDo it.\n" })
+    local told = kit.run(folder, { "check", "s", env = env })
+    assert.equal(8, told.code)
+    assert.truthy(told.err:find("network far.example:443", 1, true), told.err)
+    kit.run(folder, { "check", "s", "--trust", env = env })
+    assert.not_equal(8, kit.run(folder, { "check", "s", env = env }).code)
+    folder.file("s/SKILL.md", (folder.read "s/SKILL.md":gsub("far.example", "other.example")))
+    assert.equal(8, kit.run(folder, { "check", "s", env = env }).code)
+  end)
+end)
