@@ -114,6 +114,22 @@ describe("a workflow script that is resumed", function()
       assert.same({ "a", "b", "d", "e" }, { table.unpack(last.state.result[1]) }, "cut behind " .. keep)
     end
   end)
+  it("keeps what other branches have where one asks more agents in front of what it asked (W28)", function()
+    local copy, folder = interrupted [[
+      const list = await parallel([() => agent('say a'), () => agent('say b'), () => agent('say c')])
+      return [list, await agent('say end')]
+    ]]
+    local skill = assert(load(folder, [[
+      const list = await parallel([
+        async () => { const more = await Promise.all([agent('say m'), agent('say n')]); return [...more, await agent('say a')] },
+        () => agent('say b'), () => agent('say c'),
+      ])
+      return [list, await agent('say end')]
+    ]]))
+    local result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    assert.same({ { { "m", "n", "a" }, "b", "c" }, "end" }, result.state.result)
+    assert.equal(4, asked(folder)) -- m, n, a, end
+  end)
 end)
 
 describe("a workflow that ended", function()

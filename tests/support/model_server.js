@@ -39,7 +39,7 @@ function answer(response, said, events) {
   if (/^\d+$/.test(word)) {
     response.writeHead(Number(word), { 'content-type': 'application/json' });
     return response.end(JSON.stringify({ type: 'error', error: { type: rest[0], code: Number(word), message: rest.slice(1).join(' '),
-      resets_in_seconds: 30, status: rest[0] } }));
+      plan_type: 'pro', resets_at: Math.floor(Date.now() / 1000) + 30, status: rest[0] } }));
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   if (word === 'cut') {
