@@ -90,7 +90,7 @@ describe("a list of runs", function()
     assert.same({ count, first }, { list() })
     os.execute(("cd '%s' && rm -r many/r10000 && cp -r runs/bad many/new"):format(folder.path))
     assert.same({ 1000, 10000 }, { (list "--failed"), (list()) })
-    server = C.start(folder, { "--runs", "many" })
+    server = C.start(folder, { runs = "many" })
     local _, value = server:ask "/runs?status=failed&limit=2"
     assert.same({ 2, 998, "failed" }, { #value.runs, value.more, value.runs[1].status })
     K.run(folder, { "retry", "many/new", "--quiet" })

@@ -7,9 +7,9 @@ local M = {}
 local Client = {}
 Client.__index = Client
 
----Starts the server in a folder; `words` go to it.
+---Starts the server in a folder; `words` go to it; words.runs: where the runs are.
 function M.start(folder, words)
-  local all = { "serve", "--runs", "runs", table.unpack(words) }
+  local all = { "serve", "--runs", words.runs or "runs", table.unpack(words) }
   all.env = ("HOME=%s XDG_STATE_HOME=%s/.state"):format(folder.path, folder.path)
   local self = setmetatable({ folder = folder, process = K.start(folder, all), files = 0 }, Client)
   if not self.process.says "listening at " then error("the server did not start: " .. self.process.wait(1).err) end

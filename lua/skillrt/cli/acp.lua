@@ -121,7 +121,7 @@ local function answer(self, session, dir, one, value)
   if why then
     return finish(self, session, "end_turn", why)
   end
-  session.turn.follow = runs_of.follow(dir:match("[^/]+$"), dir, program)
+  session.turn.follow = runs_of.follow(require("skillrt.run.store").name(dir), dir, program)
 end
 
 local METHODS = {}
@@ -184,7 +184,8 @@ METHODS["session/prompt"] = function(self, params, id)
   if not run then
     return finish(self, session, "end_turn", program --[[@as string]])
   end
-  session.turn.follow = runs_of.follow(run, self.served.runs.folder .. "/" .. run, program --[[@as table]], true)
+  local dir = require("skillrt.run.store").inside(self.served.runs.where, run)
+  session.turn.follow = runs_of.follow(run, dir, program --[[@as table]], true)
 end
 
 -- The editor's person wants no more of a turn: its run stops, and can be resumed.

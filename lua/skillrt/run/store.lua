@@ -47,6 +47,21 @@ function M.absolute(place, run_id)
   return place
 end
 
+---The place of a run in a folder or a database.
+---@param where string
+---@param name string
+---@return string
+function M.inside(where, name)
+  return named(where) and M.absolute(where, name) or files.join(where, name)
+end
+
+---The name of a run where it is.
+---@param place string
+---@return string
+function M.name(place)
+  return (named(place) or place):match("([^/]+)/*$") or place
+end
+
 ---The place of a run next to another, and its name: that of the other with something before it.
 ---@param place string
 ---@param before string

@@ -128,7 +128,7 @@ M.LIST = {
       if not id then
         return refused(program)
       end
-      return await(given, id, server.runs.folder .. "/" .. id, program --[[@as table]], true)
+      return await(given, id, require("skillrt.run.store").inside(server.runs.where, id), program --[[@as table]], true)
     end,
   },
   {

@@ -90,7 +90,7 @@ local function start(server, request)
     return refused(404, "missing", ("no skill %s is served here"):format(shown))
   end
   local id, program = server.runs:begin(skill, given)
-  request.run, request.dir = id, id and server.runs.folder .. "/" .. id
+  request.run, request.dir = id, id and store_of.inside(server.runs.where, id)
   return await(request, id and program, program, 201)
 end
 
@@ -199,7 +199,7 @@ end
 
 local function fork(server, request)
   local id = ("%s-fork-%s"):format(request.run:sub(1, 150), require("skillrt.base.files").random_name():sub(1, 6))
-  local out, words = server.runs.folder .. "/" .. id, { "fork" }
+  local out, words = store_of.inside(server.runs.where, id), { "fork" }
   for key, value in pairs(request.body.set or {}) do
     words[#words + 1] = ("--set=%s:=%s"):format(key, json.encode(value))
   end

@@ -8,7 +8,7 @@ local M = {}
 
 ---@type skillrt.Option[]
 local COMMON <const> = {
-  { name = "runs", value = "DIR", help = "the folder for runs; default: the project's" },
+  { name = "runs", value = "DIR", help = "the folder for runs, or the URL of a database; default: the project's" },
   {
     name = "limit",
     value = "LIMIT=NUMBER",

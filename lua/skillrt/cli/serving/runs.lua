@@ -23,7 +23,8 @@ local SHARE <const> = 10      -- the part of the time that lists may take while 
 local MOST_LISTS <const> = 8
 
 ---@class skillrt.cli.serving.Runs
----@field folder string       absolute
+---@field where string        a folder, absolute, or the URL of a database
+---@field folder string       of files of the server's own: that folder, or one for the database
 ---@field at_once integer     programs that may advance runs
 ---@field words string[]      what the operator gives every run: --limit, --agent
 ---@field agent string[]      --agent and its words, for those that go on
@@ -35,7 +36,8 @@ Runs.__index = Runs
 
 ---@return skillrt.cli.serving.Runs
 function M.new(options)
-  return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
+  local where = store_of.absolute(options.folder)
+  return setmetatable({ where = where, folder = store_of.at(where).folder, at_once = options.at_once,
     words = options.words, agent = options.agent, raise = options.raise, programs = {},
     lists = {}, version = 0, looked = 0, rests = 0 }, Runs)
 end
@@ -46,7 +48,7 @@ end
 function Runs:news()
   local now = core.mono_ms()
   if now >= self.rests then
-    self.watch = self.watch or store_of.changes_at(self.folder)
+    self.watch = self.watch or store_of.changes_at(self.where)
     if self.watch and self.watch:changed() or not self.watch and now >= self.looked + BLIND_MS then
       self.version, self.looked = self.version + 1, now
     end
@@ -66,7 +68,7 @@ end
 ---@param take fun(one: table)
 function Runs:each(filter, take)
   local began = core.mono_ms()
-  require("skillrt.report.runs").each(self.folder, filter, take)
+  require("skillrt.report.runs").each(self.where, filter, take)
   local now = core.mono_ms()
   self.rests = now + SHARE * (now - began)
 end
@@ -86,7 +88,7 @@ function Runs:list(filter, most)
   self:each(filter, function(one)
     count = count + 1
     local status = one.status or {}
-    told[count] = count <= most and { run = one.dir:match("[^/]+$"), skill = status.skill, problem = one.problem,
+    told[count] = count <= most and { run = store_of.name(one.dir), skill = status.skill, problem = one.problem,
       status = status.status, reason = status.reason, questions = status.questions ~= 0 and status.questions or nil,
       steps = status.steps, updated_at = one.status and instant.iso(one.at) } or nil
   end)
@@ -104,7 +106,7 @@ function Runs:dir(id)
   if type(id) ~= "string" or id == "" or id:find("[/%c]") or id:sub(1, 1) == "." or #id > 200 then
     return nil, ("%s is no run's name; status lists them"):format(names.show(id))
   end
-  local dir = files.join(self.folder, id)
+  local dir = store_of.inside(self.where, id)
   if not store_of.at(dir):exists() then
     return nil, ("there is no run %s here; status lists them"):format(names.show(id))
   end
@@ -171,7 +173,7 @@ function Runs:begin(skill, given)
   end
   local id = ("%s-%s-%s"):format(skill.name:gsub("[^%w_-]", "_"):gsub("^[_-]+", ""),
     os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  local dir = files.join(self.folder, id)
+  local dir = store_of.inside(self.where, id)
   local words = { "run", skill.path, "--work-dir", dir, "--quiet", "--input", "-" }
   tables.append(words, self.words)
   for _, name in ipairs(names.sorted(given.limits or {})) do
