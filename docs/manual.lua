@@ -43,7 +43,7 @@ end
 local function items(one)
   local list = {}
   for _, argument in ipairs(one.arguments) do
-    list[#list + 1] = { ".I " .. roff(argument.name), roff(argument.help) }
+    list[#list + 1] = { ".I " .. roff(argument.name .. (argument.many and " ..." or "")), roff(argument.help) }
   end
   for _, option in ipairs(one.options) do
     list[#list + 1] = { option_head(option), roff(help.words(option)) }
@@ -198,7 +198,7 @@ put ".B ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, OPENAI_API_
 say "API keys and base URLs of models, as the official clients read them"
 put ".TP"
 put ".B XDG_STATE_HOME"
-say "the parent of skillrt/, where approvals and logins are stored; default: ~/.local/state"
+say "the parent of skillrt/, where approvals, logins and runs outside of projects are stored; default: ~/.local/state"
 section "FILES"
 for _, row in ipairs {
   { "journal/*.sj", "the journal, the only truth of a run: one line per record" },
