@@ -148,4 +148,22 @@ describe("docs/write/skills.md", function()
       assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/write/steps.md: retry: says nothing of " .. name)
     end
   end)
+
+  it("name every file that another system would have to replace", function()
+    local architecture = pages.read "docs/inside/architecture.md"
+    local said, there = {}, {}
+    for cell in part("## Other systems", "## The simulator", architecture):gmatch "\n| ([^|]*) |" do
+      for name in cell:gmatch "`([^`]+%.%l+)`" do said[name] = true end
+    end
+    for _, root in ipairs { "csrc", "lua/skillrt" } do
+      local pipe <close> = assert(io.popen("find " .. root .. " -name '*.c' -o -name '*.lua'"))
+      for path in pipe:lines() do
+        local name, text = path:sub(#root + 2), pages.read(path):gsub("/%*.-%*/", ""):gsub("%-%-[^\n]*", "")
+        local found = text:find "/proc/" or text:find "%f[%w_]inotify_[%w_]+%(" or text:find "%f[%w_]accept4%("
+          or text:find "EPOLL" or text:find "%f[%w_]SYS_%l+" or text:find "memfd_create%(" or text:find "%f[%w_]pipe2%("
+        there[name] = found and not name:find "^jail/" and true or nil
+      end
+    end
+    assert.same(there, said)
+  end)
 end)
