@@ -222,8 +222,15 @@ end
 
 local function check_tools(subject, found)
   local allowed = subject.tree and allowed_tools(subject)
+  for _, name in ipairs(names.sorted(allowed or {})) do
+    local near = not HOST_TOOLS[name] and names.meant(name, HOST_TOOLS) or ""
+    if near ~= "" then
+      found:add("reference.tool", subject.place "allowed_tools", ("allows %s, which no host has%s"):format(
+        names.show(name), near))
+    end
+  end
   for _, path in ipairs(allowed and subject.tree.paths or {}) do
-    local told, blocks = {}, path:find "^phases/.*%.md$" and subject.tree:document(path) or {}
+    local told, blocks = {}, (path == "SKILL.md" or path:find "^phases/.*%.md$") and subject.tree:document(path) or {}
     passages.each(blocks, function() end, function(block, example)
       if not example then
         check_calls(block, allowed, path, told, found)

@@ -119,7 +119,8 @@ function Flow:read_table(block, file)
     self:read_order(rows, file)
   end
   if unknown then
-    self.quotes:add("| " .. table.concat(block.header, " | ") .. " |", { file = file, line = block.line }, 1, true)
+    self.quotes:add("| " .. table.concat(block.header, " | ") .. " |", { file = file, line = block.line }, 1, true,
+      ("a table of phases has a column %s that is not read"):format(names.show(unknown)))
   end
 end
 
@@ -196,6 +197,27 @@ function Flow:check_title(one, title, line)
   end
 end
 
+-- Documents with one number, where no table says their order.
+function Flow:check_numbers()
+  local phases, first = self.mentions.phases, 1
+  for i = 2, #phases + 1 do
+    local key = table.concat(phases[first].number, ".")
+    if not phases[i] or table.concat(phases[i].number, ".") ~= key then
+      local ids, bare = {}, 0
+      for at = first, key ~= "" and i - 1 or 0 do
+        ids[#ids + 1] = phases[at].id
+        bare = bare + (phases[at].base:find "^%D*[%d.]+%a" and 0 or 1) -- "03b-check" is none
+      end
+      if #ids > 1 then
+        local tell = bare > 1 and self.found.warn or self.found.note
+        tell(self.found, "phase-order", { file = phases[first].path }, ("%s have one number"):format(
+          table.concat(ids, ", ")), "they run one after the other, in this order", "give each a number of its own")
+      end
+      first = i
+    end
+  end
+end
+
 -- Phases that a list has in another order than the names of their files have.
 function Flow:check_lists(blocks, file)
   local last, phases = nil, self.mentions.phases
@@ -267,6 +289,9 @@ function M.read(tree, phases, found)
     end
   end
   self:read_entries()
+  if phases[1] and not self.order then
+    self:check_numbers()
+  end
   for _, one in ipairs(documents) do
     self.quotes:read(one.blocks, tree:read(one[1]) or "", one[1], one[2], used)
   end

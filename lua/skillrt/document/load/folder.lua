@@ -49,11 +49,14 @@ end
 
 local function read_skill_md(self, path)
   if not self.tree:has "SKILL.md" then
-    local other = self.tree:first("skill.md", "Skill.md")
-    local fix = other and ("rename %s"):format(other) or "add one"
     local tell = is_workflow(self.tree) and self.found.note or self.found.warn
-    tell(self.found, "no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", fix)
+    tell(self.found, "no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", "add one")
     return
+  end
+  local other = self.tree.real["SKILL.md"]
+  if other then
+    self.found:warn("no-skill-md", { file = other }, "is read as SKILL.md", "hosts do not find the skill",
+      ("rename %s"):format(other))
   end
   local text = self.tree:read "SKILL.md"
   if text then
@@ -162,7 +165,7 @@ end
 local function source_of(self)
   for _, path in ipairs { "skill-config.json", "workflow.json", "SKILL.md" } do
     if self.tree:has(path) then
-      return self.tree.dir .. "/" .. path
+      return self.tree.dir .. "/" .. self.tree:unlinked(path)
     end
   end
   return nil
@@ -193,8 +196,17 @@ local function tell_code(self)
   end
 end
 
--- What a workflow.json was compiled of has changed since.
-local function tell_changed(self)
+-- What a workflow.json leaves out; and what it was compiled of and has changed since.
+local function tell_workflow(self)
+  local runs = {}
+  for _, phase in ipairs(self.workflow and self.flow.phases or {}) do
+    runs[phase.id] = true
+  end
+  for _, one in ipairs(self.workflow and self.phase_files or {}) do
+    if not runs[one.id] and not one.base:lower():find "orchestrator$" then
+      self.found:note("workflow", { file = one.path }, ("is no phase of %s"):format(self.workflow), "it does not run")
+    end
+  end
   local compiled = self.flow and self.flow.compiled
   local changed = compiled and workflow.changed(compiled, workflow.digests(self.tree, self.phase_files)) or {}
   if changed[1] then
@@ -310,7 +322,7 @@ end
 
 -- Whether nothing in a folder is a part of a skill.
 local function holds_nothing(tree)
-  return not tree:first("SKILL.md", "skill.md", "Skill.md", "skill-config.json", "workflow.json", "skill.lua",
+  return not tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua",
     "agent.yml", "agent.yaml", "specs/action-catalog.md", "orchestrator.md", "action-catalog.md", "state-schema.md")
     and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
 end
@@ -356,7 +368,7 @@ function M.read(dir, options)
     definition.guide = guide_of(self)
     tell_code(self)
   end
-  tell_changed(self)
+  tell_workflow(self)
   references.check(self.tree, read_documents(self), found, told_of(specs))
   local decides = type(raw.x_skillrt) == "table" and raw.x_skillrt.agent_decides == true
   if decides then

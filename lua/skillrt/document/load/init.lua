@@ -149,11 +149,12 @@ end
 -- A config or workflow that lies in a skill's folder is the folder's.
 local function folder_of(path)
   local name = path:match "([^/]+)$"
-  if name ~= "skill-config.json" and name ~= "workflow.json" and name ~= "SKILL.md" then
+  local is_skill = name:lower() == "skill.md"
+  if name ~= "skill-config.json" and name ~= "workflow.json" and not is_skill then
     return nil
   end
   local dir = files.dirname(path)
-  return (name == "SKILL.md" or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
+  return (is_skill or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
 end
 
 local function read(path, agents, workflow)

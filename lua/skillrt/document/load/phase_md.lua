@@ -195,7 +195,7 @@ end
 local function path_in(text)
   local path = text:match "`([^`]+)`"
   path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", ""):gsub("^{workDir}/", "")
-  return path and names.confined(path) and not path:find "[{}%[%]$*<>|?:%s]" and path or nil
+  return path and names.confined(path) and not path:find "[{}%[%]$*<>|?:%s~]" and path or nil
 end
 
 -- The paths between backticks in a text that name a file: `requirements.json`, `groups/_index.md`.
@@ -222,7 +222,8 @@ end
 local function outputs_of(blocks)
   local named, others, folder = {}, {}, nil
   for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
-    if block.kind == "item" and (block.text:find "[Ff]ile" or block.text:find "\u{6587}\u{4EF6}") then
+    local label = block.kind == "item" and block.text:match "^[^`]*"
+    if label and (label:find "[Ff]ile" or label:find "\u{6587}\u{4EF6}") then
       named[#named + 1] = path_in(block.text)
     end
     if block.kind == "table" then

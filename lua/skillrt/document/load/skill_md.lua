@@ -9,6 +9,7 @@ local front_matter = require "skillrt.document.load.front_matter"
 local json_lines = require "skillrt.document.load.json_lines"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -60,6 +61,9 @@ function M.tools(value)
   return out
 end
 
+-- What a host's placeholders may be called (agent/plain.lua fills them in).
+M.FILLED = tables.words "CLAUDE_SKILL_DIR CLAUDE_PLUGIN_ROOT CLAUDE_PROJECT_DIR CLAUDE_SESSION_ID"
+
 -- The names of `arguments`: a list, or a text with blanks between them.
 local function names_of(value)
   local list = {}
@@ -82,6 +86,12 @@ function M.placeholders(page, found)
     local command = text:match "!(`[^`]+`)"
     if command then
       found:warn("command-unrun", { file = page.file, line = line }, ("!%s stays as it is written"):format(command))
+    end
+    for name in text:gmatch "%${(CLAUDE_[%u_]+)}" do
+      if not M.FILLED[name] then
+        found:warn("prompt.placeholder", { file = page.file, line = line },
+          ("${%s} stays as it is written%s"):format(name, names.meant(name, M.FILLED)))
+      end
     end
     line = line + 1
   end
@@ -126,7 +136,7 @@ function M.read(text, file, folder, found)
   if not text:find "^%-%-%-[ \t]*\n" then
     local fix = ('begin with "---", `name: %s`, `description: ...`, "---"'):format(folder or "...")
     local place = { file = file, line = 1 }
-    found:error("front-matter", place, "has no front matter", "hosts find a skill by it", fix)
+    found:warn("front-matter", place, "has no front matter", "hosts find a skill by it", fix)
   end
   local out = { allowed_tools = {}, lines = front and front.lines or {}, body = body, body_line = body_line }
   if front then

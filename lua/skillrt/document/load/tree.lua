@@ -20,7 +20,7 @@ local SKIPPED = { [".git"] = true, ["node_modules"] = true }
 ---@field dir string
 ---@field kinds table<string, string>  "file" or "directory" by path
 ---@field paths string[]  of all files, sorted
----@field real table<string, string>  of a file below a linked folder: its path through no link
+---@field real table<string, string>  of a file below a linked folder: its path through no link; of a skill.md
 ---@field found skillrt.Findings
 local Tree = {}
 Tree.__index = Tree
@@ -124,6 +124,11 @@ function M.open(dir, found)
   local self = setmetatable({ dir = dir, kinds = {}, paths = {}, links = {}, real = {}, found = found, texts = {},
     blocks = {} }, Tree)
   walk(self, "", 0)
+  for i, path in ipairs(self.paths) do
+    if not self.kinds["SKILL.md"] and path:lower() == "skill.md" then
+      self.paths[i], self.kinds["SKILL.md"], self.real["SKILL.md"] = "SKILL.md", "file", path
+    end
+  end
   follow_links(self)
   if #self.paths >= M.MAX_FILES then
     local last = self.paths[#self.paths]

@@ -196,6 +196,13 @@ function M.config(document, at, found)
     found:error("workflow", at "phases", "has no phases", "nothing of it can run", fix)
     return nil
   end
+  for name, one in pairs(document.inputs or {}) do
+    if one.default and not tables.set(one.one_of)[one.default] then
+      found:error("workflow", at(("inputs.%s"):format(name)), ("its default %s is none of its words%s"):format(
+        names.show(one.default), names.meant(one.default, one.one_of)), "no phase would run")
+      return nil
+    end
+  end
   local loop = document.loop
   local raw = form.taken("workflow", document, { sequential_config = { phases = json.array {} },
     x_skillrt = { termination = document.termination,

@@ -163,30 +163,35 @@ Ref: phases/02-write.md
 end)
 
 
--- A phase's documents in a language, and how it says eight kinds of control flow: a loop, a choice, a condition, to skip,
--- at once, where to begin, for each, to ask a person.
+-- A phase's documents in a language, and how it says ten kinds of control flow: a loop, a choice, a condition, to skip,
+-- at once, where to begin, for each, to ask a person, to go back, to stop.
 local LANGUAGES = {
   en = { "Phase %d: Part", "Repeat phases 2-3 until the score is good.", "Run either Phase 2 or Phase 3.",
     "Run Phase 3 only if the plan is large.", "When nothing changed, skip Phase 2.", "Phases 2 and 3 run in parallel.",
     "If a draft exists, begin with Phase 3.", "Perform Phase 2 for each module.",
-    "Before Phase 3 ask the user whether to go on." },
+    "Before Phase 3 ask the user whether to go on.", "If a test fails, return to Phase 1.",
+    "Stop after Phase 2 when nothing is left." },
   zh = { "阶段 %d：部分", "重复阶段 2 到 3，直到评分达标。", "阶段 2 与阶段 3 只执行一个。", "仅当计划较大时执行阶段 3。",
     "没有变化时跳过阶段 2。", "阶段 2 和阶段 3 并行执行。", "已有草稿时从第三阶段开始。", "对每个模块执行阶段 2。",
-    "阶段 3 之前询问用户是否继续。" },
+    "阶段 3 之前询问用户是否继续。", "测试失败时返回阶段 1。", "若无剩余工作，阶段 2 之后结束。" },
   de = { "Phase %d: Teil", "Die Phasen 2 bis 3 wiederholen, bis die Note stimmt.", "Entweder Phase 2 oder Phase 3.",
     "Phase 3 nur bei einem großen Plan.", "Ohne Änderungen entfällt Phase 2.", "Phase 2 und Phase 3 laufen gleichzeitig.",
     "Liegt ein Entwurf vor, beginnt es mit Phase 3.", "Phase 2 läuft für jedes Modul.",
-    "Vor Phase 3 den Benutzer fragen." },
+    "Vor Phase 3 den Benutzer fragen.", "Schlägt ein Test fehl, zurück zu Phase 1.",
+    "Nach Phase 2 ist Schluss, wenn nichts übrig ist." },
   ja = { "フェーズ %d: 部分", "評価が良くなるまでフェーズ2と3を繰り返す。", "フェーズ2かフェーズ3のどちらかを実行する。",
     "計画が大きい場合のみフェーズ3を実行する。", "変更がなければフェーズ 2 を飛ばす。", "フェーズ2とフェーズ3は並行して実行する。",
-    "下書きがあれば第3フェーズから始める。", "モジュールごとにフェーズ2を実行する。", "フェーズ3の前に利用者に確認する。" },
+    "下書きがあれば第3フェーズから始める。", "モジュールごとにフェーズ2を実行する。", "フェーズ3の前に利用者に確認する。",
+    "テストが失敗したらフェーズ1に戻る。", "残りがなければフェーズ2の後で終了する。" },
   ko = { "%d단계: 부분", "점수가 좋아질 때까지 2단계와 3단계를 반복한다.", "2단계 또는 3단계 중 하나만 실행한다.",
     "계획이 큰 경우에만 3단계를 실행한다.", "변경이 없으면 2단계를 건너뛴다.", "2단계와 3단계는 동시에 실행한다.",
-    "초안이 있으면 3단계부터 시작한다.", "각 모듈마다 2단계를 실행한다.", "3단계 전에 사용자에게 묻는다." },
+    "초안이 있으면 3단계부터 시작한다.", "각 모듈마다 2단계를 실행한다.", "3단계 전에 사용자에게 묻는다.",
+    "테스트가 실패하면 1단계로 돌아간다.", "남은 일이 없으면 2단계 후에 끝낸다." },
   es = { "Fase %d: Parte", "Repite las fases 2 y 3 hasta que la nota sea buena.", "Ejecuta la fase 2 o la fase 3.",
     "La fase 3 solo si el plan es grande.", "Sin cambios, salta la fase 2.", "Las fases 2 y 3 corren en paralelo.",
     "Si hay un borrador, empieza en la fase 3.", "La fase 2 corre por cada módulo.",
-    "Antes de la fase 3 pregunta al usuario." },
+    "Antes de la fase 3 pregunta al usuario.", "Si falla una prueba, vuelve a la fase 1.",
+    "Termina tras la fase 2 si no queda nada." },
 }
 
 describe("a sentence about phases", function()
@@ -196,22 +201,28 @@ describe("a sentence about phases", function()
   end
 
   for _, language in ipairs { "en", "zh", "de", "ja", "ko", "es" } do
-    it("is quoted and never guessed, of eight kinds, in " .. language, function()
+    it("is quoted and never guessed, of ten kinds, in sentences, items, headings and cells, in " .. language, function()
       local said = LANGUAGES[language]
       local names, documents = { "01-a", "02-b", "03-c" }, {}
       for i, name in ipairs(names) do
         documents[("phases/%s.md"):format(name)] = ("# %s\n\n%s\n"):format(said[1]:format(i), name)
       end
-      for _, mark in ipairs { "", "- ", "### " } do
-        local skill, found = read(mark .. table.concat(said, "\n\n" .. mark, 2) .. "\n", names, documents)
-        local all = told(found, "quote")
+      for _, form in ipairs { "%s\n\n", "- %s\n", "### %s\n\n", "| Note |\n|---|\n| %s |\n\n" } do
+        local lines = {}
+        for i = 2, #said do
+          lines[#lines + 1] = form:format(said[i])
+        end
+        local half = #lines // 2 -- a document is quoted as far as eight lines
+        local skill, found = read(table.concat(lines, "", 1, half), names, documents)
+        local _, more = read(table.concat(lines, "", half + 1), names, documents)
+        local all = told(found, "quote") .. told(more, "quote")
         for i = 2, #said do
           assert.truthy(all:find(said[i], 1, true), said[i] .. "\n" .. all)
         end
         assert.same({ false, false, false }, conditions(skill.phases))
         assert.is_nil(skill.rounds or skill.inputs or skill.phases[2].each or skill.phases[2].parallel or nil)
       end
-      assert.equal(9, #said)
+      assert.equal(11, #said)
     end)
   end
 
@@ -222,6 +233,41 @@ describe("a sentence about phases", function()
     assert.equal("steps/step-01-a.md:2", (quotes("", {}, {
       ["steps/step-01-a.md"] = "---\nnextStepFile: './step-03-c.md'\n---\n# Step 1: A\n\nStep 2 is its own.\n",
       ["steps/step-02-b.md"] = "# Step 2: B\n", ["steps/step-03-c.md"] = "# Step 3: C\n" })))
+  end)
+
+  it("takes P1 in a phase's document for a priority, but where documents are called so", function()
+    local notes = { ["phases/03-check.md"] = "# Check\n\nSort by P0, P1 and P2.\n" }
+    assert.equal("", (quotes("", nil, notes)))
+    assert.equal("SKILL.md:6", (quotes("P2 and P3 alternate.\n", nil, notes)))
+    assert.equal("phases/P3-end.md:3", (quotes("", { "P1-plan", "P2-write" }, {
+      ["phases/P3-end.md"] = "# End\n\nIf it is bad, P1 again.\n" })))
+  end)
+
+  it("names a phase by a cell, or by what an item begins with in bold, that is its name", function()
+    assert.equal("SKILL.md:8, SKILL.md:10", (quotes("| Node | Use |\n|---|---|\n| Write | only for long texts |\n\n"
+      .. "- **Check** when it matters\n- **Checks** of others\n- Plan well\n")))
+  end)
+
+  it("of a number that several documents have means the one that it stands in", function()
+    local text, found = quotes("", { "01-plan" }, { ["phases/02-here.md"] = "# Phase 2\n\nPhase 2 is this.\n",
+      ["phases/02-there.md"] = "# Phase 2\n\n## Phase 2 steps\n\nPhase 2 is that.\n" })
+    assert.equal("phases/02-here.md:3, phases/02-there.md:5", text)
+    assert.equal("02-here, 02-there have one number", told(found, "phase-order"))
+    assert.same({ "phases/02-here.md" }, folder_of.places(found, "load.phase-order"))
+  end)
+
+  it("is said of documents with one number and letters, but not where a table has the order", function()
+    local levels, names = {}, { "01-plan", "02-write", "02b-check" }
+    local table_of = "| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02b-check.md |\n"
+      .. "| 3 | phases/02-write.md |\n"
+    for _, text in ipairs { "", table_of } do
+      local _, found = read(text, names)
+      for _, one in ipairs(found) do
+        levels[#levels + 1] = one.code == "load.phase-order" and one.level .. " " .. one.what or nil
+      end
+    end
+    assert.same({ "note 02-write, 02b-check have one number",
+      "warning the table runs phases/02b-check.md where the names of the files have phases/02-write.md" }, levels)
   end)
 
   it("is a name and no more where it gives a phase's number, title and document", function()

@@ -71,6 +71,24 @@ describe("a folder of phases", function()
     assert.same({}, found)
   end)
 
+  it("is read by its skill.md where that is what it is called, and says so", function()
+    local folder <close> = skill_folder.make { ["skill.md"] = SKILL .. "\nDo it.\n" }
+    for _, path in ipairs { folder.dir, folder.dir .. "/skill.md" } do
+      local document = load.read(path, {})
+      local phase = document.definition.phases[1]
+      assert.same({ "demo-skill", "run", "skill.md" }, { document.definition.name, phase.id, phase.prompt })
+      assert.same({ "skill.md" }, places(document.findings, "load.no-skill-md"))
+    end
+  end)
+
+  it("promises files below it: no variable, and nothing of a home", function()
+    local document = "# Plan\n\nPlans.\n\n## Output\n\n- **Variables**: `sessionId`, `resolvedFiles`\n"
+      .. "- **File**: `~/.plans/all.json`\n- **Files**: `plan.json`\n"
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/01-plan.md"] = document,
+      ["phases/02-end.md"] = "# End\n" }
+    assert.equal("plan.json", loaded(folder).phases[1].output)
+  end)
+
   it("tells that an agent.yml in it is not read, and nothing where there is none or it is all there is", function()
     local agent = "skills:\n  - name: analysis\n    tools: [Reader]\n"
     local both <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["agent.yml"] = agent }

@@ -23,15 +23,23 @@ end
 ---@field phases skillrt.load.PhaseFile[]
 ---@field by_path table<string, integer>
 ---@field steps boolean  its documents are called steps: so are they in what is said of them
+---@field letter boolean?  its documents are called P1, P2: else these are priorities, but for SKILL.md
 local Mentions = {}
 Mentions.__index = Mentions
+
+---What a document is called without its number, as a cell of a table may call it.
+---@param text string
+---@return string
+function M.name_of(text)
+  return (plain(text):lower():gsub("^%a*[-_ ]?[%d.]+%a?%f[-_ ]", ""):gsub("[-_ ]+", " "):gsub("^ ", ""))
+end
 
 ---@param phases skillrt.load.PhaseFile[]  in their order
 ---@param titles string[]  of their documents
 ---@return skillrt.load.Mentions
 function M.new(phases, titles)
   local steps = #phases > 0 and phases[1].base:lower():find "^step" ~= nil
-  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, steps = steps,
+  local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, by_name = {}, steps = steps,
     words = tables.words(PHASES .. " " .. STEPS), titles = titles }, Mentions)
   self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document steps are parts of it
   for word in STEPS:gmatch "%S+" do
@@ -44,6 +52,9 @@ function M.new(phases, titles)
     end
     self.by_path[one.path], self.by_path[one.path:match "[^/]+$"] = i, i
     self.by_id[one.id], self.by_id[one.base] = i, i
+    self.letter = self.letter or one.base:find "^[Pp]%d" ~= nil or titles[i]:find "^P%d" ~= nil
+    local name = M.name_of(one.base)
+    self.by_name[name] = not (name == "" or self.by_name[name]) and i or nil
     local word = titles[i]:lower():match "^([%a\128-\255]+)[%s%-]*%d"
       or titles[i]:match "^%d+%s*([\128-\255]+)"
     if word and #word > 1 then
@@ -55,10 +66,13 @@ end
 
 ---The phase with this number, as a document writes it.
 ---@param text string
+---@param own integer?  the phase whose document says it: of several with this number it is meant
 ---@return integer?
-function Mentions:number(text)
+function Mentions:number(text, own)
   local digits = text:match "^%s*[Pp]?(%d[%d.]*)%s*$"
-  return digits and self.by_number[(digits:gsub("%.$", ""):gsub("%f[%d]0+(%d)", "%1"))]
+  local key = digits and digits:gsub("%.$", ""):gsub("%f[%d]0+(%d)", "%1")
+  local is_own = key and own and table.concat(self.phases[own].number, ".") == key
+  return is_own and own or self.by_number[key or ""]
 end
 
 local function ends_with_word(words, text)
@@ -80,7 +94,7 @@ end
 function Mentions:is_named(text, start, after, own)
   local words = own and self.of_phases or self.words
   local before = text:sub(math.max(1, start - 40), start - 1):gsub("[%s*_`#]*$", "")
-  if before:find "%f[%w]P$" and start == after - 1 or ends_with_word(words, before:lower()) then
+  if before:find "%f[%w]P$" and (self.letter or not own) or ends_with_word(words, before:lower()) then
     return true
   end
   local behind = text:match("^%s*([\128-\255]+)", after)
@@ -94,7 +108,7 @@ end
 
 ---The phases a text names, by their place in the order, and where the first is named.
 ---@param text string
----@param own boolean?  it stands in the document of a step: "Step 1" is a part of that
+---@param own integer?  the phase whose document it stands in: "Step 1" is a part of a step's
 ---@return integer[] indexes
 ---@return integer? at
 function Mentions:of(text, own)
@@ -119,13 +133,17 @@ function Mentions:of(text, own)
       text = text:gsub(sign, digit)
     end
   end
+  for at, cell in ("|" .. text .. "|"):gmatch "()|([^|]+)%f[|]" do
+    local name = text:find("|", 1, true) and cell or cell:match "^%s*%*%*([^*]+)%*%*" or ""
+    add(#name < 80 and self.by_name[M.name_of(name)] or nil, at)
+  end
   local chain = 0 -- where a list of numbers goes on: "2-4", "2, 3"
   for at, digits, after in text:gmatch "()%f[%d](%d[%d.]*)()" do
     local dashed = self.steps and text:sub(1, at - 1):find "%f[%w][Ss]tep[-_]$"
     local named = dashed or not (own and self.steps) and self:is_named(text, at, after, own)
       or chain > 0 and text:sub(chain, at - 1):find "^%s*[-,/&~\128-\255]+%s*$"
     chain = named and not text:find("^%a", after) and after or 0
-    add(chain > 0 and self:number(digits) or nil, at)
+    add(chain > 0 and self:number(digits, own) or nil, at)
   end
   table.sort(out)
   return out, first

@@ -71,14 +71,15 @@ local FIX <const> = "skillrt compile FOLDER --agent WHO asks an agent; or write 
 ---@param at integer    where in the text the phase is named
 ---@param plain boolean?  it describes a phase, most likely: it begins with it, or is its own document's, and names no
 ---other but the one that comes next
-function Quotes:add(text, place, at, plain)
+---@param what string?   default: that it names a phase
+function Quotes:add(text, place, at, plain, what)
   local count = (self.of_file[place.file] or 0) + 1
   self.of_file[place.file], self.count = count, self.count + 1
   local whole = trim(text):gsub("%s+", " ")
   self.list[self.count] = { text = whole, file = place.file, line = place.line }
   local tell = plain and self.found.note or self.found.warn
   if count <= MAX_OF_FILE then
-    tell(self.found, "quote", place, ("names a phase and was not read: %s"):format(quoted(text, at)),
+    tell(self.found, "quote", place, ("%s: %s"):format(what or "names a phase and was not read", quoted(text, at)),
       "what it means is not guessed", FIX)
   end
 end
@@ -99,14 +100,15 @@ end
 ---@param heading boolean?
 function Quotes:line(text, place, own, heading)
   text = text:gsub(BOXES, " ")
-  local named, at = self.mentions:of(text, own ~= nil)
+  local named, at = self.mentions:of(text, own)
   local first, last = named[1], named[#named]
   local next_one = own and first and first >= own and last <= own + 1
   if not first or #named == 1 and (own == first and heading or is_name(self, text, first, heading)
     and (not own or next_one)) then
     return
   end
-  self:add(text, place, at, next_one or not own and #named == 1 and M.begins(text, at))
+  local begins = #named == 1 and M.begins(text, at) -- in a phase's document such a heading is a part of that
+  self:add(text, place, at, next_one or begins and (heading or not own))
 end
 
 local PLAIN_FENCES <const> = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
@@ -116,7 +118,7 @@ local function read_front(self, text, file, own)
   local line = 0
   for one in (text:find "^%-%-%-\n" and text:sub(1, MAX_FRONT) or ""):gmatch "(.-)\n" do
     line = line + 1
-    local named, at = self.mentions:of(one, true)
+    local named, at = self.mentions:of(one, own)
     if own and #named > 0 and (#named > 1 or named[1] ~= own and named[1] ~= own + 1) then
       self:add(one, { file = file, line = line }, at)
     elseif line > 1 and one:find "^%-%-%-" then
