@@ -42,9 +42,10 @@ return function(measure)
     return (run(3, "memory --sandbox off"))
   end)
   return {
-    measure.finding("the start of a program in a strict sandbox, more than without one", (jailed - plain) / STARTS / 1e6,
-      "<=", 15, measure.time(jailed) .. " against " .. measure.time(plain) .. " for " .. STARTS, "ms"),
-    measure.finding("a step of a script in a child, in memory, against one in the process", ratio, "<=", 3,
+    measure.finding("the start of a program in a strict sandbox, more than without one",
+      (jailed - plain) / STARTS / 1e6, "<=", 15,
+      ("%s against %s for %d"):format(measure.time(jailed), measure.time(plain), STARTS), "ms"),
+    measure.finding("a step in a child, in memory, against one in the process", ratio, "<=", 3,
       measure.time(apart) .. " against " .. measure.time(inside)),
   }
 end
