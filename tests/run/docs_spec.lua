@@ -101,7 +101,7 @@ describe("the pages", function()
         end)
       elseif block.info ~= "" then
         it("mark their blocks with words that are known: " .. place, function()
-          local known = { sh = true, c = true, json = true, javascript = true, text = true, ["text output"] = true }
+          local known = { sh = true, c = true, json = true, javascript = true, python = true, text = true, ["text output"] = true }
           assert(known[block.info], ("%s: a block marked %q"):format(place, block.info))
         end)
       end
