@@ -119,6 +119,15 @@ describe("compile", function()
     assert.truthy(asked.prompt:find("no neighbours", 1, true), asked.prompt)
   end)
 
+  it("shows of a document that is too long the lines around those it asks about, and says what it leaves out", function()
+    local filler = ("Some other words.\n"):rep(5000)
+    local folder <close> = folder_of { text = filler .. "Just above.\n\nRun phase 2 only if it is wanted.\n\n" .. filler }
+    local _, asked = compile(folder, { { statements = json.array {} } })
+    assert.truthy(#asked.prompt < 32 << 10, #asked.prompt)
+    assert.truthy(asked.prompt:find("Just above.", 1, true))
+    assert.matches("%(99%d%d of its 10%d%d%d lines are not shown%)", asked.prompt)
+  end)
+
   it("asks again only about lines of documents that changed, and a run says that they did", function()
     local folder <close> = folder_of { text = shapes[1].text,
       more = { ["phases/04-publish.md"] = "# Phase 4\nAfter it Phase 1 follows.\n" } }

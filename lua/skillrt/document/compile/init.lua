@@ -20,6 +20,7 @@ local workflow = require "skillrt.document.load.workflow"
 local M = {}
 
 local MAX_TEXT <const> = 64 << 10 -- of one document in the prompt
+local AROUND <const> = 40 -- lines before and behind one that is asked about, of a longer document
 
 ---@class skillrt.compile.Source
 ---@field document skillrt.load.Document  as its documents alone say it
@@ -115,6 +116,28 @@ Facts:
 
 %s]]
 
+-- A document, or of one over MAX_TEXT the lines around those that are asked about, and which are left out.
+local function shown_of(self, file)
+  local text, near, out, left, number = self.document.tree:read(file) or "", {}, {}, 0, 0
+  if #text <= MAX_TEXT then
+    return text
+  end
+  for _, i in ipairs(self.asked) do
+    local line = self.lines[i].file == file and self.lines[i].line
+    for at = line and line - AROUND or 1, line and line + AROUND or 0 do
+      near[at] = true
+    end
+  end
+  local size = 0
+  for line in text:gmatch "([^\n]*)\n?" do
+    number = number + 1
+    local fits = near[number] and size + #line < MAX_TEXT
+    size, left = size + (fits and #line or 0), left + (fits and 0 or 1)
+    out[#out + 1] = fits and line or nil
+  end
+  return ("(%d of its %d lines are not shown)\n%s"):format(left, number, table.concat(out, "\n"))
+end
+
 local function prompt_of(self)
   local phases, facts, lines, documents, seen = {}, {}, {}, {}, {}
   for i, phase in ipairs(self.document.definition.phases) do
@@ -128,7 +151,7 @@ local function prompt_of(self)
     lines[#lines + 1] = ("%d. %s: %s"):format(i, one.at, one.text)
     if not seen[one.file] then
       seen[one.file] = true
-      documents[#documents + 1] = marked((self.document.tree:read(one.file) or ""):sub(1, MAX_TEXT), one.file)
+      documents[#documents + 1] = marked(shown_of(self, one.file), one.file)
     end
   end
   return PROMPT:format(statements_of.KINDS, table.concat(phases, "\n"), table.concat(facts, "\n"),
