@@ -16,6 +16,17 @@ describe("a text that is no condition", function()
     assert.equal("1:4: expected an operator, found '='\n  状态 = 1\n       ^ did you mean '==='?", complaint "状态 = 1")
   end)
 
+  it("has names of letters of every script, and of nothing else beyond ASCII", function()
+    for _, code in ipairs { 0xAA, 0xB5, 0xBA, 0xC0, 0xD6, 0xD8, 0x416, 0x5D0, 0x1FFF, 0x2071, 0x207F, 0x2C00, 0x3005, 0x3007,
+      0x3042, 0x72B6, 0xAC00, 0xF900, 0xFF10, 0xFF21, 0xFF5A, 0xFF66, 0x20000, 0x3FFFF } do
+      assert.truthy(expr.compile(("a%s === 1"):format(utf8.char(code))), ("U+%X"):format(code))
+    end
+    for _, code in ipairs { 0xA9, 0xB4, 0xBF, 0xD7, 0xF7, 0x2013, 0x2192, 0x2BFF, 0x3001, 0x300C, 0x303F, 0x30FB, 0xE000,
+      0xFE10, 0xFF08, 0xFF0F, 0xFF1A, 0xFF3B, 0xFF5B, 0x1F600, 0x1FFFF, 0x40000 } do
+      assert.is_nil(expr.compile(("a%s === 1"):format(utf8.char(code))), ("U+%X"):format(code))
+    end
+  end)
+
   local refused = {
     { "a and b", "did you mean '&&'" }, { "a or b", "did you mean '||'" }, { "not a", "did you mean '!'" },
     { "a ~= b", "did you mean '!=='" }, { "a <> b", "did you mean '!=='" }, { "a =< b", "did you mean '<='" },
