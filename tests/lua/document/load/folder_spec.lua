@@ -81,6 +81,13 @@ describe("a folder of phases", function()
     end
   end)
 
+  it("is told no error where it runs all the same: what hosts refuse is a warning", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = "---\ndescription: Reads.\ncompatibility: [a]\n---\n# S\n" }
+    local document = load.read(folder.dir, {})
+    assert.truthy(document.definition)
+    assert.same({ error = 0, warning = 2, note = 0 }, document.findings:counts())
+  end)
+
   it("promises files below it: no variable, and nothing of a home", function()
     local document = "# Plan\n\nPlans.\n\n## Output\n\n- **Variables**: `sessionId`, `resolvedFiles`\n"
       .. "- **File**: `~/.plans/all.json`\n- **Files**: `plan.json`\n"
