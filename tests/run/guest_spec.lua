@@ -177,8 +177,9 @@ describe("the Lua of a folder, in a child", function()
     assert.equal("step_timeout", state._skillrt.reason, told.out .. told.err)
   end)
 
-  it("is a child after a resume, too", function()
+  it("is a child after a resume and in a replay, too", function()
     local folder <close>, env = new_folder [[
+      pcall(io.open, "made", "w")
       return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
         local said = ctx.ask "Go on?"
         return { said = said, open = pcall(io.open, "/etc/passwd") }
@@ -191,6 +192,9 @@ describe("the Lua of a folder, in a child", function()
     local state = json.decode(R.read(dir .. "/state.json"))
     assert.equal("completed", state.status)
     assert.is_false(state.open)
+    local again = kit.run(folder, { "replay", dir, env = env })
+    assert.equal(0, again.code, again.out .. again.err)
+    assert.is_nil(folder.read "made")
   end)
 
   it("runs what a document names of Lua, and the skills below its folder", function()

@@ -63,6 +63,15 @@ function M.load(path, options, person)
   return skill, message, code, more
 end
 
+---Whether the script that a run's journal names is a stranger's: it began with a folder.
+---@param first table  the run's first record
+---@param person skillrt.Person|false|nil
+---@param sandbox string?  what is said of it now, or was when it began
+---@return boolean?
+function M.is_stranger(first, person, sandbox)
+  return first.folder and person == nil and gate.person and not is_off(sandbox) or nil
+end
+
 -- What a skill that may run names is part of what was trusted.
 require("skillrt.skill").open = function(path, options)
   return M.load(path, options, false)

@@ -3,7 +3,6 @@
 -- Knows who opens skills, and the runner; no command line.
 
 local gate = require("skillrt.document.gate")
-local is_off = require("skillrt.skill.sandbox").is_off
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
@@ -57,7 +56,6 @@ function M.skill_for(work_dir, options, load)
     result, message, code = runner.go_on(skill, tables.fill({ work_dir = work_dir }, options))
     return result, message, code
   end
-  local is_stranger = first.folder and options.person == nil and gate.person and not is_off(options.sandbox)
   local before, script = _G.arg, options.script or options.unpacked and options.unpacked.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
@@ -66,7 +64,7 @@ function M.skill_for(work_dir, options, load)
     compiles = first.compiles,
     drawn = first.load,
     run = own,
-    is_stranger = is_stranger and not options.script or nil,
+    is_stranger = not options.script and open.is_stranger(first, options.person, options.sandbox) or nil,
   }, false)
   _G.arg = before
   if not ok then

@@ -34,7 +34,8 @@ local M = {}
 local function load(path, first, options)
   local before, own = _G.arg, runner.own(options)
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
-  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load, run = own.run }, false)
+  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load, run = own.run,
+    is_stranger = path == first.script and open.is_stranger(first, nil, first.sandbox) or nil }, false)
   _G.arg = before
   if not value and code == "no_skill" and own.last then
     return own.last
