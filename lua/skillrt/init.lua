@@ -15,7 +15,7 @@ local runner -- loaded with the first run
 ---@field skill fun(definition: table): skillrt.Skill  makes a skill; raises where it is wrong
 ---@field check fun(given: string|table, options: skillrt.check.Options?): skillrt.check.Result?, string?, string?
 ---@field agent table     command, http, lua, chain
----@field chosen_agent fun(): table?  who was chosen with --agent, for a script's own `agents`; nil: nobody was
+---@field chosen_agent fun(): table?  who was chosen with --agent, for a script's own `agents`; nil: none was
 ---@field expr table      compile(text) -> condition
 ---@field json table      encode, decode, null, array
 ---@field secret fun(name: string): string  from the environment or a file; taken out of all that is kept
@@ -150,7 +150,7 @@ function M.from_config(config, options)
   return load_config.skill(config, options)
 end
 
--- Whoever calls us may do everything already: nobody is asked.
+-- Whoever calls us may do everything already: no approval is asked for.
 local function go_on(work_dir, options, more)
   local all = { person = false }
   for _, list in ipairs({ options or {}, more or {} }) do

@@ -87,7 +87,7 @@ function M.check(value, where)
   return kind:check(kind.normal(value), where, M.check)
 end
 
----What one attempt of an agent may take at most: calls, tokens it may write, dollars for these; nil: nobody knows.
+---What one attempt of an agent may take at most: calls, tokens it may write, dollars for these; nil: unknown.
 ---@param agent any  as an author wrote it, or checked
 ---@param agents table<string, any>  by name
 ---@return { calls: number, tokens: number, dollars: number }|nil

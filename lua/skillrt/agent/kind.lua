@@ -275,7 +275,7 @@ end
 ---@field FIELDS table<string, skillrt.Field>  what a definition may hold besides `kind` and `name`
 ---@field name string?
 ---@field acts boolean              its calls may change something
----@field idempotent boolean?       they may be sent again when nobody knows whether they arrived
+---@field idempotent boolean?       they may be sent again when it is unknown whether they arrived
 ---@field is_script boolean         a function of the script performs it
 ---@field word boolean?             people choose it by its kind's name: --agent claude, --agent claude:MODEL
 ---@field stub "model"|"prompt"|"own"|nil  what answers in its place in `skillrt test`: a model, or an agent that is
@@ -407,7 +407,7 @@ end
 ---The most that one attempt may take: an answer, and once more for its form.
 ---@param definition table  as an author wrote it, or checked
 ---@param cost_of fun(agent: any): table|nil  of other agents
----@return { calls: number, tokens: number, dollars: number }|nil  nil: nobody knows
+---@return { calls: number, tokens: number, dollars: number }|nil  nil: unknown
 function Agent.cost(definition, cost_of) -- luacheck: no unused args
   return { calls = 2, tokens = 0, dollars = 0 }
 end

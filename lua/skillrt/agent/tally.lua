@@ -25,13 +25,13 @@ local function of_person()
   return own
 end
 
--- The prices of a model; nil: nobody knows. An agent's come first, then a person's, then ours.
+-- The prices of a model; nil: unknown. An agent's come first, then a person's, then ours.
 local function row_of(model, prices)
   return prices and prices_of.row(prices, model) or prices_of.row(of_person(), model)
     or prices_of.row(prices_of.OURS, model)
 end
 
--- What some tokens cost; nil: nobody knows.
+-- What some tokens cost; nil: unknown.
 local function price(used, model, prices)
   local row = row_of(model, prices)
   if not row then

@@ -90,7 +90,7 @@ local function cleaned(value, depth)
   return json.is_array(value) and json.array(copy) or copy
 end
 
----Takes secrets out of a record that is about to be kept: whoever gave it goes on with what is kept.
+---Takes secrets out of a record that is about to be kept: whoever gave it continues with what is recorded.
 ---@param entry table  changed
 function M.take_out(entry)
   for key, value in pairs(entry) do

@@ -125,7 +125,7 @@ local function ask(one, number, dir, due)
 end
 
 -- What is said about the open questions, one after the other; nothing once somebody wants to go. It is asked
--- until the time of one of them is over: then the run goes on with what was said.
+-- until the time of one of them is over: then the run resumes with the answers so far.
 local function ask_all(open, dir)
   local answers, due, why = {}, nil, nil
   for _, one in ipairs(open) do
@@ -191,7 +191,7 @@ function M.say_open_end(dir, report)
   end
 end
 
----Asks what has to be asked, goes on, and tells the end.
+---Asks the open questions, resumes, and reports the end.
 ---@param result skillrt.Result
 ---@param args table  quiet, json, accept_changes
 ---@param started integer  ns of the monotonic clock

@@ -211,7 +211,7 @@ function M.open(options)
   return { run = run, turn = turn, work_dir = turn.run.store.place }
 end
 
----When a run that has paused to wait goes on by itself.
+---When a run that has paused to wait resumes by itself.
 ---@param hosted skillrt.Hosted
 ---@return integer|nil utc  ms
 function M.due(hosted)

@@ -1,4 +1,4 @@
--- document/reopen.lua: goes on with a run that lies in a directory: finds its script, loads its skill.
+-- document/reopen.lua: resumes the run in a directory: finds its script, loads its skill.
 --
 -- Knows who opens skills, and the runner; no command line.
 

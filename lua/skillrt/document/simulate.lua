@@ -20,8 +20,8 @@ local M = {}
 ---@field most integer        steps at most
 ---@field rounds boolean      it may go round: `most` is the limit of steps
 ---@field worst { calls: number?, tokens: number?, dollars: number? }  nil: nothing bounds it
----@field unknown string[]    actions and phases whose calls nobody knows: functions, other skills
----@field unmet string[]      conditions that nobody can meet, and what never runs
+---@field unknown string[]    actions and phases whose calls cannot be known: functions, other skills
+---@field unmet string[]      conditions that nothing can meet, and what never runs
 ---@field states integer      that were looked at
 ---@field complete boolean    none was left out
 

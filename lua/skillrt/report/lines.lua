@@ -13,7 +13,7 @@ local trace = require("skillrt.report.trace")
 
 local M = {}
 
--- ---- what a resume goes on with ----
+-- ---- what a resume continues with ----
 
 local STEPS <const> = 10
 local CALLS <const> = 3

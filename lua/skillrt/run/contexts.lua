@@ -1,7 +1,7 @@
 -- run/contexts.lua: the contexts of a run, loaded once when it begins: required ones in the order of their
 -- dependencies, optional ones where there are some, each file once; and what of a session is kept for the next run.
 --
--- What was loaded is recorded with versions and digests; a run that goes on reads nothing again. Knows files and the
+-- What was loaded is recorded with versions and digests; a resumed run reads nothing again. Knows files and the
 -- turn. Called by turn.lua, subs.lua and `skillrt context`.
 
 local core = require("skillrt.core")

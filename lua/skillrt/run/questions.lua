@@ -82,7 +82,7 @@ local function named_call(call)
   return ("call %s%s to %s"):format(call.place, label and (" (%s)"):format(label) or "", call.to)
 end
 
--- The question about calls in doubt: one, or all of an interruption.
+-- The question about calls whose outcome is unknown: one, or all of an interruption.
 local function of_doubts(calls)
   local first, lines, has_key = calls[1], {}, true
   for i, call in ipairs(calls) do

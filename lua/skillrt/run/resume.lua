@@ -1,4 +1,4 @@
--- run/resume.lua: what a run does first when it goes on: checks, a person's answers and edits.
+-- run/resume.lua: what a run does first when it is resumed: checks, a person's answers and edits.
 --
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
 -- Knows the turn and its books, no files. Called by turn.lua.
@@ -293,8 +293,8 @@ local function rewind(turn, is_meant, entry)
   assert(turn:emit(entry))
 end
 
--- What ended the run is forgotten. Where that is a limit which is raised now, the loop of a hybrid run goes on, and the
--- phases behind it run again.
+-- What ended the run is forgotten. Where that is a limit which is raised now, the loop of a hybrid run continues, and
+-- the phases behind it run again.
 local function forget_end(turn, is_raised)
   local loop = turn.books.loop_end and true or nil
   rewind(turn, function(phase) return is_raised and loop and phase.trailing end, { loop = loop,
@@ -311,7 +311,7 @@ local function take_end(turn, is_allowed)
   forget_end(turn)
 end
 
----A sub-run that had failed goes on, as the call that waits for it is sent again.
+---A sub-run that had failed is resumed, as the call that waits for it is sent again.
 ---@param turn skillrt.Turn  the run's
 ---@param sub skillrt.Sub
 function M.reopen(turn, sub)
@@ -427,7 +427,7 @@ local function cuts_of(turn, torn)
   return new and all or nil, doubtful
 end
 
----Records that the run goes on, after every reason not to.
+---Records that the run is resumed, after every reason not to.
 ---@param turn skillrt.Turn
 ---@param torn string?  the file of a tail that a kill tore: of what was reported nothing was in it
 function M.begin(turn, torn)

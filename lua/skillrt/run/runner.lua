@@ -1,4 +1,4 @@
--- run/runner.lua: begins runs and goes on with them: folder, pinned files, turn, core, result.
+-- run/runner.lua: begins and resumes runs: folder, pinned files, turn, core, result.
 --
 -- The one place where a skill, a work directory and the core's engine meet. Knows no command
 -- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cli/command/.

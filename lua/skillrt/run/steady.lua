@@ -1,6 +1,6 @@
 -- run/steady.lua: times of the clock that waits count on inside a process (core.mono_ms), which no user sets.
 --
--- What is recorded are times of the wall clock, as another process goes on with them; each is turned into one of
+-- What is recorded are times of the wall clock, as another process continues with them; each is turned into one of
 -- this clock when it is put among what is due. Knows no waits and no limits.
 
 local core = require("skillrt.core")

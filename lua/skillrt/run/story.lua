@@ -143,7 +143,7 @@ local function note_status(self, before, record)
   end
 end
 
----Begins in the middle: what is known of a run that goes on, from its books.
+---Begins in the middle: what is known of a run that is resumed, from its books.
 ---@param books skillrt.Books
 function Story:take_over(books)
   self.run = { run = books.run_id, skill = books.skill, version = books.version, mode = books.mode,

@@ -206,7 +206,7 @@ local function bring(dir, there, blobs)
   end)
 end
 
----Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
+---Takes a run back to its state behind a record; it is paused then, and `resume` continues from there.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
 ---@return { seq: integer, files: string[], left: table[], books: skillrt.Books, under_way: string[] }|nil  left: of

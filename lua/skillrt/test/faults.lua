@@ -17,7 +17,7 @@ function M.is(value)
   return getmetatable(value) == Fault
 end
 
----No reply within the call's time: whether it was executed nobody knows.
+---No reply within the call's time: whether it was executed is unknown.
 function M.timeout()
   return fault({ kind = "hang" })
 end
@@ -64,7 +64,7 @@ function M.tools(calls)
 end
 
 ---The process is killed after the call left and before its reply was there, and the run is resumed. The call leaves
----again where it is idempotent, else it is in doubt; who asks again then gets `next`.
+---again where it is idempotent, else its outcome is unknown; who asks again then gets `next`.
 ---@param next any
 function M.crash(next)
   return fault({ kind = "crash", next = next })

@@ -22,7 +22,7 @@ local M = {}
 ---@field skipped string[]
 ---@field calls table[]       what stubs were asked: { agent, id, kind, to, prompt, argv, url, reply, ... }
 ---@field questions table[]   { question, header, options, answer }
----@field open table[]        questions that nobody answered
+---@field open table[]        questions without an answer
 ---@field log string[]        lines of ctx.log
 ---@field used table<string, number>  what answers and ctx.used said, by name
 ---@field retries integer     attempts after the first, of calls and steps

@@ -1,8 +1,8 @@
 -- test/world.lua: the world of a run that is tested: stubs answer its calls, a person's answers and events are at hand,
 -- and time goes by at once when nothing else is to be done.
 --
--- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
--- no stub answers ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
+-- What is sent, recorded, retried, resumed or has an unknown outcome is the runtime's own: only the transports are
+-- others. A call that no stub answers ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
 
 local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")

@@ -86,7 +86,7 @@ local function refusal(dir, refused)
   end
 end
 
--- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil: the
+-- A process advances the run: the answers are put into its inbox. The exit code when it has met all; nil: the
 -- process has gone before, and what it did not take is taken by going on.
 local function hand_over(dir, store, answers)
   local entries, taken, refused, waiting = {}, {}, {}, {}

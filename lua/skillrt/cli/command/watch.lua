@@ -16,7 +16,7 @@ local M = {
 
 local SHOWN <const> = 20 -- records before the newest whose lines are shown
 
--- How it stands now that it goes on no more, and what to type next.
+-- Its status when it has stopped, and what to type next.
 local function close(dir, books, report, stopped)
   local output, status_of = require("skillrt.report.output"), require("skillrt.report.status")
   local status = status_of.of(dir, books, report)

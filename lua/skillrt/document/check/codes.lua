@@ -6,7 +6,7 @@ local M = {}
 
 ---@class skillrt.check.Code
 ---@field level "error"|"warning"|"note"|nil  nil: who finds it says how bad it is
----@field why string  what happens when nobody mends it
+---@field why string  what happens unless it is fixed
 ---@field fix string  what to do
 
 -- A code with its level, below it why it matters and what to do.

@@ -1,4 +1,4 @@
--- document/check/conditions.lua: conditions that never hold or always do, and keys that nobody declares or sets.
+-- document/check/conditions.lua: conditions that never hold or always do, and keys that are neither declared nor set.
 --
 -- Knows the model, no files. Called by document/check/init.lua.
 local names = require "skillrt.base.names"

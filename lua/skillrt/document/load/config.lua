@@ -20,7 +20,7 @@ local M = {}
 ---@field config string? the config's file: pinned with a run
 ---@field source string? the script or config that a resumed run loads again
 ---@field agents table<string, table>? by type or tool; "*" for all others
----@field agents_required boolean? false: an agent nobody provides is no error (checks)
+---@field agents_required boolean? false: a missing agent is no error (checks)
 
 local function seconds(milliseconds)
   return type(milliseconds) == "number" and milliseconds > 0 and milliseconds / 1000 or nil

@@ -188,7 +188,7 @@ function Scope:take()
   return call or nil
 end
 
----Something in it ended: its branch goes on when all is over.
+---Something in it ended: its branch continues when all is over.
 ---@param is_over boolean|nil  what it gives is decided now
 function Scope:settle(is_over)
   self.is_over = self.is_over or is_over or false
@@ -510,7 +510,7 @@ function Execution:go_on()
   end
 end
 
----What a call waited for is there: its branch goes on with the values, if there still is one.
+---What a call waited for is there: its branch continues with the values, if there still is one.
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
   local branch = call.branch

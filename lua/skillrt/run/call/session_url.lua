@@ -32,7 +32,7 @@ local M = {}
 
 ---@class skillrt.UrlStream: skillrt.Errand
 ---@field kind "call"|"note"|"standing"|"last"
----@field key string|nil    of the answer that it brings, or of the call that it goes on with
+---@field key string|nil    of the answer that it brings, or of the call that it continues
 ---@field text string|nil   the message
 ---@field again integer     how often it was taken up since it said something
 ---@field began integer

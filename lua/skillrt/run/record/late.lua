@@ -1,4 +1,4 @@
--- run/record/late.lua: a step takes longer than its skill's soft deadline; it goes on.
+-- run/record/late.lua: a step takes longer than its skill's soft deadline; it continues.
 
 return {
   doc = "a step takes longer than the skill's `timeouts.step`; it continues",

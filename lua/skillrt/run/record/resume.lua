@@ -1,4 +1,4 @@
--- run/record/resume.lua: a run goes on that was paused, has ended at a limit, or lost its process.
+-- run/record/resume.lua: a run is resumed that was paused, has ended at a limit, or lost its process.
 
 local consumption = require("skillrt.run.books.consumption")
 

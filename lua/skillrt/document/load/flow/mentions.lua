@@ -151,7 +151,7 @@ end
 
 ---The phases of a cell that is a list of numbers: "1, 3", "Phases 2-4", "1 -> 2 -> 3", "all".
 ---@param cell string
----@return integer[]?  nil: it is something else, or nobody can tell: "1 -> 4" may be two or four of them
+---@return integer[]?  nil: it is something else, or ambiguous: "1 -> 4" may be two or four of them
 function Mentions:list(cell)
   local text, out, last = plain(cell):lower(), {}, nil
   if text == "all" or text == "*" or text == "\u{5168}\u{90E8}" then
