@@ -61,6 +61,7 @@ describe("skillrt tokens", function()
     end
     local here = pages.run "pwd":match "[^\n]*"
     local box <close> = kit.folder() -- a prompt names its folder: one whose name is as long everywhere
+    os.execute("mkdir " .. box.path .. "/runs") -- a project
     os.execute(("mkdir -p '%s/examples' && cp -r examples/tool_sets '%s/examples/'"):format(box.path, box.path))
     local shown = kit.run(box, { "tokens", "examples/tool_sets/agent.yml", "--trust", "--schemas",
       "examples/tool_sets/schemas.json" })
