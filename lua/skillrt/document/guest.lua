@@ -109,6 +109,14 @@ function narrow.await_all(self, ctx, list, options)
   return ctx.await_all(list, options)
 end
 
+function narrow.glob(self, ctx, pattern, dir)
+  return ctx.glob(pattern, dir, self)
+end
+
+function narrow.read(self, ctx, path)
+  return ctx.read(path, self)
+end
+
 function narrow.agent(self, ctx, prompt, options)
   local agent = type(options) == "table" and options.agent
   if agent and (type(agent) ~= "string" or not self.skill.agents[agent]) then

@@ -11,6 +11,10 @@ local is_skill = require("skillrt.skill").is
 
 local M = {}
 
+local function has_own_script(dir)
+  return require("skillrt.document.trust").has_own_script(dir)
+end
+
 ---A skill from whatever lies at `path`.
 ---@param path string
 ---@param options skillrt.load.Options?  agents for what is no script
@@ -26,9 +30,12 @@ function M.load(path, options, person)
   local kind = kind_of(path)
   options = options or {}
   local is_stranger = options.is_stranger or person == nil and gate.person and not is_off(options.sandbox)
+  if kind == "script" and options.is_stranger and not has_own_script(files.dirname(path)) then
+    path, kind = files.dirname(path), "document" -- as it was read when its run began
+  end
   if is_stranger and kind == "document" then
     options = setmetatable({ is_stranger = true, has_own_script = files.is_folder(path)
-      and require("skillrt.document.trust").has_own_script((path:gsub("(.)/+$", "%1"))) }, { __index = options })
+      and has_own_script((path:gsub("(.)/+$", "%1"))) }, { __index = options })
   end
   local function may(document)
     return gate.pass(path, document, person)

@@ -25,12 +25,11 @@ end
 
 local M = {}
 
----Files that match, sorted, relative to input.dir (or the current folder); recorded.
-function M.glob(self, pattern, dir)
+---Files that match, sorted, relative to input.dir (or the current folder); recorded. A guest sees those of its folders.
+function M.glob(self, pattern, dir, guest)
   if type(pattern) ~= "string" then
     error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
   end
-  local guest = self.run.skill.guest
   local base = source(self.run.input_dir, dir or ".", "glob")
   if guest and not guest:below(self.run.input_dir, base) then
     error(("ctx.glob: %s is outside of the folders of its skill and its run"):format(base), 2)
@@ -49,10 +48,10 @@ function M.glob(self, pattern, dir)
   return list
 end
 
----The text of a file; a relative path is looked up below input.dir (or the current folder); recorded.
-function M.read(self, path)
+---The text of a file; a relative path is looked up below input.dir (or the current folder); recorded. A guest
+---reads those of its folders.
+function M.read(self, path, guest)
   local from = source(self.run.input_dir, path, "read")
-  local guest = self.run.skill.guest
   return draws.read(self.steps.journal, self.step, function()
     if guest then
       return guest:text(self.run.input_dir, path)
