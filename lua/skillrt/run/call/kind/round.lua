@@ -5,6 +5,7 @@
 -- were out then. Called by run/branch/combine.lua; found by its name.
 
 local context_of = require("skillrt.run.ctx.context")
+local execution_of = require("skillrt.run.branch.execution")
 
 ---@class skillrt.call.Round: skillrt.CallKind
 local M = {}
@@ -16,6 +17,9 @@ local M = {}
 ---@return table|nil record  { n, value, last }
 function M.newest(execution, branch, place)
   local step, calls = execution.step, execution.run_calls
+  if not calls:may_take(execution, place, "a loop") then
+    return coroutine.yield(execution_of.WAIT)
+  end
   local newest = step.rounds[place]
   if newest and execution.state == "replaying" and not execution.taken[place] then
     calls:wait_for_turn(branch, place, "round", M)
