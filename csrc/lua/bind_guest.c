@@ -23,7 +23,7 @@
 
 #define GUEST_TYPE "skillrt.guest"
 
-enum { SLICE_MS = 50, GUEST_FD = 0, FIRST = 4096 };
+enum { SLICE_MS = 50, LAST_S = 2, GUEST_FD = 0, FIRST = 4096 };
 
 struct guest {
   const struct sys *sys;
@@ -123,10 +123,16 @@ static int guest_start(lua_State *L) {
   return start(guest, program, &error) ? 1 : bind_fail(L, &error);
 }
 
-/* Whether to wait on: no limit of the run is met, and no time is over. */
+/* Whether to wait on: what asks is not interrupted, and no time is over. */
 static bool waits(struct limits *limits, int64_t until) {
   limits_tick(limits);
-  return !interrupt_why(limits_current(limits)) && sys_real()->mono_ns(sys_real()) < until;
+  return !limits_raising(limits) && sys_real()->mono_ns(sys_real()) < until;
+}
+
+/* A run that is stopping asks its functions for a last word. */
+static int64_t until_ns(struct limits *limits, double seconds) {
+  if (interrupt_why(limits_current(limits)) && seconds > LAST_S) seconds = LAST_S;
+  return sys_real()->mono_ns(sys_real()) + (int64_t)(seconds * 1e9);
 }
 
 static enum outcome send_all(struct guest *guest, struct limits *limits, int64_t until,
@@ -141,6 +147,7 @@ static enum outcome send_all(struct guest *guest, struct limits *limits, int64_t
 static int ended(lua_State *L, struct guest *guest, enum outcome outcome) {
   bool late = outcome == AGAIN;
   end(guest);
+  if (late && limits_raising(limits_of(L))) return limits_raise(L);
   lua_pushnil(L);
   if (late)
     lua_pushliteral(L, "took too long and was ended");
@@ -151,13 +158,14 @@ static int ended(lua_State *L, struct guest *guest, enum outcome outcome) {
   return 2;
 }
 
-/* guest:ask(message, seconds) -> the text of a message | nil, how it ended */
+/* guest:ask(message, seconds) -> the text of a message | nil, how it ended. Raises an interruption.
+ */
 static int guest_ask(lua_State *L) {
   struct guest *guest = luaL_checkudata(L, 1, GUEST_TYPE);
   size_t size, there = 0, length = 0;
   const char *text = luaL_checklstring(L, 2, &size);
-  int64_t until = sys_real()->mono_ns(sys_real()) + (int64_t)(luaL_checknumber(L, 3) * 1e9);
   struct limits *limits = limits_of(L);
+  int64_t until = until_ns(limits, luaL_checknumber(L, 3));
   struct message message = {.have = 0};
   if (!guest->pid) return ended(L, guest, OVER);
   enum outcome outcome = send_all(guest, limits, until, text, size);

@@ -127,6 +127,15 @@ static void raise_hook(lua_State *L, lua_Debug *where) {
   lua_error(L);
 }
 
+bool limits_raising(struct limits *limits) {
+  return is_raising(limits_current(limits));
+}
+
+int limits_raise(lua_State *L) {
+  raise_hook(L, NULL);
+  return 0;
+}
+
 static void limit_met(struct interrupt *i, const char *why) {
   interrupt_set(i, why);
   if (i->tell) i->tell(i);

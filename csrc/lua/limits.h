@@ -56,6 +56,10 @@ bool limits_enter(struct limits *, lua_State *L, struct interrupt *);
  * been before, it may take a moment to end in order. */
 void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
+/* Whether what runs is interrupted, and has not heard of it; raises that, from a function that
+ * waits in C. */
+bool limits_raising(struct limits *);
+int limits_raise(lua_State *L);
 /* Looks whether what runs has run for too long: then it is interrupted, with `why` "step_timeout"
  * or "run_timeout". Async-signal-safe on the thread that runs Lua; to be called now and then. */
 void limits_tick(struct limits *);
