@@ -7,7 +7,7 @@
  *                    has lost the run. A process that takes a run first adds a row that says so
  *                    (the first line of a segment), and fences off whoever had it
  *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock.
- *                    With the row the runs are nobody's: their owner refers to it
+ *                    Where the row is removed, its runs have no owner any more
  *   skillrt.inbox    a row for each arrival
  *   skillrt.blob     large values, by digest
  *   skillrt.queue    a row for each queue that was ever paused

@@ -104,7 +104,7 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
 
 #define FIRST_ONES " order by r.prio desc, r.due, r.run limit 64"
 
-/* Those that could be claimed now, each kind by an index that holds no others: what waits and what
+/* Those that could be claimed now, each kind by an index of these alone: what waits and what
  * has a process costs nothing. As many as others may be claiming at the same moment. */
 static const char asked_next[] =
     "with slots as materialized (select s.key, min(s.slot) as slot from skillrt.slot s"
@@ -155,7 +155,7 @@ static int take_limits(struct link *l, const PGresult *next, const char *run, co
   return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, 0, 4), e) : rows;
 }
 
-/* What a process held whose lease has lapsed is nobody's from now on. */
+/* A process whose lease has lapsed loses it, and with it its runs. */
 static const char asked_lapsed[] = "delete from skillrt.worker where deadline < clock_timestamp()";
 
 /* 1: `run` was claimed; 0: there is none; -1: it failed. */

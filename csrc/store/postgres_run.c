@@ -43,8 +43,8 @@ static bool is_free(struct link *l, const PGresult *holder, struct error *e) {
   return busy(l, line, e);
 }
 
-/* Removes the lease of a holder that is gone, so that it cannot be renewed any more; the rows of
- * its runs are nobody's with that. In a transaction of its own: who removes a lease waits for rows
+/* Removes the lease of a holder that is gone, so that it cannot be renewed any more; its
+ * runs have no owner with that. In a transaction of its own: who removes a lease waits for rows
  * of runs, so it may hold none. */
 static bool remove_holder(struct link *l, const char *run, struct error *e) {
   char process[200], worker[64];

@@ -54,17 +54,16 @@ local function place_of(url)
   return rest:find(":%d+$") and rest or ("%s:%d"):format(rest, scheme == "https" and 443 or 80)
 end
 
+-- How a text names variables and secrets.
+local NAMES <const> = { "{env[.:]([%w_]+)}", "{secret%.([%w_.-]+)}" }
+
 local function of_text(text, granted)
-  for name in text:gmatch("{env[.:]([%w_]+)}") do
-    local problem = no_name(granted, name)
-    if problem then
-      return problem
-    end
-  end
-  for name in text:gmatch("{secret%.([%w_.-]+)}") do
-    local problem = no_name(granted, name)
-    if problem then
-      return problem
+  for _, pattern in ipairs(NAMES) do
+    for name in text:gmatch(pattern) do
+      local problem = no_name(granted, name)
+      if problem then
+        return problem
+      end
     end
   end
 end

@@ -33,7 +33,7 @@ unshare -nr true 2>/dev/null && set -- unshare -nr "$@"
 exec "$@"
 ]]
 
--- How often in a row it may have begun anew when it is told what it missed.
+-- How often in a row the program may have begun anew when it gets what it missed.
 local MOST_BEGUN <const> = 8
 
 -- What the program says. A script that got out of its realm may say what it likes: no more than this is heard.
