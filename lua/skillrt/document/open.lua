@@ -11,6 +11,11 @@ local is_skill = require("skillrt.skill").is
 
 local M = {}
 
+-- Whether what is loaded counts as a stranger's: the gate asks a person about it, who did not turn sandboxes off.
+local function is_unknown(person, sandbox)
+  return person == nil and gate.person and not is_off(sandbox) or nil
+end
+
 local function has_own_script(dir)
   return require("skillrt.document.trust").has_own_script(dir)
 end
@@ -29,7 +34,7 @@ function M.load(path, options, person)
   end
   local kind = kind_of(path)
   options = options or {}
-  local is_stranger = options.is_stranger or person == nil and gate.person and not is_off(options.sandbox)
+  local is_stranger = options.is_stranger or is_unknown(person, options.sandbox)
   if kind == "script" and options.is_stranger and not has_own_script(files.dirname(path)) then
     path, kind = files.dirname(path), "document" -- as it was read when its run began
   end
@@ -76,7 +81,7 @@ end
 ---@param sandbox string?  what is said of it now, or was when it began
 ---@return boolean?
 function M.is_stranger(first, person, sandbox)
-  return first.folder and person == nil and gate.person and not is_off(sandbox) or nil
+  return first.folder and is_unknown(person, sandbox)
 end
 
 -- What a skill that may run names is part of what was trusted.
