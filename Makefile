@@ -78,7 +78,7 @@ all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO) $(LIBRARY
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
 
 ifneq ($(FULL),)
-test: ## install what is missing, build, run lint and the quick tests (ONLY=name: some, of all sets; FULL=1: what CI runs; NIGHTLY=1: all)
+test: ## install what is missing, build, run lint, the quick tests and those near to what has changed (ONLY=name: some, of all sets; FULL=1: what CI runs; NIGHTLY=1: all)
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u FULL bash .ci/run
 else
 test: all $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) $(AGENT) $(HOSTS) | $(NEED)

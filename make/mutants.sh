@@ -1,7 +1,7 @@
 #!/bin/bash
-# mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many the quick set and the simulator
-# catch, and how many more the nearest tests of the full set: the nearest first, up to the first that fails; says after
-# each what rate it has.
+# mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many `make test` catches where that line
+# has changed (the quick set, the tests that join it, the simulator), and how many more the nearest tests of the full set:
+# the nearest first, up to the first that fails; says after each what rate it has.
 #
 # Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60), PARTS (1): how many are tried at the same time, each in a
 # tree of its own. Begun again with the same PARTS it goes on where it stopped; the folder build/mutants is of one state
@@ -13,8 +13,8 @@ parts=${PARTS:-1}
 lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
 lua_cpath="$PWD/build/release/lib/?.so;;"
 
-quick() { LC_ALL=C sort | grep -vxFf <(sed -n 's/^\(full\|nightly\) //p' tests/sets.txt); }
-full() { LC_ALL=C sort | grep -xFf <(sed -n 's/^full //p' tests/sets.txt); }
+quick() { LC_ALL=C sort | grep -vxFf <(sed -n 's/^\(full\|nightly\) \([^ ]*\).*/\2/p' tests/sets.txt); }
+full() { LC_ALL=C sort | grep -xFf <(sed -n 's/^full \([^ ]*\).*/\1/p' tests/sets.txt); }
 # the programs and specs of a set
 tests_of() {
   find tests/c -name 'test_*.c' -printf '%f\n' | sed 's|\.c$||' | "$1" | sed "s|^|build/release/tests/|"

@@ -1,5 +1,5 @@
 -- all.lua: runs the test programs and specs named on its command line, one process each, under
--- a time limit, as many at once as there are processors, tells of them in the order they were
+-- a time limit, some at once, tells of them in the order they were
 -- named in, and closes with one plain line "N passed, N failed".
 --
 -- Called by the Makefile: lua5.4 tests/all.lua lint|PROGRAM|SPEC|FUZZER|DRIVER... What it is called
@@ -7,8 +7,11 @@
 -- fuzz_* replays its corpus, another *.lua is a driver, and all else prints check.h's last line.
 -- Specs of a folder of tests/lua share a process: to start one takes longer than most of them.
 -- Environment: ONLY (part of a name), SET (quick, full or nightly: tests/sets.txt; ONLY asks for any), LUA,
--- SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS, JOBS (how many at once),
+-- SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS, JOBS (how many at once; one more than there are processors),
 -- FIRST (ends at the first that fails).
+
+package.path = "./?.lua;" .. package.path
+local nearest = require "tests.nearest"
 
 local lua = os.getenv "LUA" or "lua5.4"
 local only = os.getenv "ONLY" or ""
@@ -206,20 +209,21 @@ local function tell(job)
   return passed, failed, skipped
 end
 
-local function processors()
+-- Some tests wait more than they compute, so that one more than there are processors is no crowd.
+local function at_once()
   local asked <close> = io.popen "getconf _NPROCESSORS_ONLN"
-  return tonumber(os.getenv "JOBS" or "") or asked:read "n" or 1
+  return tonumber(os.getenv "JOBS" or "") or (asked:read "n" or 1) + 1
 end
 
 -- Runs the jobs; calls each(job) in their order, when it and all before it are over.
 local function run(jobs, each)
-  local pipe, at_once = os.tmpname(), processors()
+  local pipe, most = os.tmpname(), at_once()
   os.remove(pipe)
   assert(os.execute("mkfifo -m 600 " .. quoted(pipe)))
   local ended <close> = assert(io.open(pipe, "r+")) -- also for writing: opening does not wait
   local next_job, told, under_way = 1, 0, 0
   while told < #jobs do
-    while under_way < at_once and jobs[next_job] do
+    while under_way < most and jobs[next_job] do
       start(jobs[next_job], next_job, pipe)
       next_job, under_way = next_job + 1, under_way + 1
     end
@@ -237,20 +241,26 @@ local function run(jobs, each)
   os.remove(pipe)
 end
 
--- Those of the paths that are asked for: by name, or by the set they are in.
+-- Those of the paths that are asked for: by name, or by the set they are in; to the quick set come those that are near
+-- to what has changed since the last commit.
 local function asked_for()
-  local ranks, set_of, list = { quick = 1, full = 2, nightly = 3 }, {}, {}
+  local ranks, set_of, seconds_of, list = { quick = 1, full = 2, nightly = 3 }, {}, {}, {}
   for line in io.lines "tests/sets.txt" do
-    local word, what = line:match "^(%a+) (%S+)$"
-    set_of[what or ""] = word
+    local word, what, seconds = line:match "^(%a+) (%S+) ?(%S*)$"
+    set_of[what or ""], seconds_of[what or ""] = word, tonumber(seconds)
   end
+  local seconds = {}
   for _, path in ipairs(arg) do
-    local in_set = set_of[path] or set_of[path:match "([^/]+)$"] or "quick"
+    local name = path:match "([^/]+)$"
+    local in_set = set_of[path] or set_of[name] or "quick"
     if path:find(only, 1, true) and (only ~= "" or ranks[in_set] <= ranks[set]) then
       list[#list + 1] = path
+    elseif only == "" then
+      seconds[path] = seconds_of[path] or seconds_of[name]
     end
   end
-  return list
+  local joining = set == "quick" and next(seconds) and nearest.joining(nearest.changed(), seconds) or {}
+  return table.move(joining, 1, #joining, #list + 1, list), joining
 end
 
 -- A job for each path, but one for all specs of a folder below tests/lua, in the place of the first.
@@ -278,7 +288,11 @@ end
 
 local function main()
   local passed, failed, skipped = 0, 0, 0
-  local jobs = jobs_for(asked_for())
+  local paths, joining = asked_for()
+  local jobs = jobs_for(paths)
+  for _, path in ipairs(joining) do
+    print(("join   %s: it is near to what has changed"):format(path))
+  end
   run(jobs, function(job)
     local p, f, s = tell(job)
     passed, failed, skipped = passed + p, failed + f, skipped + s

@@ -1,11 +1,12 @@
--- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that are
--- nearest to its file by name and text, then with the simulator, then with the rest of the quick set, until one fails;
--- what lives is tried with the nearest tests of the full set, which are counted apart.
+-- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with what `make test`
+-- runs where that line has changed: the nearest tests first (tests/nearest.lua), then the simulator, then the rest of
+-- the quick set, until one fails; what lives is tried with the nearest of the full set, which are counted apart.
 --
 -- Run by make/mutants.sh: lua5.4 run.lua choose|baseline|try|report FOLDER PART PARTS TEST... -- TEST_OF_FULL... In
 -- FOLDER are chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built
--- is none; a test that fails in the unbroken tree (baseline), within the same bounds, is left out, and one of the full
--- set has to pass there before it counts.
+-- is none; a test that fails in the unbroken tree (baseline), within the same bounds, is left out, and one that has
+-- caught a fault has to pass there before it counts.
+local nearest = require "tests.nearest"
 local operators = require "tests.mutants.operators"
 
 local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
@@ -90,52 +91,6 @@ local function text_of(path)
   return file:read "a"
 end
 
-local function words_of(path)
-  local words = {}
-  for word in path:gsub("%.%a+$", ""):gmatch "%a+" do
-    words[word] = #word > 2 and word ~= "test" and word ~= "spec" and word ~= "skillrt" or nil
-  end
-  return words
-end
-
--- How rare each of these words is in the sources of some tests: 0 in all of them, more the fewer have it.
-local function rarities(words, sources)
-  local found = {}
-  for word in pairs(words) do
-    local having = 0
-    for _, source in ipairs(sources) do
-      having = having + (source.text:find(word, 1, true) and 1 or 0)
-    end
-    found[word] = having > 0 and math.log(#sources / having) or 0
-  end
-  return found
-end
-
--- Some tests, those first that name the module, and say the words of its path often that few others say.
-local function by_nearness(fault, some)
-  local path, scores, list, sources = fault.path, {}, {}, {}
-  local name = path:match "^lua/(.*)%.lua$"
-  name = name and name:gsub("/init$", ""):gsub("/", ".") or path:gsub("^csrc/", ""):gsub("%.[ch]$", ".h")
-  for i, test in ipairs(some) do
-    local source = test:gsub("^build/release/tests/(.*)$", "tests/c/%1.c")
-    sources[i] = { path = source, text = text_of(source) }
-  end
-  local words = words_of(path)
-  local rarity = rarities(words, sources)
-  for i, test in ipairs(some) do
-    local source, in_path = sources[i], words_of(sources[i].path)
-    scores[test], list[i] = source.text:find(name, 1, true) and 3 or 0, test
-    for word in pairs(words) do
-      local _, times = source.text:gsub(word, "")
-      scores[test] = scores[test] + (in_path[word] and 2 or 0) + rarity[word] * math.log(1 + times)
-    end
-  end
-  table.sort(list, function(a, b)
-    return scores[a] > scores[b] or scores[a] == scores[b] and a < b
-  end)
-  return list
-end
-
 -- Builds what a tree needs for these tests; false where it cannot be built.
 local function build(tree, list)
   local programs = {}
@@ -158,20 +113,6 @@ local function failed_of(tree, group)
   end
 end
 
--- "caught by TEST", "survived" or "not built"
-local function try(tree, list)
-  local rest = table.move(list, NEAREST + 1, #list, 1, {})
-  for _, group in ipairs { first(list, NEAREST), { SIMULATOR }, rest } do
-    local test = failed_of(tree, group)
-    if test == false then
-      return "not built"
-    elseif test then
-      return "caught by " .. test
-    end
-  end
-  return "survived"
-end
-
 local function with_line(path, number, text)
   local lines = lines_of(path)
   local before = lines[number]
@@ -192,12 +133,30 @@ local function failing()
   return set
 end
 
+local function set_of(list)
+  local set = {}
+  for _, test in ipairs(list) do
+    set[test] = true
+  end
+  return set
+end
+
 local function without(list, left_out)
   local kept = {}
   for _, test in ipairs(list) do
     kept[#kept + 1] = not (left_out[test] or left_out[test:match "[^/]+$"]) and test or nil
   end
   return kept
+end
+
+-- The tests that all.lua means by a title: a path, the name of a program, or the folder of specs that share a process.
+local function titled(list, title)
+  local tests_meant = {}
+  for _, test in ipairs(list) do
+    local above, name = test:match "^(.*)/([^/]+)$"
+    tests_meant[#tests_meant + 1] = (test == title or name == title or above == title) and test or nil
+  end
+  return tests_meant
 end
 
 -- Runs all tests in a tree that nothing has broken.
@@ -224,18 +183,40 @@ local function rate()
     caught + later, 100 * (caught + later) / most)
 end
 
+-- What each test of the full set takes, of a processor.
+local function seconds_of_full()
+  local seconds, of_name = {}, {}
+  for line in io.lines "tests/sets.txt" do
+    local name, number = line:match "^full (%S+) (%S+)$"
+    of_name[name or ""] = tonumber(number)
+  end
+  for _, test in ipairs(full) do
+    seconds[test] = of_name[test] or of_name[test:match "[^/]+$"]
+  end
+  return seconds
+end
+
 -- Tries a fault; the tree is unbroken behind it.
 local function verdict_of(tree, fault, left_out)
   local path = tree .. "/" .. fault.path
-  local before = with_line(path, fault.number, fault.text)
-  local verdict = try(tree, without(by_nearness(fault, tests), left_out))
-  local group = first(by_nearness(fault, full), NEAREST)
-  local test = verdict == "survived" and failed_of(tree, group)
-  with_line(path, fault.number, before)
-  if test and failed_of(tree, group) ~= test then
-    return "full set: caught by " .. test
+  local joining = nearest.joining({ fault.path }, seconds_of_full())
+  local quick = table.move(joining, 1, #joining, NEAREST + 1, first(nearest.order(fault.path, tests), NEAREST))
+  local rest = without(nearest.order(fault.path, tests), set_of(quick))
+  for _, part_of in ipairs {
+    { "caught by ", quick }, { "caught by ", { SIMULATOR } }, { "caught by ", rest },
+    { "full set: caught by ", first(without(nearest.order(fault.path, full), set_of(joining)), NEAREST) },
+  } do
+    local group = without(part_of[2], left_out)
+    local before = with_line(path, fault.number, fault.text)
+    local test = failed_of(tree, group)
+    with_line(path, fault.number, before)
+    if test == false then
+      return "not built"
+    elseif test and failed_of(tree, titled(group, test)) ~= test then
+      return part_of[1] .. test
+    end
   end
-  return verdict
+  return "survived"
 end
 
 local function try_all()

@@ -7,7 +7,7 @@ local place = require "skillrt.base.placeholders"
 local prompt = require "skillrt.agent.prompt"
 
 local SECONDS = 4 -- CPU; the slow way takes longer by far, and the machine may be busy
-local LARGE, SIZE = 4 << 20, 1 << 20
+local LARGE, SIZE = 2 << 20, 1 << 19
 
 local function filled(piece, size)
   return piece:rep(size // #piece)

@@ -52,7 +52,7 @@ local function plain(value)
 end
 
 -- All that comes of a config: what is run, what is written (but the config itself), what is said.
-local function outcome(config, agents)
+local function made_of(config, agents)
   local definition, message, _, found = load_config.definition(config, { agents = agents, agents_required = false,
     folder = "/skill" })
   local texts, told = {}, {}
@@ -64,6 +64,14 @@ local function outcome(config, agents)
   end
   return json.encode({ run = definition and plain(definition), texts = texts, told = told, message = message },
     { sorted = true })
+end
+
+-- Most keys are tried beside the same config.
+local known = {}
+local function outcome(config, agents)
+  local key = json.encode({ config, agents }, { sorted = true })
+  known[key] = known[key] or made_of(config, agents)
+  return known[key]
 end
 
 -- A value for each key that is not what it is anyway; other ones stand with their place.
