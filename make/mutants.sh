@@ -33,7 +33,7 @@ mkdir -p "$folder"
 make -s -j2 all >"$folder/log" 2>&1 # what runs this tool
 [ -e "$folder/chosen" ] || run choose 0
 for part in $(seq 0 $((parts - 1))); do
-  touch "$folder/tried-$part"
+  touch "$folder/tried-$part" "$folder/later-$part"
   [ -d "$folder/tree-$part" ] && continue
   mkdir -p "$folder/tree-$part"
   git ls-files -z | xargs -0 cp --parents -pt "$folder/tree-$part"

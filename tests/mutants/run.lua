@@ -167,20 +167,34 @@ local function baseline()
   assert(os.rename(path .. ".new", path))
 end
 
+-- The verdicts of the quick set and the simulator so far, and those of the full set by the place of what lived; of one
+-- part, or of all.
+local function verdicts(one)
+  local tried, later = {}, {}
+  for number = one or 0, one or parts - 1 do
+    table.move(lines_of(("%s/tried-%d"):format(folder, number)), 1, 1 << 20, #tried + 1, tried)
+    for _, line in ipairs(lines_of(("%s/later-%d"):format(folder, number))) do
+      local verdict, place = line:match "^(.-)\t(.*)$"
+      later[place] = verdict
+    end
+  end
+  return tried, later
+end
+
 -- How many of those tried so far were caught.
 local function rate()
-  local caught, all = 0, 0
-  local later = 0
-  for number = 0, parts - 1 do
-    for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
-      caught = caught + (line:find "^caught" and 1 or 0)
-      later = later + (line:find "^full" and 1 or 0)
-      all = all + (line:find "^not built" and 0 or 1)
-    end
+  local caught, all, by_full = 0, 0, 0
+  local tried, later = verdicts()
+  for _, line in ipairs(tried) do
+    caught = caught + (line:find "^caught" and 1 or 0)
+    all = all + (line:find "^not built" and 0 or 1)
+  end
+  for _, verdict in pairs(later) do
+    by_full = by_full + (verdict:find "^full" and 1 or 0)
   end
   local most = math.max(1, all)
   return ("%d of %d caught (%.0f%%), %d with the full set (%.0f%%)"):format(caught, all, 100 * caught / most,
-    caught + later, 100 * (caught + later) / most)
+    caught + by_full, 100 * (caught + by_full) / most)
 end
 
 -- What each test of the full set takes, of a processor.
@@ -196,24 +210,17 @@ local function seconds_of_full()
   return seconds
 end
 
--- Tries a fault; the tree is unbroken behind it.
-local function verdict_of(tree, fault, left_out)
+-- Tries a fault with some tests, group by group; the tree is unbroken behind it.
+local function verdict_of(tree, fault, groups, prefix)
   local path = tree .. "/" .. fault.path
-  local joining = nearest.joining({ fault.path }, seconds_of_full())
-  local quick = table.move(joining, 1, #joining, NEAREST + 1, first(nearest.order(fault.path, tests), NEAREST))
-  local rest = without(nearest.order(fault.path, tests), set_of(quick))
-  for _, part_of in ipairs {
-    { "caught by ", quick }, { "caught by ", { SIMULATOR } }, { "caught by ", rest },
-    { "full set: caught by ", first(without(nearest.order(fault.path, full), set_of(joining)), NEAREST) },
-  } do
-    local group = without(part_of[2], left_out)
+  for _, group in ipairs(groups) do
     local before = with_line(path, fault.number, fault.text)
     local test = failed_of(tree, group)
     with_line(path, fault.number, before)
     if test == false then
       return "not built"
     elseif test and failed_of(tree, titled(group, test)) ~= test then
-      return part_of[1] .. test
+      return prefix .. test
     end
   end
   return "survived"
@@ -221,21 +228,51 @@ end
 
 local function try_all()
   local left_out, deadline = failing(), os.time() + 60 * (tonumber(os.getenv "MINUTES" or "") or 60)
-  local tree = ("%s/tree-%d"):format(folder, part)
-  local told <close> = assert(io.open(("%s/tried-%d"):format(folder, part), "a"))
-  local known = #lines_of(("%s/tried-%d"):format(folder, part))
-  local counted = 0
+  local tree, seconds = ("%s/tree-%d"):format(folder, part), seconds_of_full()
+
+  -- Tries one within the time, and adds its verdict to a file.
+  local function tell(name, fault, groups, prefix, rest)
+    if os.time() < deadline then
+      local began, verdict = os.time(), verdict_of(tree, fault, groups, prefix)
+      local told <close> = assert(io.open(("%s/%s-%d"):format(folder, name, part), "a"))
+      told:write(("%s\t%s:%d%s\n"):format(verdict, fault.path, fault.number, rest))
+      told:flush()
+      print(("%s; %s:%d %s in %d s: %s"):format(rate(), fault.path, fault.number, verdict, os.time() - began,
+        fault.text:gsub("^%s+", "")))
+      io.stdout:flush()
+    end
+  end
+
+  local function built()
+    local count = 0
+    for _, line in ipairs((verdicts(part))) do
+      count = count + (line:find "^not built" and 0 or 1)
+    end
+    return count
+  end
+
+  local known, counted, survivors = #verdicts(part), 0, {}
   for number, fault in ipairs(chosen()) do
-    if number % parts == part then
+    if number % parts == part and built() < WANTED / parts then
       counted = counted + 1
-      if counted > known and os.time() < deadline then
-        local began, verdict = os.time(), verdict_of(tree, fault, left_out)
-        told:write(("%s\t%s:%d\t%s\t%s\n"):format(verdict, fault.path, fault.number, fault.operator, fault.text))
-        told:flush()
-        print(("%s; %s:%d %s in %d s: %s"):format(rate(), fault.path, fault.number, verdict, os.time() - began,
-          fault.text:gsub("^%s+", "")))
-        io.stdout:flush()
+      if counted > known then
+        local near = nearest.order(fault.path, tests)
+        local joining = nearest.joining({ fault.path }, seconds)
+        local quick = table.move(joining, 1, #joining, NEAREST + 1, first(near, NEAREST))
+        local rest = without(without(near, set_of(quick)), left_out)
+        tell("tried", fault, { without(quick, left_out), { SIMULATOR }, rest }, "caught by ",
+          ("\t%s\t%s"):format(fault.operator, fault.text))
       end
+      survivors[("%s:%d"):format(fault.path, fault.number)] = fault
+    end
+  end
+  local tried, later = verdicts(part)
+  for _, line in ipairs(tried) do
+    local place = line:match "^survived\t(.-)\t"
+    if place and not later[place] then
+      local fault = survivors[place]
+      tell("later", fault, { without(first(nearest.order(fault.path, full), NEAREST),
+        set_of(nearest.joining({ fault.path }, seconds))) }, "full set: caught by ", "")
     end
   end
 end
@@ -254,20 +291,19 @@ end
 
 local function report()
   local rows, names, survivors, all = {}, {}, {}, 0
-  for number = 0, parts - 1 do
-    for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
-      local verdict, place, operator, text = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
-      if verdict ~= "not built" and all < WANTED then
-        local row = rows[operator] or { caught = 0, all = 0 }
-        if not rows[operator] then
-          rows[operator] = row
-          names[#names + 1] = operator
-        end
-        local seen = verdict:find "^caught" and 1 or 0
-        row.caught, row.all, all = row.caught + seen, row.all + 1, all + 1
-        if seen == 0 then
-          survivors[#survivors + 1] = { verdict = verdict, place = place, text = text:gsub("^%s+", "") }
-        end
+  local tried, later = verdicts()
+  for _, line in ipairs(tried) do
+    local verdict, place, operator, text = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
+    if verdict ~= "not built" and all < WANTED then
+      local row = rows[operator] or { caught = 0, all = 0 }
+      if not rows[operator] then
+        rows[operator] = row
+        names[#names + 1] = operator
+      end
+      local seen = verdict:find "^caught" and 1 or 0
+      row.caught, row.all, all = row.caught + seen, row.all + 1, all + 1
+      if seen == 0 then
+        survivors[#survivors + 1] = { verdict = later[place] or verdict, place = place, text = text:gsub("^%s+", "") }
       end
     end
   end
