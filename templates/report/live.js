@@ -169,22 +169,53 @@ async function refresh_list(mine) {
 
 // ---- one run ----
 
-function act_buttons(run, status, again) {
+// A button that acts; with `sure` it asks by its words first, and acts when it is pressed again.
+function act_button(run, name, path, body, again, sure) {
   const say = (text) => {
     $("#said").textContent = text || "";
     $("#said").hidden = !text;
   };
-  const button = (name, path) => el("button", { type: "button", on: { click: async (event) => {
-    event.target.disabled = true;
+  return el("button", { type: "button", on: { click: async (event) => {
+    const made = event.target;
+    if (sure && made.textContent !== sure) {
+      made.textContent = sure;
+      return;
+    }
+    made.disabled = true;
     say("");
-    try { await ask(address(run) + "/" + path, {}); } catch (error) { say(error.message); }
+    try { await ask(address(run) + "/" + path, body); } catch (error) { say(error.message); }
+    made.disabled = false;
+    made.textContent = name;
     again();
   } } }, name);
-  const can = [];
-  if (status.held_by) { can.push(button("Stop", "stop")); }
-  if (!status.held_by && (status.status === "paused" || status.status === "interrupted")) { can.push(button("Resume", "resume")); }
-  if (!status.held_by && status.status !== "completed" && status.errors > 0) { can.push(button("Retry the failed step", "retry")); }
+}
+
+function act_buttons(run, status, again) {
+  const can = [], add = (name, path) => can.push(act_button(run, name, path, {}, again));
+  if (status.held_by) { add("Stop", "stop"); }
+  if (!status.held_by && (status.status === "paused" || status.status === "interrupted")) { add("Resume", "resume"); }
+  if (!status.held_by && status.status !== "completed" && status.errors > 0) { add("Retry the failed step", "retry"); }
   return can;
+}
+
+function state_of(status) { return [status.held_by ? 1 : 0, status.status, status.errors].join(" "); }
+
+// What can be done with one step of a run that no process advances.
+function step_buttons(run, status, again) {
+  const buttons = function (step) {
+    const can = [];
+    if (status.held_by || step.sub) { return can; }
+    if (step.status === "failed" && status.status !== "completed") {
+      can.push(act_button(run, "Retry this step", "retry", { step: step.id }, again));
+    }
+    if (step.place > 0) {
+      can.push(act_button(run, "Go back to before this step", "rollback", { to: step.place }, again,
+        "Go back? Effects outside the run are not undone"));
+    }
+    return can;
+  };
+  buttons.state = state_of(status);
+  return buttons;
 }
 
 // What is open of a run that a process advances has taken time since its last record.
@@ -207,7 +238,7 @@ function draw_run(run, status, again) {
   home.querySelector(".who .badge").replaceWith(made);
   home.querySelector(".reason").textContent = word === "completed" || status.held_by ? "" : shown(status.reason || "");
   home.querySelector(".meta").textContent = shown([data.mode, "run " + run, "began " + (status.started_at || "")].join(" · "));
-  const state = [status.held_by ? 1 : 0, word, status.errors].join(" ");
+  const state = state_of(status);
   if (home.dataset.state !== run + state) {
     home.dataset.state = run + state;
     home.querySelector(".acts").replaceChildren(...act_buttons(run, status, again));
@@ -263,7 +294,7 @@ function follow(run, came) {
 }
 
 function open_run(run, mine) {
-  let busy = false, again = false, due = 0, drawn = -1, slow = 0, given = null;
+  let busy = false, again = false, due = 0, drawn = -1, slow = 0, given = null, state = "";
   async function refresh() {
     if (busy) {
       again = true;
@@ -278,9 +309,11 @@ function open_run(run, mine) {
       if (mine !== view) { return; }
       $("#run").hidden = false;
       if (status.held_by) { grow(given); }
-      if (is_new) {
+      buttons_of = step_buttons(run, status, refresh);
+      if (is_new || state !== buttons_of.state) {
         show(given);
         drawn = status.records;
+        state = buttons_of.state;
       }
       draw_run(run, status, refresh);
     } catch (error) {

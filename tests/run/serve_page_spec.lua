@@ -43,7 +43,8 @@ describe("the page of skillrt serve", function()
     local folder <close> = K.folder()
     folder.file("skill.lua", SKILL)
     for _, does in ipairs { "fail", "ask", "several", "words", "many" } do
-      K.run(folder, { "skill.lua", "--work-dir", "runs/" .. does, "--set", "does=" .. does, "--quiet" })
+      K.run(folder, { "skill.lua", "--work-dir", "runs/" .. does, "--set", "does=" .. does, "--quiet",
+        env = ("HOME=%s XDG_STATE_HOME=%s/.state"):format(folder.path, folder.path) }) -- as the server, which resumes one
     end
     local live = K.start(folder, { "skill.lua", "--work-dir", "runs/slow", "--set", "does=slow", "--quiet" })
     local server = C.start(folder, { "--listen", "127.0.0.1:0" })
@@ -58,5 +59,7 @@ describe("the page of skillrt serve", function()
     assert.is_table(told, folder.read "err")
     assert.is_true(told.first_paint > 0)
     assert.same({ {}, {}, {}, 28 }, { told.violations, told.console, told.wide, told.views })
+    assert.same({ "failed, 1 failed of 3", "failed, 2 failed of 4", "paused, 2 failed of 4", "failed, 2 failed of 4",
+      "failed, 3 failed of 5" }, told.acts)
   end)
 end)

@@ -2,7 +2,8 @@
 // WHERE has node_modules with puppeteer-core and axe-core; ADDRESS is the server's, with its token behind "#". Prints
 // JSON: what axe and the console said of each view in light, dark and on a phone, which views are wider than the window,
 // and, of the first view, when it was painted first (ms); of a run drawn with all its steps, the longest time between
-// two frames while it is scrolled.
+// two frames while it is scrolled. At the end the run "fail" is retried and taken back by its buttons, and told.acts has
+// how it was then.
 import { createRequire } from "node:module";
 
 const [where, address, ...runs] = process.argv.slice(2);
@@ -11,7 +12,7 @@ const puppeteer = require("puppeteer-core");
 const axe = require("axe-core").source;
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true,
   args: ["--no-sandbox", "--disable-gpu", "--user-data-dir=" + process.env.PROFILE] });
-const told = { violations: [], console: [], wide: [], frames: {}, views: 0 };
+const told = { violations: [], console: [], wide: [], frames: {}, views: 0, acts: [] };
 const rest = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function look(page, name) {
@@ -64,6 +65,41 @@ try {
     }
     await page.close();
   }
+  const page = await browser.newPage();
+  await page.goto(address);
+  await page.waitForSelector("#runs table");
+  await page.evaluate(() => { location.hash = "run=fail"; });
+  const press = async (text) => {
+    await page.waitForFunction((words) => [...document.querySelectorAll("#run button")]
+      .some((one) => one.textContent.startsWith(words) && !one.disabled), { timeout: 20000 }, text);
+    await page.evaluate((words) => [...document.querySelectorAll("#run button")]
+      .find((one) => one.textContent.startsWith(words) && !one.disabled).click(), text);
+  };
+  const standing = () => page.evaluate(() => `${document.querySelector("#run .who .badge").textContent}, ${(steps || [])
+    .filter((one) => one.status === "failed").length} failed of ${(steps || []).length}${document.querySelector("#said").textContent}`);
+  const until = async (wanted) => {
+    for (let i = 0; i < 400 && await standing() !== wanted; i++) { await rest(50); }
+    told.acts.push(await standing());
+  };
+  await until("failed, 1 failed of 3");
+  await press("Retry this step");
+  await until("failed, 2 failed of 4");
+  await press("Go back to before this step");
+  await press("Go back? Effects");
+  await until("paused, 2 failed of 4");
+  await press("Resume");
+  await until("failed, 2 failed of 4"); // its limit of errors is reached
+  // the same without a mouse: from the top by Tab to the list of steps, down to the last, on to its button
+  const tab_to = async (test, text) => {
+    for (let i = 0; i < 80 && !await page.evaluate(test, text); i++) { await page.keyboard.press("Tab"); }
+  };
+  await page.evaluate(() => document.activeElement.blur());
+  await tab_to(() => document.activeElement.getAttribute("role") === "listbox");
+  for (let i = 0; i < 4; i++) { await page.keyboard.press("ArrowDown"); }
+  await tab_to((words) => document.activeElement.textContent === words, "Retry this step");
+  await page.keyboard.press("Enter");
+  await until("failed, 3 failed of 5");
+  if (process.env.SHOTS) { await page.screenshot({ path: `${process.env.SHOTS}/acts.png`, fullPage: true }); }
   console.log(JSON.stringify(told));
 } finally {
   await browser.close();

@@ -158,6 +158,7 @@ local function step_of(story, step, most, most_change)
     kind = step.kind == "phase" and "phase" or nil,
     n = step.n,
     sub = step.sub,
+    place = step.place,
     at = step.at,
     ms = story:ms_of(step),
     status = step.status,

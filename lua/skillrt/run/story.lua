@@ -47,6 +47,7 @@ M.MOST = 10000
 ---@field set table?          what it changed in the state
 ---@field why string?         why it was skipped, or the concerns it was done with
 ---@field reason string?      the strategy's, for choosing it
+---@field place integer       of the record before it, to which a run can be rolled back
 ---@field used table<string, number>?
 
 ---@class skillrt.story.LeftOut

@@ -13,6 +13,7 @@ local store_of = require("skillrt.run.store")
 local M = {}
 
 local MOST_EVENT <const> = 100 << 10 -- bytes of its value: a word of a command line
+local MOST_FILE <const> = 64 << 20 -- bytes
 
 local TEXT <const>, FLAG <const> = { type = "string" }, { type = "boolean" }
 local WORD <const> = { type = "string", minLength = 1, maxLength = 200, pattern = "^[^\\x00-\\x1f]+$" }
@@ -134,6 +135,40 @@ local function data(_, request)
   return 200, text
 end
 
+local function report(_, request)
+  local html, why, code = require("skillrt.report.page").of(request.dir)
+  if not html then
+    return refused(code == "missing" and 404 or 500, code or "system", why)
+  end
+  return 200, html, { ["Content-Type"] = "text/html; charset=utf-8", ["Content-Security-Policy"] = why }
+end
+
+-- The output files of a run, or one of them.
+local function files(_, request)
+  local store, wanted, all = store_of.at(request.dir), request.query.path, json.array({})
+  local books, why, code = look.books(request.dir)
+  if not books then
+    return refused(code == "missing" and 404 or 500, code or "system", why)
+  end
+  for _, path in ipairs(require("skillrt.base.names").sorted(books.outputs)) do
+    local info = store:stat(path)
+    all[#all + 1] = info and info.kind == "file" and { path = path, bytes = info.size } or nil
+    if path == wanted and info and info.size > MOST_FILE then
+      return refused(413, "large", ("%s has more than %d bytes"):format(path, MOST_FILE))
+    elseif path == wanted and info then
+      local text, message = store:kept(path, MOST_FILE)
+      if not text then
+        return refused(500, "system", message)
+      end
+      return 200, text, { ["Content-Type"] = "application/octet-stream" }
+    end
+  end
+  if wanted then
+    return refused(404, "missing", "the run has no such file")
+  end
+  return 200, { files = all }
+end
+
 local function stop(server, request)
   local ok, why = server.runs:stop(request.dir)
   if not ok then
@@ -253,6 +288,11 @@ M.LIST = {
     end },
   { method = "GET", path = "/runs/{id}/data", id = "getData", gives = "Any", perform = data,
     summary = "All that the page of a run shows: steps, calls, texts, state" },
+  { method = "GET", path = "/runs/{id}/report", id = "getReport", gives = "Page", perform = report,
+    summary = "The report of a run: one page of HTML that loads nothing" },
+  { method = "GET", path = "/runs/{id}/files", id = "getFiles", gives = "Any", perform = files,
+    summary = "The names of the files that steps gave as their output; with path, one of the files",
+    query = { path = TEXT } },
   { method = "GET", path = "/runs/{id}/events", id = "followRun", gives = "Any", streams = true,
     summary = "The records of a run as server-sent events, and those that come; id: the record's number" },
   { method = "POST", path = "/runs/{id}/answer", id = "answerQuestion", gives = "Run", acts = true,
@@ -281,6 +321,12 @@ M.LIST = {
   { method = "POST", path = "/runs/{id}/send", id = "sendEvent", gives = "Run", acts = true, perform = send,
     summary = "Sends an event to a run; the Idempotency-Key is its id",
     body = object({ event = WORD, value = json.decode("{}") }, "event") },
+  { method = "POST", path = "/runs/{id}/tell", id = "tellAgent", gives = "Run", acts = true,
+    summary = "Sends an agent of a run a further message; agent is its label, or the place of its call",
+    body = object({ agent = WORD, text = { type = "string", minLength = 1, maxLength = MOST_EVENT } }, "agent", "text"),
+    perform = command("tell", function(body)
+      return { "--", body.agent, body.text }
+    end) },
   { method = "POST", path = "/hooks/{id}/{event}", id = "takeWebhook", gives = "Any", open = true, perform = hook,
     summary = "Takes a signed webhook as an event of a run, and resumes it; the webhook-id is the event's id" },
   { method = "GET", path = "/answer/{id}/{question}/{token}", id = "showQuestion", gives = "Page", open = true,

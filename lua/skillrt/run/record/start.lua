@@ -57,6 +57,7 @@ return {
       notes = {},
       reason = record.why,
       tool_set = record.tool_set,
+      place = story.records - 1,
     }
     story.status = "executing"
     story.steps[#story.steps + 1] = step
