@@ -104,6 +104,34 @@ describe("a workflow script", function()
     assert.matches("^Only read: change nothing.*Your last message.*\n\ny$", told[2])
   end)
 
+  it("is asked as an agent of a plugin; one that is found nowhere is reported once, with where it was looked for", function()
+    local folder <close> = kit.folder()
+    os.execute(("cd '%s' && mkdir -p .claude-plugin agents flows"):format(folder.path))
+    folder.file(".claude-plugin/plugin.json", '{"name":"mine"}')
+    folder.file("agents/critic.md", "---\nname: critic\ntools: Read, Bash(rm:*)\n---\nYou are the critic.\n")
+    folder.file("flows/tried.js", W.META .. [[
+      return await parallel(['mine:critic', 'mine:none', 'mine:none'].map(agentType => () => agent('x', { agentType })))]])
+    local reply = assert(R.read "tests/support/streams/codex_good.jsonl")
+    local program = stand_in.new(R, "codex", { reply })
+    local env = ("HOME=%s XDG_STATE_HOME=%s PATH=%s:%s"):format(folder.path, folder.path, program.folder, os.getenv "PATH")
+    local words = { "run", "flows/tried.js", "--agent", "codex", "--work-dir", "r", env = env }
+    local refused = kit.run(folder, words)
+    assert.equal(8, refused.code) -- its plugin's agents are a stranger's, too
+    assert.matches("agents/critic.md: its agent may use Bash(rm:*) without asking", refused.err, 1, true)
+    words[#words + 1] = "--trust"
+    local seen = kit.run(folder, words)
+    assert.equal(1, seen.code, seen.err)
+    assert.matches("You are the critic%.", program.of(1, "stdin"))
+    local place = folder.path .. "/agents/none.md, the plugin mine in "
+    local full = 0
+    for _, note in ipairs(R.records(folder.path .. "/r", "note")) do
+      full = full + (note.text:find(place, 1, true) and 1 or 0)
+    end
+    assert.equal(1, full)
+    local failed = require("skillrt.base.json").decode(folder.read "r/state.json").agents.failed
+    assert.same({ true, "x (1/3/1): as 1/2/1" }, { failed[1]:find(place, 1, true) ~= nil, failed[2] })
+  end)
+
   it("has a model for the words haiku, sonnet and opus with every provider; a person may name others (W8)", function()
     local reply = assert(R.read "tests/support/streams/codex_good.jsonl")
     local home = R.folder()

@@ -1,12 +1,15 @@
 -- agent/file.lua: agents as people keep them for coding agents: agents/NAME.md of the skill, .claude/agents/NAME.md of
--- the project or of the person: who it is, which tools it has, which model; the body is what it is told first.
+-- the project or of the person; PLUGIN:NAME is agents/NAME.md of a plugin. It says who the agent is, which tools it
+-- has, which model; the body is what it is told first.
 --
 -- Such a file is no agent by itself: it is what an agent that was chosen is, under that name. Knows no runs.
 
 local agents = require("skillrt.agent")
 local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local models = require("skillrt.agent.models")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.text")
 
 local M = {}
@@ -82,27 +85,82 @@ function M.read(path)
   }
 end
 
-local function folders(skill_dir)
-  local home = os.getenv("HOME")
-  return { skill_dir and files.join(skill_dir, "agents"), files.join(files.current(), ".claude/agents"),
-    home and home ~= "" and home .. "/.claude/agents" or nil }
+local function object_in(path)
+  return tables.object(json.decode(files.read(path, MAX_FILE) or ""))
 end
 
----The agent's file of a name: the skill's, the project's, the person's.
+---The plugin that a folder belongs to: the nearest above that has .claude-plugin/.
+---@param dir string?
+---@return string|nil folder
+---@return string? name  as its manifest says it, else the folder's
+function M.plugin(dir)
+  local folder = dir and files.plugin_folder(files.join(files.current(), dir == "." and "" or dir))
+  if folder and files.is_folder(folder .. "/.claude-plugin") then
+    return folder, object_in(folder .. "/.claude-plugin/plugin.json").name or folder:match("[^/]*$")
+  end
+end
+
+-- Whether an installation counts here: a project's own does in that project.
+local function is_of_here(one)
+  local project = one.projectPath
+  return type(one.installPath) == "string"
+    and (type(project) ~= "string" or (files.current() .. "/"):sub(1, #project + 1) == project .. "/")
+end
+
+-- The folders of a plugin: the one around the skill, those that Claude Code has installed, its marketplace's copy.
+local function plugin_folders(plugin, dir)
+  local own, name = M.plugin(dir)
+  local out, home = { name == plugin and own or nil }, files.claude_home() .. "/plugins"
+  local installed = tables.object(object_in(home .. "/installed_plugins.json").plugins)
+  for _, id in ipairs(names.sorted(installed)) do
+    local is, market = id:match("^(.-)@(.+)$")
+    if is == plugin then
+      local all = tables.object(installed[id])
+      for _, one in ipairs(all.installPath and { all } or all) do
+        out[#out + 1] = is_of_here(tables.object(one)) and one.installPath or nil
+      end
+      out[#out + 1] = ("%s/marketplaces/%s/plugins/%s"):format(home, market, plugin)
+    end
+  end
+  return out, home
+end
+
+-- Where the file of an agent may lie.
+local function paths_of(name, dir)
+  local plugin, rest = name:match("^([^:]+):(.+)$")
+  local out, folders, home = {}, {}, nil
+  if plugin then
+    folders, home = plugin_folders(plugin, dir)
+  else
+    folders[1] = dir
+    tables.append(folders, { files.join(files.current(), ".claude"), files.claude_home() })
+  end
+  for i, folder in ipairs(folders) do
+    out[i] = ("%s/agents/%s.md"):format(folder, ((rest or name):gsub(":", "/")))
+  end
+  return out, home and ("the plugin %s in %s/installed_plugins.json"):format(plugin, home)
+end
+
+---The agent's file of a name: the skill's, the project's, the person's; of PLUGIN:NAME that plugin's.
 ---@param name string
 ---@param skill_dir string?
 ---@return skillrt.AgentFile|nil
+---@return string[]? looked  where there is none
 function M.find(name, skill_dir)
-  if not names.id(name) then
-    return nil
+  for part in (name .. ":"):gmatch("([^:]*):") do
+    if not names.id(part) then
+      return nil, {}
+    end
   end
-  for _, folder in pairs(folders(skill_dir)) do
-    local path = ("%s/%s.md"):format(folder, name)
+  local paths, plugins = paths_of(name, skill_dir)
+  for _, path in ipairs(paths) do
     local file = files.stat(path) and M.read(path)
     if file then
       return file
     end
   end
+  paths[#paths + 1] = plugins
+  return nil, paths
 end
 
 ---An agent, or its definition, as a file says it is; one that takes no such words stays as it is.

@@ -213,6 +213,13 @@ function M.plugin_folder(dir)
   return found or dir
 end
 
+---Where Claude Code keeps what is a person's own: settings, agents, plugins, sessions.
+---@return string
+function M.claude_home()
+  local folder = os.getenv("CLAUDE_CONFIG_DIR")
+  return folder and folder ~= "" and folder or M.join(os.getenv("HOME") or "", ".claude")
+end
+
 ---Where a person's programs keep what they remember; nil: there is no home.
 ---@return string?
 function M.state_home()

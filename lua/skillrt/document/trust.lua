@@ -269,10 +269,15 @@ local function add_permissions(code, definition)
   add("allowed-tools", type(definition.guide) == "table" and definition.guide.tools or nil)
 end
 
--- Agents as files of the skill and of the project: whoever performs a step under such a name has its tools.
+-- Agents as files of the skill, of its plugin and of the project: whoever performs a step under such a name has its
+-- tools.
 local function add_agent_files(code, dir)
-  local of_skill, of_project = dir and files.join(dir, "agents"), files.join(files.current(), ".claude/agents")
-  for _, folder in ipairs({ of_skill or of_project, of_skill and of_project }) do
+  local of_project, plugin = files.join(files.current(), ".claude/agents"), agent_file.plugin(dir)
+  local folders = { of_project, dir and files.join(dir, "agents") }
+  if plugin and plugin .. "/agents" ~= folders[2] then
+    folders[#folders + 1] = plugin .. "/agents"
+  end
+  for _, folder in ipairs(folders) do
     local list = files.list(folder) or {}
     table.sort(list, function(a, b)
       return a.name < b.name
@@ -281,7 +286,7 @@ local function add_agent_files(code, dir)
       local name = entry.name:match("^(.*)%.md$")
       if name then
         local one = agent_file.read(files.join(folder, entry.name))
-        local name_of = folder == of_skill and "agents/" or ".claude/agents/"
+        local name_of = folder == of_project and ".claude/agents/" or "agents/"
         add_tools(code, files.join(folder, entry.name), one and one.tools, name_of .. entry.name)
       end
     end
@@ -433,7 +438,7 @@ local function code_of_workflow(path)
   local text = files.read(path, MAX_FILE) or ""
   local one = { name = path:match("[^/]+$"), lines = count_lines(text), signs = {} }
   local code = { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
-  add_agent_files(code)
+  add_agent_files(code, files.dirname(path))
   return code
 end
 

@@ -53,6 +53,51 @@ describe("an agent's file", function()
     assert.is_nil(agent_file.find("plain", folder))
   end)
 
+  it("of a plugin has the plugin's name in front: the one around the skill, else as Claude Code has installed it", function()
+    local put_at = function(path, text)
+      os.execute(("mkdir -p '%s/%s'"):format(folder, path:match "^(.*)/"))
+      local file <close> = assert(io.open(folder .. "/" .. path, "w"))
+      file:write(text)
+    end
+    local PAGE = "---\nname: x\n---\n%s\n"
+    put_at("own/.claude-plugin/plugin.json", '{"name":"mine"}')
+    put_at("own/agents/rev.md", PAGE:format "of mine")
+    put_at("own/agents/deep/rev.md", PAGE:format "deep")
+    put_at("own/workflows/w.js", "")
+    put_at("secret.md", PAGE:format "outside")
+    put_at("cache/agents/rev.md", PAGE:format "installed")
+    put_at("other/agents/rev.md", PAGE:format "of another project")
+    put_at("home/plugins/marketplaces/mk/plugins/late/agents/rev.md", PAGE:format "of the marketplace")
+    local getenv = os.getenv
+    os.getenv = function(name) return name == "CLAUDE_CONFIG_DIR" and folder .. "/home" or getenv(name) end -- luacheck: ignore
+    local function said(name)
+      local file, looked = agent_file.find(name, folder .. "/own/workflows")
+      return file and file.system, looked
+    end
+    local ok, why = pcall(function()
+      for _, form in ipairs { -- the two that its file has had, one that lies about everything, one that is torn
+        [[{"plugins":{"tools@mk":{"installPath":"%s/cache"},"late@mk":{"installPath":"/gone"}}}]],
+        [[{"version":2,"plugins":{"tools@mk":[{"projectPath":"/elsewhere","installPath":"%s/other"},
+          {"scope":"user","installPath":"%s/cache"}],"late@mk":[{"installPath":"/gone"}]}}]],
+        [[{"plugins":{"tools@mk":[7,{"installPath":{}},null],"late@mk":"x","":[],"bad":{}}}]], "{", "[]",
+      } do
+        put_at("home/plugins/installed_plugins.json", (form:gsub("%%s", folder)))
+        local is_good = form:find "cache" ~= nil
+        assert.equal(is_good and "installed" or nil, (said "tools:rev"))
+        assert.equal(form:find "late@mk" and "of the marketplace" or nil, (said "late:rev"))
+        assert.same({ "of mine", "deep" }, { said "mine:rev", (said "mine:deep:rev") })
+        for _, name in ipairs { "own:rev", "mine:../../secret", "mine:", ":rev", "mine:..:..:secret", "rev" } do
+          assert.is_nil((said(name)))
+        end
+        local _, looked = said "mine:none"
+        assert.same({ folder .. "/own/agents/none.md",
+          ("the plugin mine in %s/home/plugins/installed_plugins.json"):format(folder) }, looked)
+      end
+    end)
+    os.getenv = getenv -- luacheck: ignore
+    assert(ok, why)
+  end)
+
   it("is what a chosen agent is under its name, in the words of that agent", function()
     put("reviewer", "---\nname: reviewer\ntools: Read\nmodel: haiku\n---\nYou review.\n")
     local file = agent_file.find("reviewer", folder)

@@ -51,8 +51,7 @@ end
 ---Whether the person's settings have it run commands in a sandbox of its own.
 ---@return boolean
 function M:has_sandbox() -- luacheck: no self
-  local folder = os.getenv("CLAUDE_CONFIG_DIR") or files.join(os.getenv("HOME") or "", ".claude")
-  local settings = tables.object(json.decode(files.read(folder .. "/settings.json") or ""))
+  local settings = tables.object(json.decode(files.read(files.claude_home() .. "/settings.json") or ""))
   return tables.object(settings.sandbox).enabled == true
 end
 

@@ -26,7 +26,7 @@ end
 
 -- Where scripts are kept by their names: a project's, then a person's own.
 local function kept_in()
-  return { ".claude/workflows", files.join(os.getenv("HOME") or ".", ".claude/workflows") }
+  return { ".claude/workflows", files.claude_home() .. "/workflows" }
 end
 
 -- The files that may be meant by a name.

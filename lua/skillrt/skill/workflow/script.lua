@@ -159,6 +159,7 @@ end
 ---@field taken integer       agents whose answers were recorded in a run that was adopted
 ---@field used table[]        what agents used, each with its label and phase
 ---@field places table<string, boolean>  that it asked at
+---@field reasons table<string, string>  why something is null, with the place that has it first
 local Performance = {}
 Performance.__index = Performance
 
@@ -221,9 +222,17 @@ local function place_of(stack, name)
   end
 end
 
+-- A reason that many share is said once; the others name the place of the first.
+local function reason_of(self, text, at)
+  local first = self.reasons[text]
+  self.reasons[text] = first or at
+  return first and "as " .. first or text
+end
+
 -- A branch of the script threw and is null in its results: said, as the script itself may never tell.
 function SERVE.threw(self, ask)
-  self.warn(("%s: null, as it threw: %s"):format(place_of(ask.stack, self.name) or ask.at, line_of(ask.error, 500)))
+  local at = place_of(ask.stack, self.name) or ask.at
+  self.warn(("%s: null, as it threw: %s"):format(at, reason_of(self, line_of(ask.error, 900), at)))
 end
 
 local function without_result(self, ask, message)
@@ -240,7 +249,7 @@ local function refused(self, ask, message, class)
     self.skipped = self.skipped + 1
     return nil
   end
-  without_result(self, ask, message) -- whatever the script makes of what it is thrown
+  without_result(self, ask, class == "definition" and reason_of(self, message, ask.at) or message)
   if class == "budget" or (class == "invalid_output" and ask.options.schema) or class == "definition" then
     return message
   end
@@ -438,7 +447,7 @@ end
 function M.perform(ctx, wish)
   local talk = new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},
-    taken = 0, used = {}, places = {} }, Performance)
+    taken = 0, used = {}, places = {}, reasons = {} }, Performance)
   self.began = wish.began or function() end
   self.warn, self.options_of = wish.warn or ctx.log, wish.options_of or function(ask) return ask.options end
   self.recorded = wish.recorded
