@@ -47,8 +47,8 @@ describe("a client of skillrt serve", function()
     assert.truthy(head:lower():find("content-type: application/octet-stream", 1, true), head)
     assert.equal(1, select(2, server:ask "/runs/w/files?path=value.json").n)
     for _, path in ipairs { "secret.txt", "../../writer.lua", "journal/00000001.sj", "long.md", "/etc/hostname", "" } do
-      local refusal, value = server:ask("/runs/w/files?path=" .. path)
-      assert.same({ 404, "missing" }, { refusal, value.error and value.error.code })
+      local refusal, reply = server:ask("/runs/w/files?path=" .. path)
+      assert.same({ 404, "missing" }, { refusal, reply.error and reply.error.code })
     end
     local found, html, headers = server:ask "/runs/w/report"
     assert.equal(200, found)
