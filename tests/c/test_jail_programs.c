@@ -85,6 +85,56 @@ static const struct line lines[] = {
      "lua5.4 -e 'local f = assert(io.open(\"l.txt\", \"w\")) f:write(1) f:close() "
      "assert(os.execute(\"true\"))'"},
     {"openssl, that draws randomness", "", "openssl rand -hex 8 | grep -qE '^[0-9a-f]{16}$'"},
+    {"cmake and ninja", "",
+     "rm -rf cm && mkdir cm && cd cm && echo 'int main(void){return 0;}' > m.c && printf "
+     "'cmake_minimum_required(VERSION 3.10)\nproject(m C)\nadd_executable(m m.c)\n' > "
+     "CMakeLists.txt && cmake -G Ninja -B b . > /dev/null && ninja -C b > /dev/null && b/m"},
+    {"c++, a library and its index", "",
+     "echo 'int f(){return 7;}' > f.cc && g++ -c f.cc && ar rcs libf.a f.o && echo 'int f();int "
+     "main(){return f()-7;}' > n.cc && g++ n.cc -L. -lf -o n && strip n && ./n"},
+    {"clang", "", "echo 'int main(void){return 0;}' > k.c && clang -O2 k.c -o k && ./k"},
+    {"cargo test, without a network", "",
+     "rm -rf r && cargo init -q --vcs none --lib --name r r && cd r && cargo test -q --offline > "
+     "/dev/null"},
+    {"javac and java", "",
+     "printf 'class A { public static void main(String[] a) { System.out.println(7); } }' > "
+     "A.java && javac A.java && java A | grep -qx 7"},
+    {"m4, bc and jq", "",
+     "test \"$(echo 'define(a,7)a' | m4)\" = 7 && test $(echo 3+4 | bc) = 7 && echo '[7]' | jq -e "
+     "'.[0]==7' > /dev/null"},
+    {"patch and diff", "",
+     "echo a > o && echo b > p2 && ! diff -u o p2 > d.patch && patch -s o d.patch && cmp o p2"},
+    {"xz, zstd and zip", "",
+     "echo x > z && xz -kf z && zstd -qf z && rm -f z.zip && zip -q z.zip z && xzcat z.xz | grep "
+     "-q "
+     "x && zstdcat z.zst | grep -q x && unzip -p z.zip | grep -q x"},
+    {"an editor, with a script", "",
+     "printf 'a\none\n.\nw ed.txt\nq\n' | ed -s && vim -es -u NONE -c 's/one/two/' -c wq ed.txt; "
+     "grep -qx two ed.txt"},
+    {"ssh-keygen, that makes a key where it works", "",
+     "rm -f key key.pub && ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -lf key.pub | grep "
+     "-q 256"},
+    {"busted, of a spec of its own", "",
+     "printf 'describe(\"a\", function() it(\"b\", function() assert.is_true(true) end) end)' > "
+     "a_spec.lua && busted a_spec.lua > /dev/null"},
+    {"luacheck", "", "echo 'return 1' > ok.lua && luacheck -q ok.lua"},
+    {"tclsh", "", "echo 'puts [expr 3+4]' | tclsh | grep -qx 7"},
+    {"git, with a worktree, a branch and a merge", "",
+     "rm -rf h h2 && git init -q h && cd h && git config user.name a && git config user.email a@b "
+     "&& echo 1 > f && git add f && git commit -qm 1 && git branch x && git worktree add -q ../h2 "
+     "x "
+     "&& echo 2 > ../h2/g && git -C ../h2 add g && git -C ../h2 commit -qm 2 && git merge -q x && "
+     "test -e g"},
+    {"npm, that installs a package that lies beside", "",
+     "rm -rf pk nm && mkdir pk nm && echo '{\"name\":\"pk\",\"version\":\"1.0.0\"}' > "
+     "pk/package.json && echo 'module.exports=7' > pk/index.js && cd nm && echo '{}' > "
+     "package.json "
+     "&& npm install --silent --no-audit --no-fund --offline ../pk && node -e "
+     "'process.exit(require(\"pk\")-7)'"},
+    {"python3 -m unittest and compileall", "",
+     "rm -rf ut && mkdir ut && printf 'import unittest\nclass T(unittest.TestCase):\n def "
+     "test(self): pass\n' > ut/test_a.py && python3 -m unittest -q ut/test_a.py 2> /dev/null && "
+     "python3 -m compileall -q ut"},
     {"a thing of the system that looks up names", "",
      "id > /dev/null && date > /dev/null && getent "
      "passwd root > /dev/null"},
@@ -102,6 +152,8 @@ static const struct line online[] = {
      "node -e \"if (!process.allowedNodeEnvironmentFlags.has('--use-env-proxy')) process.exit(1); "
      "fetch('http://' + process.env.GRANTED + '/served').then(r => r.text()).then(t => "
      "process.exit(t === 'served\\n' ? 0 : 1))\""},
+    {"wget, of a server that is granted", reach,
+     "wget -qO- http://$GRANTED/served | grep -qx served"},
     {"curl, without a proxy, at the port of this machine that is granted", reach,
      "unset HTTP_PROXY http_proxy ALL_PROXY all_proxy; { curl -sSf "
      "http://127.0.0.1:${GRANTED#*:}/served || curl -sSf "
@@ -189,7 +241,7 @@ static void serve_no_more(pid_t pid) {
   waitpid(pid, NULL, 0);
 }
 
-static void test_network(void) {
+static int test_network(void) {
   char folder[700], command[4000];
   snprintf(folder, sizeof folder, "%s/served", place);
   snprintf(command, sizeof command,
@@ -203,12 +255,14 @@ static void test_network(void) {
   TEST("both servers of this test serve, where they begin") {
     CHECK(!serves || (run_line(&online[0], NULL) == 0 && run_line(&strays[0], NULL) == 0));
   }
+  int worked = 0;
   for (size_t i = 0; i < sizeof online / sizeof *online; i++)
-    try_line(&online[i], true);
+    worked += try_line(&online[i], true);
   for (size_t i = 0; i < sizeof strays / sizeof *strays; i++)
     try_line(&strays[i], false);
   serve_no_more(first);
   serve_no_more(second);
+  return worked;
 }
 
 /* How it ends is how it is told to have ended. */
@@ -293,8 +347,8 @@ int main(void) {
   if (system(command) != 0) printf("# no repository could be made\n");
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
     worked += try_line(&lines[i], true);
+  worked += test_network();
   printf("# %d programs\n", worked);
-  test_network();
   test_ends();
   test_refusals();
   snprintf(command, sizeof command, "rm -rf '%s'", place);

@@ -70,6 +70,34 @@ describe("a program", function()
     assert.equal("1---\n", folder.read "made")
   end)
 
+  it("is not loaded with a library of its person's environment (LD_PRELOAD), unless it is granted", function()
+    if not works() then return end
+    local folder <close> = kit.folder()
+    folder.file("hook.c", [[
+      #include <fcntl.h>
+      #include <unistd.h>
+      extern char *program_invocation_short_name;
+      __attribute__((constructor)) static void begin(void) {
+        int fd = open("loaded", O_WRONLY | O_CREAT | O_APPEND, 0600);
+        if (write(fd, program_invocation_short_name, 4) < 4) _exit(9);
+      }]])
+    if not os.execute(("cc -D_GNU_SOURCE -shared -fPIC -o '%s/hook.so' '%s/hook.c'"):format(folder.path, folder.path)) then
+      pending "no compiler is here"
+      return
+    end
+    local function loaded(sandbox)
+      os.remove(folder.path .. "/loaded")
+      script(folder, "exec true", { agent = sandbox })
+      local run = kit.run(folder, { "run", "a.lua", "--quiet", "--work-dir", "w" .. core.uuid(),
+        env = ("LD_PRELOAD='%s/hook.so' ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"):format(folder.path) })
+      assert.equal(0, run.code, run.err)
+      return folder.read("loaded"):find("true", 1, true) ~= nil
+    end
+    assert.is_false(loaded ', sandbox = { write = "." }')
+    assert.is_false(loaded ', sandbox = "work"')
+    assert.is_true(loaded ', sandbox = { write = ".", env = "LD_PRELOAD" }')
+  end)
+
   it("is recorded with what it was granted, in a run that keeps its level when it is resumed", function()
     if not works() then return end
     local folder <close> = kit.folder()
