@@ -178,7 +178,7 @@ static int run_line(const struct line *line, const char *level) {
   char cwd[700], word[800];
   snprintf(cwd, sizeof cwd, "%s/work", place);
   b.task.process.cwd = cwd;
-  b.task.total_ms = 60000;
+  b.task.total_ms = 300000;
   strings_clear(&b.task.process.env, sys_real());
   jail_set(&b, "PATH", getenv("PATH"));
   jail_set(&b, "HOME", getenv("HOME") ? getenv("HOME") : "/tmp");
