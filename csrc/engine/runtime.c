@@ -56,6 +56,10 @@ static struct transport *give_transport(void *data, enum task_kind kind, struct 
   return transports_get(from, kind, r->http_module, error);
 }
 
+static struct transport *give_http(void *data, struct error *error) {
+  return give_transport(data, TASK_HTTP, error);
+}
+
 static void errand_work(uv_work_t *uv) {
   struct errand *errand = uv->data;
   errand->work(errand->argument);
@@ -273,9 +277,10 @@ void runtime_stop(struct runtime *r, const char *why) {
 void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user)) {
   r->user = user;
   r->told = stopped;
-  transports_tell(r->programs,
-                  &(struct transport_owner){
-                      .data = r, .settled = wake, .user = user, .door = loop_door(r->loop)});
+  transports_tell(
+      r->programs,
+      &(struct transport_owner){
+          .data = r, .settled = wake, .user = user, .door = loop_door(r->loop), .http = give_http});
 }
 
 bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {

@@ -51,8 +51,10 @@ static bool read_word(struct jail *jail, const char *word, struct error *e) {
     jail->unix_sockets = true;
   else if ((path = behind(word, "listen ")))
     return add_port(jail, path, e);
-  else if (behind(word, "reach "))
+  else if (behind(word, "reach ") || behind(word, "header ") || behind(word, "ca "))
     return true;
+  else if ((path = behind(word, "missing ")))
+    return error_set(e, ERROR_INVALID, "sandbox: %.200s", path);
   else if ((path = behind(word, "read ")))
     return jail_add(jail, PLACE_READ, path, "", e);
   else if ((path = behind(word, "keep ")))

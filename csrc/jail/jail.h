@@ -2,7 +2,8 @@
  *
  * A jail is made of words: first "strict" or "work", then, in any order, "network", "unix", "read
  * PATH", "write PATH", "keep PATH" (a place of ours: read-only wherever it lies), "listen PORT" (a
- * socket in its network that is ours; "reach ..." is left to whom that is). "strict" shows
+ * socket in its network that is ours; "reach ...", "header ..." and "ca ..." are left to whom that
+ * is), "missing ..." (why it cannot be made). "strict" shows
  * the system's programs and what is granted; "work" shows all but secrets, read-only. Namespaces
  * and mounts do it (jail_root.c), Landlock once more (jail_landlock.c), seccomp keeps away from
  * the kernel what programs do not need (jail_filter.c). Where one of the first is not there,

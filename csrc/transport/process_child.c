@@ -151,7 +151,8 @@ static void start_refused(const struct child *child, int failed, struct error *e
 static bool start_proxy(struct child *child, struct start *start, struct error *e) {
   struct process *owner = child->owner;
   const struct process_task *task = &child->task->process;
-  if (!proxy_open(owner->sys, owner->loop, &task->jail, &child->proxy, e)) return false;
+  if (!proxy_open(owner->sys, owner->loop, &owner->base.owner, &task->jail, &child->proxy, e))
+    return false;
   return !child->proxy || (strings_copy(&start->words, owner->sys, &task->jail, e) &&
                            proxy_tell(child->proxy, &task->env, &start->words, &start->env, e));
 }

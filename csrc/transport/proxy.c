@@ -51,23 +51,38 @@ static bool add_listeners(struct proxy *proxy, struct error *e) {
   return add_listener(proxy, &own, e);
 }
 
+static bool is_word(const char *word) {
+  return strncmp(word, "reach ", 6) == 0 || strncmp(word, "header ", 7) == 0 ||
+         strncmp(word, "ca ", 3) == 0;
+}
+
 static bool is_own(const struct listener *listener) {
   return listener->to.name[0] == 0;
 }
 
-bool proxy_open(const struct sys *sys, struct uv_loop_s *loop, const struct strings *words,
-                struct proxy **to, struct error *e) {
-  static const char reach[] = "reach ";
+static bool read_word(struct proxy *proxy, const char *word, struct error *e) {
+  const char *text = strchr(word, ' ') + 1;
+  if (word[0] == 'r') return proxy_list_add(&proxy->list, text, e);
+  if (word[0] == 'h') return proxy_key_add(proxy, text, e);
+  if (strlen(text) >= sizeof proxy->ca_file)
+    return error_set(e, ERROR_LIMIT, "sandbox: ca_file: its path is too long");
+  snprintf(proxy->ca_file, sizeof proxy->ca_file, "%s", text);
+  return true;
+}
+
+bool proxy_open(const struct sys *sys, struct uv_loop_s *loop, const struct transport_owner *owner,
+                const struct strings *words, struct proxy **to, struct error *e) {
   bool fine = true;
   *to = NULL;
   for (size_t i = 0; i < words->count && fine; i++) {
-    if (strncmp(words->items[i], reach, sizeof reach - 1) != 0) continue;
+    if (!is_word(words->items[i])) continue;
     if (!*to && !(*to = sys_alloc(sys, sizeof **to)))
       return error_set(e, ERROR_MEMORY, "sandbox: out of memory");
     (*to)->sys = sys;
     (*to)->loop = loop;
+    (*to)->owner = owner;
     (*to)->living = 1;
-    fine = proxy_list_add(&(*to)->list, words->items[i] + sizeof reach - 1, e);
+    fine = read_word(*to, words->items[i], e);
   }
   if (*to && fine) fine = add_listeners(*to, e);
   if (!fine) proxy_close(to);
@@ -169,11 +184,10 @@ bool proxy_listen(struct proxy *proxy, const int *fds, size_t count, struct erro
 
 void proxy_refuse(struct proxy *proxy, const struct proxy_place *place) {
   char text[PROXY_NAME + 16];
-  bool six = strchr(place->name, ':') != NULL;
   size_t used = strlen(proxy->refused);
-  int length = snprintf(text, sizeof text, "%s%s%s:%d", six ? "[" : "", place->name, six ? "]" : "",
-                        place->port);
-  if (used + (size_t)length + 2 > sizeof proxy->refused) return;
+  proxy_place_text(place, text, sizeof text);
+  size_t length = strlen(text);
+  if (used + length + 2 > sizeof proxy->refused) return;
   for (const char *at = proxy->refused; (at = strstr(at, text)); at += length) {
     bool begins = at == proxy->refused || at[-1] == ' ';
     if (begins && (at[length] == 0 || at[length] == ' ')) return; /* it was asked for before */

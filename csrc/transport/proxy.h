@@ -4,7 +4,7 @@
  * that no program stands between: CONNECT and plain HTTP on one port, which HTTPS_PROXY and the
  * like name; and on each port of this machine's loopback that is granted, what leads there. A name
  * is looked up once, here, and what was found is what is connected to: public addresses, and others
- * only where the list has them by themselves. Knows the words "reach NAME:PORT", no tasks. Called
+ * only where the list has them by themselves. Knows its words, no tasks of programs. Called
  * by process_child.c. */
 #ifndef SKILLRT_TRANSPORT_PROXY_H
 #define SKILLRT_TRANSPORT_PROXY_H
@@ -13,9 +13,11 @@
 
 struct proxy;
 
-/* NULL in `to` where no word begins with "reach ". False: a word that names no place, no memory. */
-bool proxy_open(const struct sys *, struct uv_loop_s *, const struct strings *words,
-                struct proxy **to, struct error *);
+/* NULL in `to` where no word is one of its own: "reach PLACE"; "header PLACE Name: value", which
+ * plain requests to that place are sent on with, by TLS, over the owner's HTTP; "ca FILE", trusted
+ * for these. False: a word that names no place, no memory. */
+bool proxy_open(const struct sys *, struct uv_loop_s *, const struct transport_owner *,
+                const struct strings *words, struct proxy **to, struct error *);
 /* What the jail and its program have to know: adds "listen PORT" to its words, and to `more` its
  * environment, with the variables that name the proxy instead of those that it has. */
 bool proxy_tell(const struct proxy *, const struct strings *env, struct strings *words,

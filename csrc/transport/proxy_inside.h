@@ -14,7 +14,12 @@ enum {
   PROXY_LINKS = 64, /* at once; others wait until one of them is over */
   PROXY_HEAD = 16 << 10,
   PROXY_ANSWER = PROXY_HEAD + 512,
-  PROXY_REFUSED = 512
+  PROXY_REFUSED = 512,
+  PROXY_KEYS = 8,
+  PROXY_HEADER = 2048,
+  PROXY_ADDRESSES = 4096,
+  PROXY_BODY = 16 << 20,
+  PROXY_ASKED = 8 /* requests with a header of ours at once */
 };
 
 /* ---- proxy_list.c: places, and which of them may be reached ---- */
@@ -38,6 +43,9 @@ bool proxy_list_grants(const struct proxy_list *, const struct proxy_place *);
 /* Whether this place may be at this address. */
 bool proxy_list_grants_address(const struct proxy_list *, const struct proxy_place *,
                                const struct sockaddr *);
+/* "name:port", with brackets where it needs them. */
+void proxy_place_text(const struct proxy_place *, char *to, size_t room);
+bool proxy_place_is_address(const struct proxy_place *);
 /* Whether it is this machine itself, by its own name or address. */
 bool proxy_place_is_here(const struct proxy_place *);
 
@@ -57,14 +65,25 @@ enum proxy_read proxy_head_read(const char *bytes, size_t length, struct proxy_h
 /* ---- proxy_link.c: a connection ----
  *
  *   state       entered by                        left by
- *   READING     a program connected               its head is whole; 30 s; nonsense: REFUSED
+ *   READING     a program connected               its head is whole; 30 s; nonsense: ANSWERED
  *   LOOKING     its place is granted              the name is found, or not
- *   CONNECTING  an address is granted             connected; the last of them failed: REFUSED
+ *   CONNECTING  an address is granted             connected; the last of them failed: ANSWERED
  *   OPEN        connected                         both have ended; an error; 15 min of silence
- *   REFUSED     an answer that says why           it was read, or 2 s
+ *   BODY        its place has a header of ours    its body is whole; 30 s of silence
+ *   ASKED       its body is whole                 it was answered
+ *   ANSWERED    an answer of ours                 it was read, or 2 s (of a whole one 30 s)
  *   GONE        its handles are closed            the loop has closed them: freed
  */
-enum link_state { LINK_READING, LINK_LOOKING, LINK_CONNECTING, LINK_OPEN, LINK_REFUSED, LINK_GONE };
+enum link_state {
+  LINK_READING,
+  LINK_LOOKING,
+  LINK_CONNECTING,
+  LINK_OPEN,
+  LINK_BODY,
+  LINK_ASKED,
+  LINK_ANSWERED,
+  LINK_GONE
+};
 
 struct side {
   struct proxy_link *link;
@@ -86,12 +105,45 @@ struct proxy_link {
   uv_getaddrinfo_t lookup;
   struct addrinfo *found, *left; /* all, and those that were not tried yet */
   unsigned pending;              /* handles and lookups that libuv has */
+  struct proxy_request *request; /* to a place that has a header of ours; else NULL */
   struct proxy_head head;
 };
 
 /* `to` NULL: its head says where. False: no memory, or it is gone already. */
 bool proxy_link_begin(struct proxy *, uv_stream_t *listener, const struct proxy_place *to);
 void proxy_link_end(struct proxy_link *);
+/* Its request was answered; `why`: it was not, NULL: as request->answer says. */
+void proxy_link_answered(struct proxy_link *, const char *why);
+
+/* ---- proxy_request.c: a request to which a header of ours is added ---- */
+
+struct proxy_key {
+  struct proxy_place to;
+  char header[PROXY_HEADER]; /* "Name: value" */
+};
+
+struct proxy_request {
+  struct proxy_link *link;
+  const struct proxy_key *key;
+  struct transport *http; /* NULL: it was not sent */
+  struct task task;
+  struct exchange exchange;
+  bool has_length;
+  size_t left; /* of its body */
+  struct buffer answer;
+};
+
+/* "PLACE Name: value"; the place is granted with it. */
+bool proxy_key_add(struct proxy *, const char *text, struct error *);
+const struct proxy_key *proxy_key_of(const struct proxy *, const struct proxy_place *);
+/* Of the head of a link; NULL: the error is an HTTP status. */
+struct proxy_request *proxy_request_begin(struct proxy_link *, const struct proxy_key *,
+                                          struct error *);
+/* More of its body. False: no memory. */
+bool proxy_request_take(struct proxy_request *, const char *bytes, size_t length);
+bool proxy_request_send(struct proxy_request *, struct error *);
+void proxy_request_cancel(struct proxy_request *);
+void proxy_request_free(struct proxy_request **);
 
 /* ---- proxy.c ---- */
 
@@ -105,7 +157,11 @@ struct listener {
 struct proxy {
   const struct sys *sys;
   uv_loop_t *loop;
+  const struct transport_owner *owner; /* who sends HTTP */
   struct proxy_list list;
+  struct proxy_key keys[PROXY_KEYS];
+  char ca_file[PROXY_ADDRESSES]; /* trusted for these; "": the system's */
+  size_t key_count, asked;
   struct listener listeners[PROXY_LISTENERS];
   size_t count, links;
   struct proxy_link *first;

@@ -9,9 +9,10 @@
 enum {
   READ_MS = 30 * 1000,
   LOOK_MS = 20 * 1000,
+  BODY_MS = 30 * 1000,    /* of silence */
   CONNECT_MS = 10 * 1000, /* for each address */
   SILENT_MS = 15 * 60 * 1000,
-  REFUSED_MS = 2000
+  ANSWERED_MS = 2000
 };
 
 static struct side *other_of(struct side *side) {
@@ -29,6 +30,7 @@ static void link_release(struct proxy_link *link) {
   struct proxy *proxy = link->proxy;
   if (--link->pending > 0) return;
   if (link->found) uv_freeaddrinfo(link->found);
+  proxy_request_free(&link->request);
   sys_free(proxy->sys, link, sizeof *link);
   proxy_release(proxy);
 }
@@ -50,7 +52,9 @@ static void side_close(struct side *side) {
 void proxy_link_end(struct proxy_link *link) {
   if (link->state == LINK_GONE) return;
   if (link->state == LINK_LOOKING) uv_cancel((uv_req_t *)&link->lookup);
+  if (link->request) link->proxy->asked--;
   link->state = LINK_GONE;
+  proxy_request_cancel(link->request);
   *link->at = link->next;
   if (link->next) link->next->at = link->at;
   side_close(&link->client);
@@ -109,12 +113,12 @@ static void side_ended(struct side *side) {
   if (uv_shutdown(&other->shutdown, stream_of(other), on_shut) != 0) proxy_link_end(side->link);
 }
 
-/* ---- refusing ---- */
+/* ---- answering ---- */
 
-static void on_refused(uv_write_t *write, int status) {
+static void on_answered(uv_write_t *write, int status) {
   struct side *side = write->data;
   struct proxy_link *link = side->link;
-  if (link->state != LINK_REFUSED) return;
+  if (link->state != LINK_ANSWERED) return;
   if (status < 0) {
     proxy_link_end(link);
     return;
@@ -126,28 +130,30 @@ static void on_refused(uv_write_t *write, int status) {
     side_read(side); /* until it has gone: else it may not see why */
 }
 
+static void answer(struct proxy_link *link, uv_buf_t piece, uint64_t ms) {
+  link->state = LINK_ANSWERED;
+  uv_timer_start(&link->timer, link->timer.timer_cb, ms, 0);
+  uv_read_stop(stream_of(&link->client));
+  link->client.write.data = &link->client;
+  if (uv_write(&link->client.write, stream_of(&link->client), &piece, 1, on_answered) != 0)
+    proxy_link_end(link);
+}
+
 /* Where no head was read, nobody would understand an answer. */
 static void refuse(struct proxy_link *link, const char *status, const char *why) {
   struct proxy_head *head = &link->head;
-  char text[PROXY_NAME + 300];
+  char text[PROXY_NAME + 320], place[PROXY_NAME + 16];
   if (head->length == 0) {
     proxy_link_end(link);
     return;
   }
-  int size =
-      snprintf(text, sizeof text, "skillrt: %s%s%s:%d %s\n", strchr(head->to.name, ':') ? "[" : "",
-               head->to.name, strchr(head->to.name, ':') ? "]" : "", head->to.port, why);
+  proxy_place_text(&head->to, place, sizeof place);
+  int size = snprintf(text, sizeof text, "skillrt: %s %.280s\n", place, why);
   int length = snprintf(head->answer, sizeof head->answer,
                         "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
                         "Connection: close\r\n\r\n%s",
                         status, size, text);
-  uv_buf_t piece = uv_buf_init(head->answer, (unsigned)length);
-  link->state = LINK_REFUSED;
-  uv_timer_start(&link->timer, link->timer.timer_cb, REFUSED_MS, 0);
-  uv_read_stop(stream_of(&link->client));
-  link->client.write.data = &link->client;
-  if (uv_write(&link->client.write, stream_of(&link->client), &piece, 1, on_refused) != 0)
-    proxy_link_end(link);
+  answer(link, uv_buf_init(head->answer, (unsigned)length), ANSWERED_MS);
 }
 
 static void refuse_place(struct proxy_link *link, const char *why) {
@@ -246,6 +252,52 @@ static void look_up(struct proxy_link *link) {
   link_release(link);
 }
 
+/* ---- a request with a header of ours ---- */
+
+void proxy_link_answered(struct proxy_link *link, const char *why) {
+  struct buffer *whole = &link->request->answer;
+  if (why)
+    refuse(link, "502 Bad Gateway", why);
+  else
+    answer(link, uv_buf_init(whole->data, (unsigned)whole->length), READ_MS);
+}
+
+static void ask(struct proxy_link *link) {
+  struct error e;
+  uv_read_stop(stream_of(&link->client));
+  link->state = LINK_ASKED;
+  uv_timer_stop(&link->timer); /* it has times of its own */
+  if (!proxy_request_send(link->request, &e)) refuse(link, "502 Bad Gateway", e.text);
+}
+
+static void take_body(struct proxy_link *link, const char *bytes, size_t length) {
+  if (!proxy_request_take(link->request, bytes, length))
+    refuse(link, "503 Service Unavailable", "has no memory for the request");
+  else if (link->request->left == 0)
+    ask(link);
+  else
+    side_read(&link->client);
+}
+
+static void begin_request(struct proxy_link *link, const struct proxy_key *key) {
+  const struct side *client = &link->client;
+  size_t head = link->head.length;
+  struct error e = {0};
+  if (link->proxy->asked == PROXY_ASKED) {
+    refuse(link, "503 Service Unavailable", "has too many requests under way; try again");
+    return;
+  }
+  link->request = proxy_request_begin(link, key, &e);
+  if (!link->request) {
+    refuse(link, e.text, "cannot be sent this request");
+    return;
+  }
+  link->proxy->asked++;
+  link->state = LINK_BODY;
+  uv_timer_start(&link->timer, link->timer.timer_cb, BODY_MS, BODY_MS);
+  take_body(link, client->bytes + head, client->length - head);
+}
+
 /* ---- its life ---- */
 
 static void read_head(struct proxy_link *link) {
@@ -257,7 +309,11 @@ static void read_head(struct proxy_link *link) {
     link->head.length = 1; /* who sent it may read an answer */
     refuse(link, "400 Bad Request", "is no request that a proxy understands");
   } else if (proxy_list_grants(&link->proxy->list, &link->head.to)) {
-    look_up(link);
+    const struct proxy_key *key = proxy_key_of(link->proxy, &link->head.to);
+    if (key && !link->head.tunnel)
+      begin_request(link, key);
+    else
+      look_up(link);
   } else {
     refuse_place(link, "is not granted to this program (sandbox: network)");
   }
@@ -276,6 +332,10 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
   } else if (link->state == LINK_READING) {
     side->length += (size_t)got;
     read_head(link);
+  } else if (link->state == LINK_BODY) {
+    uv_read_stop(stream);
+    uv_timer_again(&link->timer);
+    take_body(link, side->bytes, (size_t)got);
   } else if (link->state == LINK_OPEN) {
     const uv_buf_t nothing = {0};
     uv_read_stop(stream);

@@ -120,9 +120,15 @@ bool proxy_list_add(struct proxy_list *list, const char *text, struct error *e) 
   return true;
 }
 
-static bool is_address(const char *name) {
+bool proxy_place_is_address(const struct proxy_place *place) {
   unsigned char bytes[16];
-  return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
+  return inet_pton(AF_INET, place->name, bytes) == 1 ||
+         inet_pton(AF_INET6, place->name, bytes) == 1;
+}
+
+void proxy_place_text(const struct proxy_place *place, char *to, size_t room) {
+  bool six = strchr(place->name, ':') != NULL;
+  snprintf(to, room, "%s%s%s:%d", six ? "[" : "", place->name, six ? "]" : "", place->port);
 }
 
 /* A star stands for names alone: an address has to be listed by itself. */
@@ -130,7 +136,7 @@ static bool holds(const struct proxy_place *entry, const struct proxy_place *pla
   if (entry->port != place->port) return false;
   if (entry->name[0] != '*') return strcmp(entry->name, place->name) == 0;
   size_t end = strlen(entry->name) - 1, length = strlen(place->name);
-  if (is_address(place->name)) return false;
+  if (proxy_place_is_address(place)) return false;
   return end == 0 || (length > end && strcmp(place->name + length - end, entry->name + 1) == 0);
 }
 

@@ -70,6 +70,13 @@ static void session_settled(void *data) {
   if (s->base.owner.settled && !session_ending(&s->base)) s->base.owner.settled(s->base.owner.data);
 }
 
+static struct transport *session_http(void *data, struct error *e) {
+  struct session *s = data;
+  if (s->base.owner.http) return s->base.owner.http(s->base.owner.data, e);
+  error_set(e, ERROR_MISSING, "nothing here sends HTTP");
+  return NULL;
+}
+
 /* ---- its handles ---- */
 
 static void on_closed(uv_handle_t *handle) {
@@ -344,7 +351,8 @@ bool session_open(const struct sys *sys, struct uv_loop_s *loop, struct transpor
     sys_free(sys, s, sizeof *s);
     return false;
   }
-  s->processes->owner = (struct transport_owner){.data = s, .settled = session_settled};
+  s->processes->owner =
+      (struct transport_owner){.data = s, .settled = session_settled, .http = session_http};
   *to = &s->base;
   return true;
 }

@@ -162,6 +162,8 @@ struct transport_owner {
   void (*settled)(void *data); /* `ending` is over */
   void *user;                  /* whose run it is; for functions of a host, as the next */
   struct host_door *door;      /* see host.h */
+  /* What sends HTTP; NULL with `error`: it cannot be loaded. */
+  struct transport *(*http)(void *data, struct error *);
 };
 
 struct transport {

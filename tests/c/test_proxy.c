@@ -130,23 +130,20 @@ static int listen_here(int *port) {
   return fd;
 }
 
-/* Of up to three places. */
-static void bench_open(struct bench *b, const char *one, const char *two, const char *three) {
-  const char *const places[] = {one, two, three};
+static void bench_open_words(struct bench *b, const struct transport_owner *owner, const char *one,
+                             const char *two, const char *three) {
+  const char *const words[] = {one, two, three};
   struct strings list = {0}, env = {0};
   struct error e;
   int fds[PROXY_LISTENERS];
   memset(b, 0, sizeof *b);
   world_init(&b->world);
   uv_loop_init(&b->loop);
-  for (int i = 0; i < 3 && places[i]; i++) {
-    char word[300];
-    int length = snprintf(word, sizeof word, "reach %s", places[i]);
-    strings_add(&list, sys_real(), word, (size_t)length, &e);
-  }
+  for (int i = 0; i < 3 && words[i]; i++)
+    strings_add(&list, sys_real(), words[i], strlen(words[i]), &e);
   strings_add(&env, sys_real(), "A=1", 3, &e);
   strings_add(&env, sys_real(), "HTTPS_PROXY=http://corporate", 28, &e);
-  if (!proxy_open(&b->world.sys, &b->loop, &list, &b->proxy, &e)) printf("#   %s\n", e.text);
+  if (!proxy_open(&b->world.sys, &b->loop, owner, &list, &b->proxy, &e)) printf("#   %s\n", e.text);
   CHECK(b->proxy && proxy_tell(b->proxy, &env, &b->words, &b->env, &e));
   b->count = b->words.count;
   for (size_t i = 0; i < b->count; i++)
@@ -154,6 +151,15 @@ static void bench_open(struct bench *b, const char *one, const char *two, const 
   CHECK(proxy_listen(b->proxy, fds, b->count, &e));
   strings_clear(&list, sys_real());
   strings_clear(&env, sys_real());
+}
+
+/* Of up to three places. */
+static void bench_open(struct bench *b, const char *one, const char *two, const char *three) {
+  const char *const places[] = {one, two, three};
+  char words[3][300];
+  for (int i = 0; i < 3; i++)
+    snprintf(words[i], sizeof words[i], "reach %s", places[i] ? places[i] : "");
+  bench_open_words(b, NULL, words[0], two ? words[1] : NULL, three ? words[2] : NULL);
 }
 
 static void bench_close(struct bench *b) {
@@ -460,14 +466,179 @@ static void test_bounds(void) {
       int length = snprintf(word, sizeof word, "reach %s:%d", i > 16 ? "a" : "localhost", i);
       strings_add(&list, sys_real(), word, (size_t)length, &e);
     }
-    CHECK(!proxy_open(&world.sys, &loop, &list, &proxy, &e) && !proxy);
+    CHECK(!proxy_open(&world.sys, &loop, NULL, &list, &proxy, &e) && !proxy);
     CHECK(strstr(e.text, "more than 128 places"));
     list.count = 17;
-    CHECK(!proxy_open(&world.sys, &loop, &list, &proxy, &e) && !proxy);
+    CHECK(!proxy_open(&world.sys, &loop, NULL, &list, &proxy, &e) && !proxy);
     CHECK(strstr(e.text, "more than 15 ports of this machine"));
     list.count = PROXY_PLACES + 1;
     strings_clear(&list, sys_real());
     CHECK(uv_loop_close(&loop) == 0 && world.live == 0);
+  }
+}
+
+/* ---- headers of ours: HTTP is sent by nobody here, and answered as the test says ---- */
+
+static struct {
+  struct transport base;
+  struct exchange *asked[PROXY_ASKED + 1];
+  const struct task *task;
+  int count, canceled;
+} sender;
+
+static bool sender_send(struct transport *base, struct exchange *exchange, const struct task *task,
+                        struct error *e) {
+  (void)base, (void)e;
+  sender.asked[sender.count++] = exchange;
+  sender.task = task;
+  exchange->handle = &sender;
+  return true;
+}
+
+static void sender_answer(struct exchange *exchange, const struct reply *reply) {
+  exchange->handle = NULL;
+  exchange->done(exchange, reply);
+}
+
+static void sender_cancel(struct transport *base, struct exchange *exchange, bool at_once) {
+  const struct reply canceled = {.status = REPLY_CANCELED};
+  (void)base, (void)at_once;
+  sender.canceled++;
+  sender_answer(exchange, &canceled);
+}
+
+static struct transport *give_sender(void *data, struct error *e) {
+  static const struct transport_ops ops = {.send = sender_send, .cancel = sender_cancel};
+  (void)data, (void)e;
+  sender.base.ops = &ops;
+  return &sender.base;
+}
+
+static const struct transport_owner with_sender = {.http = give_sender};
+static const char keyed[] = "header api.example.com:8443 Authorization: Bearer sesame";
+
+static int ask_keyed(struct bench *b, const char *rest) {
+  char request[1000];
+  int before = sender.count, fd = dial(own_port(b));
+  snprintf(request, sizeof request, "POST http://API.example.com:8443/x?y HTTP/1.1\r\n%s", rest);
+  if (write(fd, request, strlen(request)) < 0) perror("request");
+  for (int64_t end = now_ms() + PATIENCE_MS; sender.count == before && now_ms() < end;)
+    uv_run(&b->loop, UV_RUN_NOWAIT);
+  return fd;
+}
+
+static void keyed_open(struct bench *b) {
+  memset(&sender, 0, sizeof sender);
+  bench_open_words(b, &with_sender, keyed, NULL, NULL);
+}
+
+static void test_headers(void) {
+  TEST("a plain request to a place with a header is sent by TLS, with it and without its own") {
+    struct bench b;
+    keyed_open(&b);
+    int fd = ask_keyed(&b, "Content-Length: 5\r\nAUTHORIZATION: mine\r\nExpect: 100-continue\r\n"
+                           "A: 1\r\nAccept-Encoding: gzip\r\n\r\nhello, and more");
+    CHECK(sender.count == 1);
+    CHECK_STR(sender.task->target, "https://api.example.com:8443/x?y");
+    CHECK_STR(sender.task->http.method, "POST");
+    CHECK_STR(sender.task->http.addresses, "public");
+    CHECK(sender.task->http.max_redirects == 0 && sender.task->http.headers.count == 2);
+    CHECK_STR(sender.task->http.headers.items[0], "A: 1");
+    CHECK_STR(sender.task->http.headers.items[1], "Authorization: Bearer sesame");
+    CHECK_STR(sender.task->body.data, "hello");
+    const struct reply fine = {.code = 201,
+                               .body = {"made", 4},
+                               .extra = {"a: b\ncontent-length: 9\nconnection: keep-alive\n", 45}};
+    sender_answer(sender.asked[0], &fine);
+    hear(&b, fd, heard, sizeof heard);
+    CHECK_STR(heard, "HTTP/1.1 201 Answered\r\na: b\r\nContent-Length: 4\r\nConnection: "
+                     "close\r\n\r\nmade");
+    close(fd);
+    bench_close(&b);
+  }
+  TEST("an answer that has the header, or its secret, is dropped") {
+    static const struct reply told[] = {{.code = 200, .body = {"<sesame>", 8}},
+                                        {.code = 200, .extra = {"x: sesame\n", 10}}};
+    for (int i = 0; i < 2; i++) {
+      struct bench b;
+      keyed_open(&b);
+      int fd = ask_keyed(&b, "\r\n");
+      sender_answer(sender.asked[0], &told[i]);
+      hear(&b, fd, heard, sizeof heard);
+      CHECK(strstr(heard, "502 Bad Gateway") && !strstr(heard, "sesame"));
+      close(fd);
+      bench_close(&b);
+    }
+  }
+  TEST("a failure says why, and a proxy that is closed gives up what is under way") {
+    struct bench b;
+    const struct reply broken = {.status = REPLY_BROKEN, .message = "api.example.com:8443: reset"};
+    keyed_open(&b);
+    int fd = ask_keyed(&b, "\r\n"), other = ask_keyed(&b, "\r\n");
+    sender_answer(sender.asked[0], &broken);
+    hear(&b, fd, heard, sizeof heard);
+    CHECK(strstr(heard, "skillrt: api.example.com:8443 reset\n"));
+    bench_close(&b);
+    CHECK(sender.canceled == 1);
+    close(fd);
+    close(other);
+  }
+  TEST("of more requests than 8 at once the next is told to come again") {
+    struct bench b;
+    int fds[PROXY_ASKED];
+    keyed_open(&b);
+    for (int i = 0; i < PROXY_ASKED; i++)
+      fds[i] = ask_keyed(&b, "\r\n");
+    CHECK(strstr(get(&b, "http://api.example.com:8443/"), "503 Service Unavailable"));
+    CHECK(sender.count == PROXY_ASKED);
+    bench_close(&b);
+    CHECK(sender.canceled == PROXY_ASKED);
+    for (int i = 0; i < PROXY_ASKED; i++)
+      close(fds[i]);
+  }
+  TEST("what is no length, too long, has no length or another method is not sent") {
+    static const char *const wrong[][2] = {
+        {"Content-Length: 1x\r\n\r\n", " 400 "},
+        {"Content-Length: 1\r\nContent-Length: 1\r\n\r\n", " 400 "},
+        {"Content-Length: 16777217\r\n\r\n", " 413 "},
+        {"Transfer-Encoding: chunked\r\n\r\n", " 411 "}};
+    struct bench b;
+    char request[400];
+    keyed_open(&b);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      snprintf(request, sizeof request, "GET http://api.example.com:8443/ HTTP/1.1\r\n%s",
+               wrong[i][0]);
+      CHECK(strstr(ask_at(&b, own_port(&b), request), wrong[i][1]));
+    }
+    CHECK(strstr(ask_at(&b, own_port(&b), "TRACE http://api.example.com:8443/ HTTP/1.1\r\n\r\n"),
+                 " 405 "));
+    CHECK(sender.count == 0);
+    bench_close(&b);
+  }
+  TEST("a header that is none, of more than one place, or a second one is refused") {
+    static const char *const bad[] = {"header a.org",
+                                      "header a.org A",
+                                      "header a.org A b: c",
+                                      "header a.org Host: b",
+                                      "header *.a.org A: b",
+                                      "header registries A: b",
+                                      "header a.org A: b\nC: d",
+                                      "header api.example.com:8443 A: b"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+      struct world world;
+      struct strings list = {0};
+      struct proxy *proxy = NULL;
+      struct error e = {0};
+      uv_loop_t loop;
+      world_init(&world);
+      uv_loop_init(&loop);
+      strings_add(&list, sys_real(), keyed, sizeof keyed - 1, &e);
+      strings_add(&list, sys_real(), bad[i], strlen(bad[i]), &e);
+      CHECK(!proxy_open(&world.sys, &loop, NULL, &list, &proxy, &e) && !proxy);
+      CHECK(strstr(e.text, "sandbox: headers: ") && !strstr(e.text, "sesame"));
+      strings_clear(&list, sys_real());
+      CHECK(uv_loop_close(&loop) == 0 && world.live == 0);
+    }
   }
 }
 
@@ -488,7 +659,7 @@ static void test_same_port(void) {
       uv_loop_init(&loop);
       for (int n = 0; n < 2; n++)
         strings_add(&list, sys_real(), lists[i][n], strlen(lists[i][n]), &e);
-      CHECK(proxy_open(&world.sys, &loop, &list, &proxy, &e) == (i < 2));
+      CHECK(proxy_open(&world.sys, &loop, NULL, &list, &proxy, &e) == (i < 2));
       CHECK(i < 2 || strstr(e.text, "localhost and 127.0.0.2 have one port, 5432"));
       proxy_close(&proxy);
       strings_clear(&list, sys_real());
@@ -506,6 +677,7 @@ int main(void) {
   test_ways();
   test_lies();
   test_bounds();
+  test_headers();
   test_same_port();
   http_server_stop(server);
   return check_finish();

@@ -9,6 +9,7 @@
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local secrets = require("skillrt.base.secrets")
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -29,6 +30,8 @@ local M = {}
 ---@field network boolean|string[]  all of it, none, or places as name:port (csrc/transport/proxy.h); the places of a
 ---  coding agent's provider are added to a list
 ---@field unix boolean     sockets of this machine
+---@field headers table<string, string>  by a place of the network: what skillrt adds to plain requests there
+---@field ca_file string?   trusted for these
 ---@field env string[]     more of the environment
 
 M.LEVELS = { "strict", "work", "off" }
@@ -38,6 +41,8 @@ local FIELDS <const> = {
   read = { type = "text", list = true, default = {} },
   write = { type = "text", list = true, default = {} },
   network = { type = { "boolean", "text" }, list = true },
+  headers = { type = "text", map = true, default = {} },
+  ca_file = { type = "text" },
   unix = { type = "boolean", default = false },
   env = { type = "text", list = true, default = {} },
 }
@@ -59,6 +64,13 @@ function M.read(value)
   sandbox.network = network
   if type(network[1]) == "boolean" then
     sandbox.network = network[1]
+  end
+  for place, header in pairs(sandbox.headers) do
+    if not header:find("^[%w_-]+: *%S") or header:find("%c") then
+      return nil, ('is no sandbox: headers: of %s: write "Name: value", not %s'):format(place, names.show(header))
+    elseif sandbox.network == true then
+      return nil, "is no sandbox: headers are added where network is a list, not true"
+    end
   end
   return sandbox
 end
@@ -82,6 +94,31 @@ function M.of_environment()
     return level ~= "" and level or nil
   end
   return nil, ("%s is %s; it must be strict, work or off"):format(M.VARIABLE, names.show(level))
+end
+
+-- What skillrt adds to its requests, as a list of texts.
+local function headers_of(sandbox, form)
+  local out = {}
+  for place, header in pairs(sandbox.headers) do
+    out[#out + 1] = form:format(place, header)
+  end
+  table.sort(out)
+  return out
+end
+
+---The words with the secrets that its headers name. They are in no record.
+---@param words string[]
+---@return string[]
+function M.filled(words)
+  local out = {}
+  for i, word in ipairs(words) do
+    local ok, text = true, word
+    if word:sub(1, 7) == "header " then
+      ok, text = pcall(string.gsub, word, "{secret%.([%w_.-]+)}", secrets.get)
+    end
+    out[i] = ok and text or "missing " .. tostring(text)
+  end
+  return out
 end
 
 ---Whether the person said that a stranger's Lua runs as their own, on the command line or around it.
@@ -189,6 +226,8 @@ function M.words(request, run, works)
   for _, place in ipairs(places(sandbox)) do
     words[#words + 1] = "reach " .. place
   end
+  tables.append(words, headers_of(sandbox, "header %s %s"))
+  words[#words + 1] = sandbox.ca_file and "ca " .. files.join(here, sandbox.ca_file) or nil
   add_program(words, request.argv[1])
   add_needs(words, request.needs or {}, sandbox.network)
   for _, what in ipairs({ "read", "write" }) do
@@ -230,6 +269,7 @@ function M.shown(sandbox)
   end
   out[#out + 1] = sandbox.network == true and "network" or nil
   out[#out + 1] = places(sandbox)[1] and "network " .. table.concat(places(sandbox), ", ") or nil
+  tables.append(out, headers_of(sandbox, "requests to %s get %s"))
   out[#out + 1] = sandbox.unix and "unix sockets" or nil
   return table.concat(out, "; ")
 end

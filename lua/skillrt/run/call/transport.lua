@@ -141,7 +141,7 @@ function M.set_folder(calls, call, task, entry)
     task.cwd = files.join(run.books.cwd or files.current(), request.cwd or ".")
   end
   if request.jail then
-    task.argv = sandbox.argv(request)
+    task.argv, task.jail = sandbox.argv(request), sandbox.filled(request.jail)
   end
   if entry and (request.jail or is_lifted) then
     entry.sandbox = is_lifted and sandbox.LIFTED or sandbox.recorded(request.jail)
