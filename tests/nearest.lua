@@ -14,8 +14,8 @@ end
 
 local function words_of(path)
   local words = {}
-  for word in path:gsub("%.%a+$", ""):gmatch "%a+" do
-    words[word] = #word > 2 and word ~= "test" and word ~= "spec" and word ~= "skillrt" or nil
+  for word in path:gsub("%.%a+$", ""):gsub("/test_", "/"):gmatch "%a+" do
+    words[word] = #word > 2 and word ~= "spec" and word ~= "skillrt" or nil
   end
   return words
 end
