@@ -178,7 +178,7 @@ local function shower(agent)
     local out = {}
     rest = rest .. bytes
     if #rest > 1 << 20 then
-      rest = "" -- a line that nobody can show
+      rest = "" -- a line too long to show
     end
     while true do
       local stop = rest:find("\n", 1, true)

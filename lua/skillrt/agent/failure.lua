@@ -21,7 +21,7 @@ M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_outpu
 -- What ctx says of calls that came to nothing: a function that hands it on has failed for good, no more.
 local HANDED_ON <const> = { canceled = true, skipped = true, definition = true }
 
----The class that somebody named: one of these, or a skill's own; one that nobody knows aborts the run, and is
+---The class that a script named: one of these, or a skill's own; an unknown one aborts the run, and is
 ---said (R148).
 ---@param class any
 ---@param message string

@@ -66,7 +66,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field output_file string?  relative to the work directory
 ---@field concerns string?
 ---@field used skillrt.Usage?  what the answer says it used
----@field ours "ours"|nil     its tables were decoded for it: nobody else has them
+---@field ours "ours"|nil     its tables were decoded for it, so it may change them
 
 ---@class skillrt.Conversation  with an agent of some kind
 ---@field exchange fun(self): skillrt.Outcome|nil, skillrt.Failure|nil, string[]|nil  what it says now; what is left out
@@ -84,7 +84,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field text string      what it is asked next
 ---@field said string?     its last words
 ---@field told string?     what a person tells it behind its reply
----@field session string?  where it remembers what it was told; nil: it is told all again
+---@field session string?  where it keeps the conversation; nil: each request repeats all of it
 local Prompts = {}
 Prompts.__index = Prompts
 

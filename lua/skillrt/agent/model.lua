@@ -1,5 +1,5 @@
 -- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; the tools
--- it calls are performed in between, an answer in the wrong form is told what was wrong.
+-- it calls are performed in between, the model is told what is wrong with the form of an answer.
 --
 -- How a provider writes requests and replies is its wire's (wire/),
 -- what is done with tool calls tool/loop.lua's. A model costs, it does not act: every exchange may be made again.
@@ -166,7 +166,7 @@ local function check_compact(agent, where)
   end
 end
 
--- Where the last `keep` rounds of a talk begin: a round is what the model says and what it is told then.
+-- Where the last `keep` rounds of a talk begin: a round is a message of the model and the reply to it.
 local function border(turns, keep)
   for i = #turns, 2, -1 do
     if turns[i].role == "model" then

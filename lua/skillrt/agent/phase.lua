@@ -1,7 +1,7 @@
--- agent/phase.lua: what an agent is told of the phase that its step is in: the tool set, what may follow and how to say
--- so, what came of the phases before, and which fields of the state are not its own.
+-- agent/phase.lua: the part of a prompt about the phase that the step is in: the tool set, what may follow and how to
+-- say so, the results of the phases before, and which fields of the state are not its own.
 --
--- Every kind of agent is told the same; which tools a model is sent is tool/presence.lua's. Knows no runs.
+-- Every kind of agent gets the same words; which tools a model is sent is tool/presence.lua's. Knows no runs.
 
 local privileges = require("skillrt.base.privileges")
 local names = require("skillrt.base.names")

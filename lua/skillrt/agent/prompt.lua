@@ -1,4 +1,4 @@
--- agent/prompt.lua: the words of a task: what an agent is told (R31, R63) and how it is asked
+-- agent/prompt.lua: the words of a task: an agent's prompt (R31, R63)
 -- to write its answer again (F25).
 --
 -- What comes from the state or from an earlier reply is data written by others: it stands
@@ -21,7 +21,7 @@ local RETURN_PHASE = [[Return JSON: { "status": "completed"|"partial"|"failed", 
 Write the result to [OUTPUT] and name it in "output_file", or return it whole in "output".
 Return exactly one such object.]]
 
--- Of a phase that promises something of the state: without it nobody would set it.
+-- Of a phase that promises something of the state: without it the agent would not set it.
 local PROMISED = [[Set in "stateUpdates": {...} of that object what this step promises: %s.]]
 
 local function return_phase(task)
@@ -205,7 +205,7 @@ end
 ---@param task skillrt.Task
 ---@return string
 function M.text(task)
-  local text = secrets.clean(M.words(task)) -- no agent is told one
+  local text = secrets.clean(M.words(task)) -- no agent gets a secret
   return task.repair and add_repair(text, task) or text
 end
 

@@ -1,7 +1,7 @@
 -- agent/provider.lua: where a model's provider is reached and with which key: from the agent's own fields, else
 -- from the variables that the official clients read.
 --
--- The key of a variable that nobody named goes to the provider's own address and to the one of the
+-- The key in a default variable goes to the provider's own address and to the one of the
 -- environment only: an agent with an address of its own names its key. A key is in headers and nowhere else:
 -- what is declared, shown and kept has a placeholder. Knows no messages and no runs.
 
@@ -92,7 +92,7 @@ end
 ---@field shown string
 ---@field key string?
 ---@field is_token boolean?  it goes as a bearer token
----@field vendors_own boolean  nobody else's address
+---@field vendors_own boolean  the provider's own address
 
 ---Where to ask, and with which key.
 ---@param agent table

@@ -256,7 +256,7 @@ local function outcome_of(object, task)
 end
 
 ---What an answer means; with `used`, what it says it used.
----@param object table  the decoded answer; nobody else has it
+---@param object table  the decoded answer, which the caller may change
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure

@@ -1,6 +1,6 @@
 -- agent/request.lua: a request that a script wrote itself for ctx.await, checked before it is taken.
 --
--- What is wrong with it is told to the script where it called, so that nothing wrong reaches the engine.
+-- A wrong request raises an error where the script called, so that none reaches the engine.
 -- Knows the fields of the core's tasks, no agents and no runs.
 
 local expect = require("skillrt.agent.expect")
@@ -49,7 +49,7 @@ local COMMON = {
   converses = { type = "boolean" }, -- whom it asks can be told more behind its reply
   prompt = { type = "string" }, -- its words, which the run keeps for people
   show = { type = "function" }, -- what people who watch see of what arrives
-  take = { type = "function" }, -- takes what is nobody's business out of a reply, before anything sees it
+  take = { type = "function" }, -- takes the tokens of a login out of a reply before it is recorded
   secrets = { type = "text", list = true }, -- texts that no reply may bring into the journal
 }
 
@@ -97,13 +97,13 @@ M.FIELDS = {
     ca_file = { type = "text" },
     message = { type = "string", required = true },
     id = {},
-    opening = { type = "string", list = true }, -- what a program that begins is told before all else
-    withdraw = { type = "string" }, -- what it is told where nobody waits for the answer any more
+    opening = { type = "string", list = true }, -- the first messages to a program that starts
+    withdraw = { type = "string" }, -- the message that cancels it when its answer is no longer wanted
     replies = { type = "string", map = true }, -- by method: what is answered to it at once, JSON
     questions = { type = "boolean" }, -- what it asks by itself is an answer, too
     opened = { type = "function" }, -- takes the answer to its opening: the headers of what follows, or nil and why not
     keeps = { type = "text" }, -- url: a header of the opening's reply that goes along from then on
-    follows = { type = "boolean" }, -- goes on with what this very process was told: a resume does not make it
+    follows = { type = "boolean" }, -- depends on earlier messages to this very process: a resume does not repeat it
     heard = { type = "function" }, -- takes what it says unasked, and gives true; else that is an event
     framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
@@ -254,7 +254,7 @@ function CHECKS.session(request)
   if request.again == "feed" and request.message:find("\0", 1, true) then
     return "message must not hold NUL bytes where it may be fed"
   elseif request.again == "lost" then
-    request.idempotent = false -- nobody but its program knows what it would do once more
+    request.idempotent = false -- whether repeating is safe only its program knows
   end
   if (request.argv == nil) == (request.url == nil) then
     return "it needs either argv (a program) or url"

@@ -1,5 +1,5 @@
 -- base/drawn.lua: what a script is given of the world, wherever it asks: in a step it is recorded with the
--- step, while it is loaded with the run, and given back when that goes on.
+-- step, while it is loaded with the run, and returned again when the run is resumed.
 --
 -- Knows who asks (`step`, `loading`) and nothing of either: run/branch/draws.lua keeps what a step draws, base/
 -- environment.lua what a script draws while it is loaded.

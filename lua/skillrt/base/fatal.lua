@@ -21,7 +21,7 @@ function M.raise(message, code)
   error(problem, 0)
 end
 
----Whether an error value says that the run cannot go on: it is interrupted, memory is out, or `raise` raised it.
+---Whether an error value says that the run cannot continue: it is interrupted, memory is out, or `raise` raised it.
 ---@param problem any
 ---@return boolean
 function M.is(problem)

@@ -22,7 +22,7 @@ local function is_placeholder(line)
   return false
 end
 
--- A document without what stands in <!-- -->; one that is not closed goes on to the end.
+-- A document without what stands in <!-- -->; one that is not closed reaches to the end.
 local function without_comments(text)
   local parts, at = {}, 1
   while true do

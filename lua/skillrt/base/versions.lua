@@ -146,7 +146,7 @@ function Versions:sweep()
   self.sweep_at = math.max(SWEEP_LEAST, 2 * kept, #epochs)
 end
 
--- The snapshot of what is there now is one of what was: whoever holds it sees that, if anybody does.
+-- The snapshot of what is there now is one of what was: a holder of the snapshot sees that.
 local function outdate(self, latest)
   self.latest = nil
   if latest.count > 0 then

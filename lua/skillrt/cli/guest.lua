@@ -367,7 +367,7 @@ function dispatch(what, number, ...)
   end
 end
 
----Listens until nobody asks any more.
+---Listens until its last client is gone.
 function M.serve()
   collectgarbage("generational")
   membrane = membrane_of.new(make, plain)

@@ -255,7 +255,7 @@ function M.questions_json(hosted)
   return assert(json.encode(M.questions(hosted)))
 end
 
--- What comes from outside, handed to a run that goes on; for one that has stopped, is about to, or is back in its
+-- A message from outside, handed to a run that is under way; for one that has stopped, is about to, or is back in its
 -- books it lies in its inbox.
 local function hand_over(hosted, kind, entry)
   if type(hosted) == "string" then
@@ -287,7 +287,7 @@ end
 ---@param text string|nil  JSON
 ---@param id string|nil
 ---@return boolean|string|nil ok
----@return string? message  or "lies": in the inbox, for when the run goes on
+---@return string? message  or "lies": in the inbox, until the run is resumed
 function M.event(hosted, name, text, id)
   local problem = names.problem_of_event(name)
   if problem then

@@ -72,7 +72,7 @@ function M.pass_run(dir, first, person, given)
       return nil, message, code
     end
   elseif type(first.agent) == "table" and first.agent.kind == "dry" and kind_of(first.script) == "workflow" then
-    return true -- as it began: nobody is asked, and the script reaches nothing
+    return true -- as it began: no agent is called, and the script has no access to anything
   end
   local script = given.script or unpacked and unpacked.script or first.script
   local folder = script == first.script and first.folder or unpacked and unpacked.folder

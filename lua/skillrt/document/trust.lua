@@ -2,7 +2,7 @@
 -- permitted, for the person who is asked; and what they trusted, by digest.
 --
 -- Remembered in $XDG_STATE_HOME/skillrt/trusted or ~/.local/state/skillrt/trusted. A folder that skillrt generated
--- holds no code but ours. Runs nothing and asks nobody; whether something may pass says document/gate.
+-- holds no code but ours. Runs nothing and asks no one; document/gate decides what may run.
 
 local agent_file = require("skillrt.agent.file")
 local files = require("skillrt.base.files")
@@ -16,7 +16,7 @@ local MAX_FILE <const> = 16 << 20
 local MAX_NESTED <const> = 8
 -- Of more files in a folder, and of larger ones, size and time are looked at.
 local MAX_READ <const> = 4000
--- What lies in more folders, or deeper, is in no digest: the person is told.
+-- Files in more folders, or deeper, are in no digest: the person is shown that.
 local MAX_FOLDERS <const> = 20000
 local MAX_DEPTH <const> = 64
 

@@ -41,7 +41,7 @@ local MEANT <const> = pairs_of [[= === =< <= ~= !== <> !== & && | || and && AND 
   “ ' ” ' ‘ ' ’ ' 「 ' 」 ' （ ( ） ) ［ [ ］ ] 【 [ 】 ] ＝ === ！ ! ＜ < ＞ > ≤ <= ≥ >= ≠ !== ＆ && ｜ || ， , ． . 。 .
   – - — - − - × * ÷ / ＋ + ？ ? ： :]]
 
----How something else would be written here; nil: nobody knows.
+---How something else would be written here; nil: unknown.
 ---@param token string
 ---@return string?
 local function hint_of(token)

@@ -86,7 +86,7 @@ function M.new(skill, books, ctx)
     refill = when.refill,
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
-  for _, step in pairs(books.steps) do -- of a run that goes on
+  for _, step in pairs(books.steps) do -- of a resumed run
     if self.concurrent and step.sub == books.sub and self.by_id[step.id] then
       self:began(self.by_id[step.id])
     end

@@ -5,7 +5,7 @@
 -- |----------------------------------------------------|-----------------------|
 -- | it never left, or was not executed (refused, 429)  | yes |
 -- | its result is recorded, and no failure blames it   | no: whatever asks for it gets the result |
--- | its step's failure blames it, or nobody knows      | if it did not act or is `idempotent`; or if it is allowed |
+-- | its step's failure blames it, or may be due to it  | if it did not act or is `idempotent`; or if it is allowed |
 --
 -- Allowed by the author (`repeatable`, of what a failure blames) or a person (`retry`). An action that failed is
 -- chosen again by the loop if its failed step called nothing that may have acted, or it is `repeatable`; its step is
@@ -202,7 +202,7 @@ function M.resumed(books, one)
   return held.number, from
 end
 
----The calls of a step that goes on after it had failed or ended, for which whoever asked had no result (`blamed`): a
+---The calls of a step that is resumed after it had failed or ended, which had no result for their caller (`blamed`): a
 ---person who has it performed again lets them be sent again, but not those about which somebody decided.
 ---@param step skillrt.Step
 ---@return string[] places

@@ -180,7 +180,7 @@ Lines.duration, Lines.sorted = text_of.duration, names.sorted
 
 Lines.joined = names.listed
 
----What is under way and what is completed, where a run goes on: as the books say, where the records before are not
+---What is under way and what is completed when a run resumes: as the books say, where the records before are not
 ---shown.
 ---@param books skillrt.Books|nil
 ---@return string[] under_way

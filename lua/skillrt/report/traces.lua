@@ -1,4 +1,4 @@
--- report/traces.lua: a run's spans on their way to a collector (OTLP over HTTP, as JSON), while the run goes on.
+-- report/traces.lua: sends a run's spans to a collector (OTLP over HTTP, as JSON) while it runs.
 --
 -- A watcher as in run/journal.lua. What it sends, small runs of their own send that are kept nowhere, on the same loop
 -- and by the same transports: the run waits for none of them. What cannot be sent is said once, at the end, and
@@ -220,7 +220,7 @@ local function post(settings, body, count)
   return sent
 end
 
--- What runs of a host sent last: it goes on while the host does.
+-- The last spans of a host's runs: they are sent as long as the host lives.
 local left = {}
 
 -- Those of a list that are under way, waited for or not; `over` hears of the others before they are closed.

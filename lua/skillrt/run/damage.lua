@@ -35,7 +35,7 @@ function M.record(turn)
   local record = moment.rollback(there)
   record.to, record.name = seq, name
   local rolled_files = require("skillrt.run.travel.rolled_files")
-  rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
+  rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run is resumed
   rolled_files.tell_outputs(record, store, turn.books, there)
   return record
 end

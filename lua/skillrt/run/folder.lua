@@ -14,7 +14,7 @@ local NAME <const> = "runs"
 local MARKS <const> = { ".git", ".hg", ".jj", ".claude", NAME, "SKILL.md", "skill.lua", "skill-config.json",
   "workflow.json" }
 
--- Set for folders that everybody writes to, as /tmp: what is there may be anybody's.
+-- Set for folders that everybody writes to, as /tmp: a file there may belong to any user.
 local STICKY <const> = 0x200
 
 local function is_marked(folder)

@@ -154,7 +154,7 @@ local function first_over(root)
   end
 end
 
--- Limits of time go on for what is under way already.
+-- Limits of time still hold for what is under way.
 local function begin_times(self)
   local root = self.root
   for _, one in ipairs(self.times) do
@@ -305,7 +305,7 @@ function Limits:may_fail_again(one, class)
   return errors.limit.may_fail_again(errors, one, class)
 end
 
----The run cannot go on as a sub-run reached a limit.
+---The run cannot continue as a sub-run reached a limit.
 ---@param sub skillrt.Limits
 function Limits:ended_by(sub)
   self.ended = sub.ended
@@ -349,7 +349,7 @@ function Limits:closed(id)
   local root = self.root
   for _, one in ipairs(self.timed[id] or NONE) do
     watch(root, one)
-    if root.ends_first == one then -- what goes on now is not held by it
+    if root.ends_first == one then -- what continues now is not held by it
       local first = root.times[1] or false
       ends_with(root, root.allowed, first, first and first.ends)
     end
@@ -414,7 +414,7 @@ local function first_end(self, id)
   return by or false, at
 end
 
----The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too.
+---The function of an action runs now: its own `timeout` and `run_timeout` hold for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
   local root, seconds = self.root, one.timeout or self.allowance

@@ -176,7 +176,7 @@ end
 
 ---The records behind those that were told, told now.
 ---@param place string
----@param told { next: integer }  the number of the first that was not; it goes on
+---@param told { next: integer }  the number of the first that was not; it is advanced
 ---@param tell fun(entry: table, seq: integer)
 ---@return table|nil report
 ---@return string? message

@@ -1,6 +1,6 @@
 -- run/resume.lua: what a run does first when it is resumed: checks, a person's answers and edits.
 --
--- Refuses what must not go on (a finished run, changed files), then records what was decided.
+-- Refuses what must not be resumed (a finished run, changed files), then records what was decided.
 -- Knows the turn and its books, no files. Called by turn.lua.
 
 local asked = require("skillrt.run.books.questions")

@@ -60,9 +60,9 @@ local M = {}
 ---@field steps integer   steps that are over
 ---@field work_dir string
 ---@field trouble string?  what went wrong in the engine itself: a full disk, an error in a question
----@field question table? what a person has to answer before the run goes on; the oldest
+---@field question table? what a person has to answer before the run continues; the oldest
 ---@field questions table[]?  all of them: { q = its number, question, nonce, step, c, due }
----@field in_memory boolean   there is no work directory to go on from
+---@field in_memory boolean   there is no work directory to resume from
 ---@field interrupted boolean  stopped from outside
 ---@field limit string?       the full name of the limit that it ended at, as --add takes it
 ---@field answer any         the text that a plain skill gave, what a workflow returned
@@ -245,7 +245,7 @@ local function first_record(parts, given)
   return first
 end
 
--- What a turn is made of, whether its run begins, with this id, or goes on; nil, message, code.
+-- What a turn is made of, whether its run begins, with this id, or is resumed; nil, message, code.
 local function parts_of(skill, options, settings, run_id)
   local prepared, pins, prompts = prepare.skill(skill, settings)
   if not prepared then

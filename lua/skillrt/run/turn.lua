@@ -84,7 +84,7 @@ function Turn:emit(entry)
   return self.journal:emit(entry)
 end
 
----A helper was loaded while the run goes on: its digest is kept as those of the first ones are.
+---A helper was loaded during the run: its digest is recorded like those of the first ones.
 ---@param name string
 ---@param digest string
 function Turn:pin(name, digest)
@@ -230,7 +230,7 @@ local function rang(self, what)
 end
 
 ---What is due until then: waits that are over, attempts whose wait is over. In a run that is to end only programs are
----noted, and sessions go on: the rest is open in the books, and a resume waits for it.
+---noted, and sessions continue: the rest is open in the books, and a resume waits for it.
 function Turn:ring()
   local due, now = self.calls.due, core.mono_ms()
   while due[1] and due[1].at <= now do
@@ -281,9 +281,9 @@ function Turn:go(stays_until)
     self.goes_back or queue.again[1] ~= nil
 end
 
--- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
--- what is under way is canceled); or it pauses ("pause", reason, message, and when it resumes by itself). The second
--- value where it goes on: how long it may.
+-- A turn: who decides, in their order. Each lets the run continue; or it ends ("end", status, reason, message, and
+-- whether calls under way are canceled); or it pauses ("pause", reason, message, and when it resumes by itself). The
+-- second value where it continues: how long it may.
 local function decide(self)
   local calls, limits, steps = self.calls, self.run.limits, self.steps
 

@@ -1,7 +1,8 @@
 -- run/watchers.lua: all who watch a run, as one watcher that cannot raise into it.
 --
--- What a watcher raises is reported once on standard error, and it hears no more; the run and the other watchers
--- go on as if it had never been there. Knows what a watcher is (run/journal.lua), none of them. Called by runner.lua.
+-- An error of a watcher is reported once on standard error, and it gets no more; the run and the other watchers
+-- continue as if it had never been there. Knows what a watcher is (run/journal.lua), none of them. Called by
+-- runner.lua.
 
 local fatal = require("skillrt.base.fatal")
 

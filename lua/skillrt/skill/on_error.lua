@@ -11,12 +11,12 @@ local M = {}
 ---@alias skillrt.OnError
 ---| "fail"      # the run fails
 ---| "skip"      # it is left out, as if it had been skipped
----| "continue"  # the others go on; the run fails at its end
+---| "continue"  # the others continue; the run fails at its end
 ---| string      # the id of an action that runs next, or of a later phase that is gone on with
 
 local WORDS <const> = { fail = true, skip = true, continue = true }
 
--- Whether a phase may go on with another one.
+-- Whether a phase may continue next to another one.
 local function is_later(one, other)
   return other.index > one.index and (one.trailing or false) == (other.trailing or false)
 end

@@ -5,7 +5,7 @@
 
 local M = {}
 
----The longest anybody is waited for because a server said so: a usage limit of a week comes back within it. What asks
+---The longest wait that a server may ask for: a usage limit of a week comes back within it. What asks
 ---for more is taken for a mistake, and waited for an hour.
 M.MAX_RETRY_AFTER_MS = 8 * 86400 * 1000
 M.MISTAKEN_MS = 3600 * 1000

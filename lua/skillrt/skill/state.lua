@@ -279,7 +279,7 @@ function State:undo_patch(held)
   return versions.undo(snapshots[held], self.root)
 end
 
----Holds the tree that `undo_patch` told of, in a state read back: the oldest first, and all before
+---Holds the tree that `undo_patch` gave, in a state read back: the oldest first, and all before
 ---the first change.
 ---@param undo table<string, table>
 ---@return table held

@@ -1,4 +1,4 @@
--- skill/switches.lua: which tool set may follow which, and the one marker by which an agent says itself that it goes on
+-- skill/switches.lua: which tool set may follow which, and the one marker by which an agent says that it continues
 -- to another (F57).
 --
 -- Pure: knows sets, no runs and no talks. Used by agent/phase.lua and tool/switching.lua.

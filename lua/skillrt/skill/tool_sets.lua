@@ -23,7 +23,7 @@ local M = {}
 ---@field by "orchestrator"|"report"|"rules"|"calls"
 ---@field start string                   the set that a run begins with
 ---@field next table<string, string[]>?  what may follow a set; nil: any other
----@field rules table<string, string>?   by set: when to go on from it, told to the agent
+---@field rules table<string, string>?   by set: when to leave it, in the agent's prompt
 ---@field map table<string, string>      by tool: the set that a call of it speaks for
 ---@field window integer                 how many calls are looked at
 ---@field lead integer                   how many more of them must speak for another set

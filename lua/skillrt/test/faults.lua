@@ -57,7 +57,7 @@ function M.garbage(text)
   return fault({ kind = "garbage", text = text or "\u{fffd}]}{ <html>502 Bad Gateway" })
 end
 
----A model wants to use these tools of its skill: { name, input } each; who is asked next is told what they gave.
+---A model wants to use these tools of its skill: { name, input } each; the next request carries their results.
 ---@param calls table[]
 function M.tools(calls)
   return fault({ kind = "tools", calls = calls })

@@ -115,7 +115,7 @@ local function check(options)
   end
 end
 
--- The skill at a path, with stand-ins for agents that nobody chose.
+-- The skill at a path, with stubs for the agents that the test does not set.
 local function loaded(path, options)
   local open = require("skillrt.document.open")
   local value, message, code, more

@@ -1,4 +1,4 @@
--- test/stub.lua: the agent that stands in for a model or a coding agent in a test: it is told what these are told, and
+-- test/stub.lua: the agent that stands in for a model or a coding agent in a test: it gets the same prompts, and
 -- what it says is judged as what an agent says.
 --
 -- Its call leaves for nowhere: test/world.lua answers it. Knows tasks and answers, no runs.

@@ -25,7 +25,7 @@ local function basename(path)
   return path:match("[^/]*$")
 end
 
----What a stub is told of a call.
+---What a stub gets of a call.
 ---@param world skillrt.test.World
 ---@param call skillrt.Call
 ---@return table asked
@@ -253,7 +253,7 @@ local function is_real(options, request)
       return true
     end
   end
-  return request.pure == true -- the script of a workflow: a function of what it is told, without a network
+  return request.pure == true -- the script of a workflow: it depends only on its inputs and has no network
 end
 
 function World:takes(call)

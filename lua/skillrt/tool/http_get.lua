@@ -60,7 +60,7 @@ local function perform(tool, ctx, arguments)
   return reply and reply.body, message
 end
 
--- Headers that anybody may see. Others, which may hold a key, go to hosts that are named, not to whom a model likes.
+-- Public headers. Others, which may hold a key, go only to hosts named in the skill, not to any that a model chooses.
 local OPEN <const> = { accept = true, ["accept-language"] = true, ["user-agent"] = true }
 
 ---@param given table

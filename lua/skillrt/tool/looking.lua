@@ -36,7 +36,7 @@ function M.listed(place)
   return #lines > 0 and table.concat(lines, "\n") or "(an empty folder)"
 end
 
----The text of a file from an offset on, and where it goes on.
+---The text of a file from an offset on, and the offset of the rest.
 ---@param place skillrt.Place
 ---@param offset integer
 ---@param most integer?  bytes

@@ -15,7 +15,7 @@ local M = coding.new({ kind = "codex", FIELDS = {
 
 M.SPANS = { { "codex", "openai", "invoke_agent" } }
 M.program, M.ARGS_BEHIND = "codex", 2 -- exec is its first
-M.NOISE = "Reconnecting..." -- what it says of itself while nobody answers it
+M.NOISE = "Reconnecting..." -- what it prints while its server does not answer
 M.ALLOWED = { "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID" }
 M.KEYS = { "CODEX_API_KEY" }
 

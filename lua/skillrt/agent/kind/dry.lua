@@ -1,4 +1,4 @@
--- agent/kind/dry.lua: an agent that asks nobody (`--dry-run`): it answers at once with the least that fits, so that
+-- agent/kind/dry.lua: a stub agent (`--dry-run`): it answers at once with the smallest valid answer, so that
 -- one sees what a skill would ask, in which order.
 --
 -- Where a JSON Schema says the form of the answer it is made from that. Pure; what it says is no work.
@@ -12,7 +12,7 @@ local tables = require("skillrt.base.tables")
 local tally = require("skillrt.agent.tally")
 
 ---@class skillrt.agent
----@field dry fun(definition: table): skillrt.Agent  nobody: the least that fits is its answer
+---@field dry fun(definition: table): skillrt.Agent  a stub: it gives the smallest valid answer
 
 ---@class skillrt.DryAgent: skillrt.Agent
 local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {

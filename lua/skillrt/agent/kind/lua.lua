@@ -49,7 +49,7 @@ local function answer(self, ctx, task)
   return outcome, message, class
 end
 
----What it raises goes on to the step, with the way to it.
+---Its errors are passed on to the step, with their traceback.
 ---@param ctx table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome|nil outcome

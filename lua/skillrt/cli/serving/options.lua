@@ -57,7 +57,7 @@ end
 ---@return { skills: table[], runs: table, paths: string[], agent: string[] }|nil served
 ---@return string? message
 function M.read(args)
-  args.quiet = true -- standard output is a client's, or nobody's: the gate asks nobody
+  args.quiet = true -- standard output is a client's or closed, so the gate cannot ask
   local paths, agent_of = args.path or {}, require("skillrt.cli.agent").read
   local skills, message = require("skillrt.cli.serving.catalog").find(paths)
   local at_once = math.tointeger(tonumber(args.at_once or 8))

@@ -286,7 +286,7 @@ Follow.__index = Follow
 ---@param id string
 ---@param dir string
 ---@param program table|nil  what was started for it; nil: another process may hold it
----@param new boolean?  it begins: all of it is told; else only what comes
+---@param new boolean?  it begins: all its records are printed; else only new ones
 function M.follow(id, dir, program, new)
   local told, store = { next = 0 }, store_of.at(dir)
   if not new then
@@ -310,7 +310,7 @@ function Follow:advance(tell)
     ended = not self.store:holder()
   end
   if ended or not watch or watch:changed() then
-    pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal is told by how it stands
+    pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal shows in the run's status
       for _, line in ipairs(self.lines:of(record)) do
         tell(line.text)
       end

@@ -31,7 +31,7 @@ local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 ---@field is_reserved fun(key: string): boolean?
 ---@field place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 
--- What of a list can be read; a text that cannot is told.
+-- The readable items of a list; an unreadable text is reported.
 local function readable(values, read, tell)
   local out = {}
   if type(values) ~= "table" or (getmetatable(values) or {}).__call then

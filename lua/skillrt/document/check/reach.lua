@@ -117,7 +117,7 @@ local function waiting(self, at)
   return table.concat(lines, "; ")
 end
 
--- What waits for an action that is told of already would block too: one finding is enough.
+-- Actions that wait for one already reported would block too: one finding is enough.
 local function waits_only_for_told(self, at)
   for _, step in ipairs(self.space.steps) do
     local action = step.action

@@ -197,7 +197,7 @@ end
 local function summary_of(result, scores, outlines)
   local score = score_of(scores)
   if outlines > 0 then
-    score = math.min(score, M.PASS - 1) -- what nobody has filled in does not pass
+    score = math.min(score, M.PASS - 1) -- a document that is not filled in does not pass
   end
   local status = score >= M.PASS and "PASS" or score >= M.REVIEW and "REVIEW" or "FAIL"
   if not result.subject.model then

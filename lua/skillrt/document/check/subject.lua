@@ -88,7 +88,7 @@ function M.of(given, found)
   local kind = require("skillrt.document.kind").of(given)
   if not info then
     return nil, message, code
-  elseif kind == "workflow" then -- which runs in its realm, where it asks nobody and reaches nothing
+  elseif kind == "workflow" then -- which runs in its realm, where it calls no agent and has no access to anything
     return require("skillrt.document.check.workflow").subject(given, found)
   elseif kind == "script" then
     return from_script(given)

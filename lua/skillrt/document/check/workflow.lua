@@ -1,5 +1,5 @@
 -- document/check/workflow.lua: a workflow script checked: its meta and syntax, the schemas its agents are asked
--- with, the phases it names; by running it once in memory, with agents that ask nobody.
+-- with, the phases it names; by running it once in memory, with stub agents.
 --
 -- What it throws then may come of the arguments it was not given, and is a note. Part of subject.lua.
 

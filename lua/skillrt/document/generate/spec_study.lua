@@ -1,5 +1,5 @@
 -- document/generate/spec_study.lua: phases/00-spec-study.md (R76, F15), and outlines for documents that the config
--- names and nobody wrote yet. Pure. Called by generate.
+-- names and that does not exist yet. Pure. Called by generate.
 local markdown = require "skillrt.document.generate.markdown"
 local view = require "skillrt.document.generate.view"
 

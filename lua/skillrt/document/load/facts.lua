@@ -1,5 +1,5 @@
--- document/load/facts.lua: what readers of documents say before anybody decides: facts, each about something, with a
--- value, a weight and the place it was read at. The weightiest fact about a thing holds; what differs is told once.
+-- document/load/facts.lua: what readers of documents found, before anything is decided: facts, each about something,
+-- with a value, a weight and its place. The weightiest fact about a thing counts; a difference is reported once.
 --
 -- Knows no documents and no skills. Called by the readers of load/ and by who resolves what they say.
 local names = require "skillrt.base.names"

@@ -36,7 +36,7 @@ function Flow:fact(index, says, value, weight, place)
   end
 end
 
--- The order of a table that names all phases is what runs; that the names of the files have another is told.
+-- The order of a table that names all phases is what runs; a different order in the file names is reported.
 function Flow:read_order(rows, file)
   local order, seen, first, phases = {}, {}, nil, self.mentions.phases
   for _, row in ipairs(rows) do
@@ -125,7 +125,7 @@ function Flow:read_table(block, file)
 end
 
 -- A run begins at one of several phases: each entry is a mode that runs its phase and those behind it. Beside modes, or
--- where one row cannot be read, nobody can tell what an entry means.
+-- where one row cannot be read, the meaning of an entry is unknown.
 function Flow:read_entries()
   local list, modes, readable, later = self.entries, self.modes, #self.modes.order == 0, false
   for _, one in ipairs(list) do

@@ -266,7 +266,7 @@ local MAX_RESOURCES <const> = 200
 ---@field is_command boolean? a slash command: its arguments may be left out
 ---@field steps skillrt.PageStep[]?  by section: given one at a time; the body has their titles
 
--- Other skills in the folder and what nobody reads are no resources.
+-- Other skills in the folder, and files that no agent reads, are no resources.
 local function is_resource(path)
   return path ~= "SKILL.md" and not path:find "^%.[^/]" and not path:find "/%.[^/]" and not path:find "%.pyc$"
 end

@@ -47,7 +47,7 @@ end
 ---@return string? kind
 function M.json(value)
   if type(value) ~= "table" or json.is_array(value) or next(value) == nil then
-    return nil -- an empty or wrong config is told what it lacks
+    return nil -- the reader of a config reports what an empty or wrong one lacks
   end
   if value.team_name ~= nil and value.execution_mode == nil then
     return "a team's configuration"

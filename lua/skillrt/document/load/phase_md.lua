@@ -291,7 +291,7 @@ function M.phase(one, blocks, made, found)
   made.text, made.paths = made.text or "", made.paths or {}
   local outputs = outputs_of(blocks)
   for _, path in ipairs(outputs) do
-    phase.output = phase.output or not made[path] and path or nil -- else it goes on with another's
+    phase.output = phase.output or not made[path] and path or nil -- else it continues another phase's file
   end
   read_input(phase, one, blocks, made, found)
   for _, path in ipairs(outputs) do

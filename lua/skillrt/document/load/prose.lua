@@ -2,8 +2,8 @@
 -- them, graphs, registries, the first state, ends and limits of the loop, and of a state machine its route, state file
 -- and recoveries; each with its place.
 --
--- Judges nothing; sources.lua does. Decision code is not run: what it names is collected, that it exists is told.
--- Called by folder.lua.
+-- Judges nothing; sources.lua does. Decision code is not run: the names in it are collected, and a note reports that it
+-- is there. Called by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
 local ends = require "skillrt.skill.ends"

@@ -119,7 +119,7 @@ end
 ---@param tree skillrt.load.Tree
 ---@param documents string[]  paths that have been read
 ---@param found skillrt.Findings
----@param told table<string, boolean>?  paths that are told of already
+---@param told table<string, boolean>?  paths that were reported already
 function M.check(tree, documents, found, told)
   local seen = {}
   for _, file in ipairs(documents) do

@@ -37,7 +37,7 @@ function M.apply(definition, all)
     local first, last = phases[one.indexes[1]], phases[one.indexes[#one.indexes]]
     if one.each then
       first.each = one.each
-      if one.indexes[1] > 1 then -- who is before it is told to give the list
+      if one.indexes[1] > 1 then -- the phase before it is asked to give the list
         promise(phases[one.indexes[1] - 1], one.each)
       end
     elseif one.asked then

@@ -25,7 +25,7 @@ local SKIPPED = { [".git"] = true, ["node_modules"] = true }
 local Tree = {}
 Tree.__index = Tree
 
--- A folder that cannot be listed is told, not passed over.
+-- A folder that cannot be listed is reported, not skipped.
 local function walk(self, folder, depth)
   local entries, message = files.list(folder == "" and self.dir or files.join(self.dir, folder))
   if not entries then
@@ -185,7 +185,7 @@ end
 ---@return string? text
 function Tree:read(path, maximum)
   if self.texts[path] ~= nil then
-    return self.texts[path] or nil -- what cannot be read is told once
+    return self.texts[path] or nil -- a file that cannot be read is reported once
   end
   self.texts[path] = false
   local text, message = files.kept(self.dir, self:unlinked(path), maximum or M.MAX_DOCUMENT)

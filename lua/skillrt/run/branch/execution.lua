@@ -338,7 +338,7 @@ local function after(self, branch, ok, first, a, b, c)
     fatal.pass_on(first) -- at once: no call of it may be waited for first
   end
   self.by_thread[branch.thread] = nil
-  coroutine.close(branch.thread) -- its to-be-closed variables are closed now, before anybody goes on
+  coroutine.close(branch.thread) -- its to-be-closed variables are closed now, before another branch runs
   return branch:over(false, first)
 end
 
@@ -473,7 +473,7 @@ end
 ---Runs every runnable branch until all of them wait.
 function Execution:advance()
   if self.running then
-    return -- a branch that is running ended others: the loop below goes on with them
+    return -- a running branch ended others: the loop below takes them
   end
   self.running = true
   local drawing = drawn.step
@@ -628,7 +628,7 @@ local function reach(self, place)
 end
 
 -- Delivers the recorded results in the journal's order. A place without one is that of a loop, whose newest round
--- was over then: what follows it goes on.
+-- was over then: what follows it continues.
 local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it

@@ -1,5 +1,5 @@
 -- run/call/soft_deadline.lua: steps that take longer than their skill's soft deadline: said once in the journal, and
--- the step goes on (R178, F67).
+-- the step continues (R178, F67).
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
 -- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
@@ -51,7 +51,7 @@ local function may_be_late(step)
   return not step.late and next(step.calls) ~= nil and deadline_of(step) > 0 and not asks(step)
 end
 
----Nothing is under way: what only people can go on with is not watched.
+---Nothing is under way: what waits for a person is not watched.
 ---@param calls skillrt.Calls
 function M.rest(calls)
   if not calls.watching then

@@ -86,7 +86,7 @@ function M.rang(calls, call)
   end
 end
 
--- The words that are sent to an agent, for people: a run goes on without them.
+-- The words that are sent to an agent, for people: a run does not need them.
 local function keep_prompt(run, call)
   local text = call.request.prompt
   if text and run.skill.context ~= "memory" then

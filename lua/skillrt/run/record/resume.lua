@@ -2,7 +2,7 @@
 
 local consumption = require("skillrt.run.books.consumption")
 
--- It goes on behind a cut of its journal: the first call of each open branch may have been made already.
+-- It resumes behind a cut of its journal: the first call of each open branch may have been made already.
 local function cut(books, record)
   books.cuts = record.cuts or books.cuts
   if record.doubtful then

@@ -174,7 +174,7 @@ local function agent_missing(skill)
     .. "skillrt run FOLDER --agent claude -- TASK   runs it with one of them\n"
     .. "SKILLRT_AGENT=claude in the environment, or { \"agent\": \"claude\" } in ~/.config/skillrt/config.json, "
     .. "for every run"
-  local names = table.concat(skill.missing, ", ") -- the name of who takes anything is no news to anybody
+  local names = table.concat(skill.missing, ", ") -- an agent that takes any name is not worth a line
   return message:format(skill.name, names ~= "universal-executor" and " for " .. names or "")
 end
 

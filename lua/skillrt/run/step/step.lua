@@ -166,7 +166,7 @@ local function take_said(books, step, said)
   end
 end
 
--- A step goes on that had failed, with all that it had got but what is asked for anew. Where it is performed again by a
+-- A failed step is resumed, with all its results but those that are asked for again. Where it is performed again by a
 -- person, or as the run is, that is what had no result, too: what is made of the answers is another call then.
 local function resume(books, step, from, whole, is_again, is_allowed)
   local held = books.held[step.id]

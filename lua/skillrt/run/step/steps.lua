@@ -123,7 +123,7 @@ function Steps:start(definition, said)
 end
 
 ---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
----at once, as it does nothing but call; what goes on with what it has got when that is read.
+---at once, as it does nothing but call; a step that continues with results does so when they are read.
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = step.live.definition or self:definition_of(step)
@@ -530,7 +530,7 @@ function Steps:perform_again(step)
   end
 end
 
----A step goes on that a process before has begun; its script may be another one by now.
+---Resumes a step that an earlier process began; its script may have changed since.
 ---@param step skillrt.Step
 function Steps:resume(step)
   if step.state == "broken" or self.run.accept_changes and step.state ~= "loose" then

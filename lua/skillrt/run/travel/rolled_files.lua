@@ -1,8 +1,8 @@
 -- run/travel/rolled_files.lua: files that tools wrote, as they were at a place of a run: worked out backwards from
 -- what they are now, by what the journal tells of each write; and outputs that came later, put aside.
 --
--- What anybody else has changed since is never touched, but named. Called by travel.lua, damage.lua, and when a run
--- goes on whose rollback was interrupted: all that is done is in its record before.
+-- A file that someone else changed since is never touched, but named. Called by travel.lua, damage.lua, and when a run
+-- is resumed whose rollback was interrupted: all that is done is in its record before.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -225,7 +225,7 @@ function M.apply(changes)
   return paths
 end
 
----A run goes on behind a rollback that was interrupted, or had no time for files.
+---A run is resumed behind a rollback that was interrupted, or that did not restore files.
 ---@param turn skillrt.Turn
 ---@param seq integer
 function M.finish(turn, seq)

@@ -23,7 +23,7 @@ local DEPTH <const> = 8
 -- The state of a sub-run:
 --
 --   from             when                                                          to
---   going, paused    it is asked what is next, and cannot go on by itself          paused
+--   going, paused    it is asked what is next, and cannot continue alone          paused
 --   paused           it is asked again, as something ended in it                   going
 --   going, paused    its step gave it up: nothing begins in it                     canceling
 --   any but over     its call is over                                              over
@@ -220,7 +220,7 @@ function Subs:open()
   end
 end
 
----Whether its steps may go on.
+---Whether its steps may continue.
 function Sub:is_awaited()
   return self.state == "going" or self.state == "paused"
 end
@@ -344,7 +344,7 @@ function Subs:choose()
   return any
 end
 
----Why the run cannot go on when nothing else is under way: a scope that cannot; nil: none.
+---Why the run cannot continue when nothing else is under way: a scope that is stuck; nil: none.
 ---@return string|nil reason
 ---@return string? message
 function Subs:stuck()

@@ -40,7 +40,7 @@ function M.spent(books, id)
   return ms / 1000
 end
 
----How much of it is left at a moment from which it goes on: of the run, or of an action behind its steps that are over.
+---How much of it is left when it runs again: of the run, or of an action after its finished steps.
 ---@param bound skillrt.Bound
 ---@return integer ms
 function M.left_ms(bound)

@@ -36,7 +36,7 @@ exec "$@"
 -- How often in a row the program may have begun anew when it gets what it missed.
 local MOST_BEGUN <const> = 8
 
--- What the program says. A script that got out of its realm may say what it likes: no more than this is heard.
+-- What the program may send. A script that escaped its realm may send anything: only these messages are taken.
 local TEXT <const>, FLAG <const> = { type = "string" }, { type = "boolean" }
 local function object(properties, ...)
   return { type = "object", properties = properties, required = { ... } }

@@ -314,7 +314,7 @@ local function item_of(self, call)
   return nil, known
 end
 
--- The script of a workflow is a function of what it is told: one that changed is asked anew, without a network.
+-- The script of a workflow depends only on its inputs: a changed one is run again, without a network.
 function World:takes(call)
   local number = call.step.number
   if call.request.pure and not self.loose[number] then

@@ -114,7 +114,7 @@ local function read(reply)
   return list
 end
 
--- The answer in a reply; what is said besides is heard.
+-- The answer in a reply; other messages in it are taken, too.
 local function answer_of(client, call, reply)
   local answer
   for _, message in ipairs(read(reply)) do

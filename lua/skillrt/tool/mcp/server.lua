@@ -164,7 +164,7 @@ function M.check(name, definition, where)
   return server
 end
 
----The servers of a file in the form of other programs, not checked, and what is to be told of it.
+---The servers of a file in the form of other programs, not checked, and what to report about it.
 ---@param path string
 ---@return table<string, table>|nil servers
 ---@return string|{ level: string, text: string }[] notes  or why there are none

@@ -177,7 +177,7 @@ local function keep(live, key, result)
   end
 end
 
--- What the server wants to know before it goes on, answered: by the names that it gave.
+-- The answers to what the server asks before it continues, by the names that it gave.
 local function inputs(client, requests)
   local out = {}
   for _, name in ipairs(names.sorted(tables.object(requests))) do

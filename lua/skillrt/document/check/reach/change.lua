@@ -79,7 +79,8 @@ local function is_largest(variable, value)
   return size ~= nil
 end
 
--- What lies one step further; at the end of what is told apart, and before a gap, it may stay: "many" stays many.
+-- The values one step further; at the end of those that are distinguished, and before a gap, it may stay: "many" stays
+-- many.
 local function moved(variable, step)
   local targets = {}
   for i, value in ipairs(variable.values) do

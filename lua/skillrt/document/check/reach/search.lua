@@ -1,6 +1,6 @@
 -- document/check/reach/search.lua: every state a run can come to, breadth first, within a bound.
 --
--- A fixed strategy takes the first action that may run; one that only may hold (it reads what nobody declares)
+-- A fixed strategy takes the first action that may run; one that only may hold (it reads an undeclared key)
 -- leaves room for those behind it. Any other strategy may take each of them. Knows no texts for people. Called by
 -- document/check/reach.lua and document/simulate.lua.
 local truth = require "skillrt.document.check.reach.truth"

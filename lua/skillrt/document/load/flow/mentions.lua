@@ -137,7 +137,7 @@ function Mentions:of(text, own)
     local name = text:find("|", 1, true) and cell or cell:match "^%s*%*%*([^*]+)%*%*" or ""
     add(#name < 80 and self.by_name[M.name_of(name)] or nil, at)
   end
-  local chain = 0 -- where a list of numbers goes on: "2-4", "2, 3"
+  local chain = 0 -- how far a list of numbers such as "2-4" or "2, 3" has been read
   for at, digits, after in text:gmatch "()%f[%d](%d[%d.]*)()" do
     local dashed = self.steps and text:sub(1, at - 1):find "%f[%w][Ss]tep[-_]$"
     local named = dashed or not (own and self.steps) and self:is_named(text, at, after, own)

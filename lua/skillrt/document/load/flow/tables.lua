@@ -204,7 +204,7 @@ function M.read(block, mentions)
     missing = missing or one.phases == nil and kind == "modes"
   end
   for _, one in ipairs(missing and rows or {}) do
-    one.unread = true -- of modes nobody can tell one row without the others
+    one.unread = true -- which rows belong to a mode is known only from all of them
   end
   if not ours and not (kind == "modes" and at.phases) then
     return nil
