@@ -59,13 +59,13 @@ describe("a folder that is a page of instructions", function()
     skill(folder)
     folder.file("tools/.claude-plugin/plugin.json", "{}\n")
     folder.file("tools/skills/pick/SKILL.md", "---\nname: pick\ndescription: Picks\narguments: [issue, branch]\nmodel: opus\n"
-      .. "hooks: {}\n---\nFix $issue on $branch ($0, $ARGUMENTS[1], $7) by ${CLAUDE_PLUGIN_ROOT}/lib.\n\nNow: !`git status`\n")
+      .. "hooks: {}\n---\nFix $issue on $branch ($0, $ARGUMENTS[1], $7) by ${CLAUDE_PLUGIN_ROOT}/lib.\n\nNow: `git status`\n")
     local run = kit.run(folder, { "run", "tools/skills/pick", "--agent", "./agent", "--work-dir", "w", "--", "42", "main" })
     assert.equal(0, run.code, run.err)
     local asked = folder.read "asked.txt"
-    assert.truthy(asked:find(("Fix 42 on main (42, main, $7) by %s/tools/lib.\n\nNow: !`git status`\n"):format(folder.path), 1,
+    assert.truthy(asked:find(("Fix 42 on main (42, main, $7) by %s/tools/lib.\n\nNow: `git status`\n"):format(folder.path), 1,
       true), asked)
-    for _, text in ipairs { "!`git status` stays as it is written", "model: is not obeyed", "hooks: is not obeyed" } do
+    for _, text in ipairs { "model: is not obeyed", "hooks: is not obeyed" } do
       assert.truthy((run.out .. run.err):find(text, 1, true), run.out .. run.err)
     end
   end)

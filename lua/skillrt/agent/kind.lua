@@ -10,6 +10,7 @@ local condition = require("skillrt.agent.condition")
 local json_schema = require("skillrt.base.json_schema")
 local models = require("skillrt.agent.models")
 local phase = require("skillrt.agent.phase")
+local plain = require("skillrt.agent.plain")
 local prompt = require("skillrt.agent.prompt")
 local schema = require("skillrt.skill.schema")
 local tables = require("skillrt.base.tables")
@@ -56,6 +57,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field item any               of `each`
 ---@field index integer|string|nil
 ---@field said any[]            by section: what came of the steps that were done
+---@field printed table<string, string>?  by the page's commands that were run: what stands in its text for them
 
 ---@class skillrt.Outcome
 ---@field status "completed"|"partial"
@@ -221,6 +223,12 @@ local function perform(agent, ctx, task)
   local function failed(message, class)
     local said = message:find(agent:label() .. ":", 1, true) == 1 -- it names itself
     return nil, said and message or ("%s: %s"):format(agent:label(), message), class
+  end
+  if agent.reads_prompt then
+    local ok, message, class = plain.run_commands(ctx, task)
+    if not ok then
+      return nil, message, class
+    end
   end
   local talk, problem = agent:conversation(ctx, task)
   if not talk then

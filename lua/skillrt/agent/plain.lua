@@ -1,9 +1,11 @@
--- agent/plain.lua: the words of a task that is a page of instructions: the page with its placeholders filled in,
--- the files it may be read on with, the task a person gave.
+-- agent/plain.lua: the words of a task that is a page of instructions: the page with its placeholders filled in and
+-- its commands run, the files it may be read on with, the task a person gave.
 --
 -- The page is the skill's own words; what a person gave stands apart from it. Knows no providers.
 
+local data_marks = require("skillrt.base.data_marks")
 local plugin_folder = require("skillrt.base.files").plugin_folder
+local sandbox = require("skillrt.skill.sandbox")
 
 local M = {}
 
@@ -50,12 +52,84 @@ local function values_of(task, given)
   return values
 end
 
+-- ---- the commands of a page: !`git status` ----
+
+local MAX_PRINTED <const> = 64 * 1024
+local MAX_INLINE <const> = 200 -- bytes of one line that stands in the text without marks
+
+---The commands in a page, each once. Those in a fenced block are examples, and so is one right behind a word.
+---@param body string
+---@return string[]
+function M.commands(body)
+  local list, seen, fence = {}, {}, nil
+  for line in body:gmatch("[^\n]+") do
+    local mark = line:match("^%s*(```+)") or line:match("^%s*(~~~+)")
+    if mark and (not fence or mark:sub(1, #fence) == fence) then
+      fence = not fence and mark or nil
+    elseif not fence then
+      for before, command in (" " .. line):gmatch("(.)!`([^`]+)`") do
+        if not before:find("%w") and not seen[command] then
+          list[#list + 1], seen[command] = command, true
+        end
+      end
+    end
+  end
+  return list
+end
+
+-- The words of the task as the arguments of a shell, so that none of them is read as code: $0, $1, $ARGUMENTS, $name.
+local function request_of(command, task, given)
+  local page, env = task.guide.placeholders, { ARGUMENTS = given }
+  for name, value in pairs(values_of(task, given)) do
+    env[name] = name:find("^[%a_][%w_]*$") and value or nil
+  end
+  local argv = { "sh", "-c", command, page.first ~= 0 and "sh" or nil }
+  for i = 0, 9 do
+    argv[#argv + 1] = argument(given, i)
+  end
+  while #argv > 4 and argv[#argv] == "" do
+    argv[#argv] = nil
+  end
+  return { kind = "command", argv = argv, env = env, shown = command:sub(1, 60),
+    sandbox_default = sandbox.read("strict"), max_output = MAX_PRINTED }
+end
+
+---The commands that run before the agent of a task is asked.
+---@param task skillrt.Task
+---@return string[]
+function M.commands_of(task)
+  local guide = task.guide
+  return guide and guide.is_plain and guide.placeholders and guide.placeholders.commands or {}
+end
+
+---Runs the commands of a page that were not run for this task yet, one call each, before its agent is asked.
+---@param ctx table  await
+---@param task skillrt.Task
+---@return boolean|nil ok
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.run_commands(ctx, task)
+  task.printed = task.printed or {}
+  for _, command in ipairs(M.commands_of(task)) do
+    if not task.printed[command] then
+      local reply, message, class = ctx.await(request_of(command, task, M.task(task) or ""))
+      if not reply then
+        return nil, ("!`%s` of the page: %s"):format(command, message), class
+      end
+      local text = reply.body:gsub("%s+$", "")
+      local is_short = #text <= MAX_INLINE and not text:find("\n")
+      task.printed[command] = is_short and text or "\n" .. data_marks.marked(text, "OUTPUT")
+    end
+  end
+  return true
+end
+
 ---The page with its placeholders filled in, each once: what was put in is not read again.
 ---@param body string
 ---@param task skillrt.Task
 ---@return string
 function M.filled(body, task)
-  local given = M.task(task) or ""
+  local given, printed = M.task(task) or "", task.printed or {}
   local values, first = values_of(task, given), (task.guide.placeholders or {}).first
   local function arguments(bracket)
     local index = bracket:match("^%[(%d+)%]$")
@@ -63,16 +137,19 @@ function M.filled(body, task)
   end
   local out, pos = {}, 1
   while true do
-    local at = body:find("[$%%{]", pos)
+    local at = body:find("[$%%{!]", pos)
     if not at then
       break
     end
     local rest, stop, value = body:sub(at, at + 80), nil, nil
+    local command = body:match("^!`([^`]+)`", at)
     local name, last = rest:match("^%${([%a_][%w_-]*)}()")
     if not name then
       name, last = rest:match("^{([%a_][%w_-]*)}()")
     end
-    if name then
+    if command then
+      value, stop = printed[command], #command + 4
+    elseif name then
       value, stop = name == "ARGUMENTS" and given or values[name], last
     elseif rest:find("^%$ARGUMENTS%f[^%w_]") then
       local bracket = rest:match("^%[%d+%]", 11) or ""

@@ -269,6 +269,15 @@ local function add_permissions(code, definition)
   add("allowed-tools", type(definition.guide) == "table" and definition.guide.tools or nil)
 end
 
+-- The commands of a page, which run before its agent is asked.
+local function add_page_commands(code, definition, dir)
+  local page = tables.object(tables.object(definition.guide).placeholders)
+  for _, command in ipairs(page.commands or {}) do
+    add_program(code, "the page", { "sh", "-c", command }, {}, dir)
+    code.parts[#code.parts + 1] = "command " .. command
+  end
+end
+
 -- Agents as files of the skill, of its plugin and of the project: whoever performs a step under such a name has its
 -- tools.
 local function add_agent_files(code, dir)
@@ -420,6 +429,7 @@ local function code_of_document(dir, document, depth)
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   end
   add_config(code, document.config, dir, depth)
+  add_page_commands(code, definition, dir)
   for _, agent in pairs(definition.agents or {}) do
     takes = takes or takes_permissions(agent, 0)
   end

@@ -8,6 +8,7 @@ local agents = require("skillrt.agent")
 local json_example = require("skillrt.base.json_example")
 local json_schema = require("skillrt.base.json_schema")
 local models = require("skillrt.agent.models")
+local plain = require("skillrt.agent.plain")
 local tables = require("skillrt.base.tables")
 local tally = require("skillrt.agent.tally")
 
@@ -46,6 +47,9 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
+  for _, command in ipairs(plain.commands_of(task)) do
+    ctx.log(("would run: %s"):format(command))
+  end
   ctx.log(("would ask: %s"):format((task.prompt or (task.action or task.phase).id):gsub("%s+", " "):sub(1, 200)))
   for i, one in ipairs(task.guide and task.answer == "text" and task.guide.steps or {}) do
     ctx.log(("would ask: step %d: %s"):format(i, one.title))

@@ -293,7 +293,7 @@ local function guide_of(self)
   end
   local guide = { body = md.body, is_plain = self.plain }
   guide.placeholders = skill_md.placeholders({ body = md.body, body_line = md.body_line, arguments = md.arguments,
-    hint = md.hint, file = "SKILL.md" }, self.found)
+    hint = md.hint, file = "SKILL.md", is_plain = self.plain }, self.found)
   if #(md.allowed_tools or {}) > 0 then
     guide.tools = md.allowed_tools
   end

@@ -9,6 +9,7 @@ local front_matter = require "skillrt.document.load.front_matter"
 local json_lines = require "skillrt.document.load.json_lines"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
+local plain = require "skillrt.agent.plain"
 local tables = require "skillrt.base.tables"
 
 local M = {}
@@ -75,15 +76,17 @@ local function names_of(value)
   return list[1] and list or nil
 end
 
----What the placeholders of a page stand for, as far as the page says it; and the commands in it that a host would run
----before its agent reads the page: skillrt does not.
----@param page { body: string, body_line: integer, arguments: any, hint: any, file: string, is_command: boolean? }
+---What the placeholders of a page stand for, as far as the page says it; and the commands in it that run before its
+---agent reads the page: where it is all of the skill.
+---@param page { body: string, body_line: integer, arguments: any, hint: any, file: string, is_command: boolean?,
+---  is_plain: boolean? }
 ---@param found skillrt.Findings
----@return { arguments: string[]|nil, first: integer|nil }
+---@return { arguments: string[]|nil, first: integer|nil, commands: string[]|nil }
 function M.placeholders(page, found)
   local line, body = page.body_line, page.body
+  local commands = page.is_plain and plain.commands(body)
   for text in body:gmatch "([^\n]*)\n?" do
-    local command = text:match "!(`[^`]+`)"
+    local command = not commands and text:match "!(`[^`]+`)"
     if command then
       found:warn("command-unrun", { file = page.file, line = line }, ("!%s stays as it is written"):format(command))
     end
@@ -98,7 +101,8 @@ function M.placeholders(page, found)
   local has_zero = body:find "%$0%f[%W]"
   local counts = page.is_command or page.arguments ~= nil or page.hint ~= nil or has_zero
   local from_one = page.is_command and not has_zero
-  return { arguments = names_of(page.arguments), first = counts and (from_one and 1 or 0) or nil }
+  return { arguments = names_of(page.arguments), first = counts and (from_one and 1 or 0) or nil,
+    commands = commands and commands[1] and commands or nil }
 end
 
 -- The keys by their table; and that the folder has the skill's name.
