@@ -196,6 +196,33 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
     assert.same({ "own", "given" }, { table.unpack(result("b", "own")) })
     assert.equal(2, kit.run(folder, { "run", "nowhere", env = env }).code)
   end)
+
+  it("is called by its name, too, where it is a skill, a command or an agent; what lies here comes first", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=/nonexistent HOME=" .. folder.path .. "/home"
+    os.execute(("cd '%s' && mkdir -p home/.claude/skills/tidy home/.claude/agents .claude/commands/git .claude/skills/both home/both")
+      :format(folder.path))
+    local function page(path, word)
+      folder.file(path, ("---\nname: %s\ndescription: d\n---\nThe page %s.\n"):format(path:match "([%w]+)/SKILL" or path:match "(%w+)%.md", word))
+    end
+    local function asked(name)
+      local run = kit.run(folder, { "run", name, "--agent", '["sh","-c","cat >asked; echo done"]', "--trust", env = env, "--", "x" })
+      return run.code == 0 and folder.read("asked"):match "The page ([^.]*)" or run.err
+    end
+    page("home/.claude/skills/tidy/SKILL.md", "own skill")
+    page("home/.claude/agents/tidy.md", "own agent")
+    page("home/.claude/agents/critic.md", "critic")
+    page(".claude/commands/git/push.md", "push")
+    page(".claude/skills/both/SKILL.md", "kept")
+    assert.same({ "own skill", "own skill", "critic", "push", "push", "kept" }, { asked "tidy", asked "/tidy", asked "critic",
+      asked "git:push", asked "/git:push", asked "both" })
+    os.execute(("cd '%s' && cp -r .claude/skills/both both"):format(folder.path))
+    page("both/SKILL.md", "here")
+    assert.equal("here", asked "both")
+    for _, name in ipairs { "..", "../tidy", "a:..:b", "git/push", "git:", "x:" .. ("y"):rep(5000) } do
+      assert.equal(2, kit.run(folder, { "run", name, env = env }).code, name)
+    end
+  end)
 end)
 
 describe("the gate", function()

@@ -93,11 +93,10 @@ function M.main(...)
   end
   local command, script = require("skillrt.cli.command." .. name), argv[at]
   if name == "run" and script and script:find("^[%a/]") and not core.files.stat(script) then
-    local saved = command.saved(script)
-    if not saved then
+    argv[at] = require("skillrt.document.kind").kept(script)
+    if not argv[at] then
       return command.missing(script) -- said before its options are read: they may be a command's
     end
-    argv[at] = saved
   end
   local args, code = require("skillrt.cli.arguments").read(command, argv)
   if not args then

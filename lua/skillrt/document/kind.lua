@@ -1,7 +1,7 @@
--- document/kind.lua: what kind of thing lies at a path.
+-- document/kind.lua: what kind of thing lies at a path, and where what has a name lies.
 --
--- Reads nothing of it. Called by document/open.lua, document/gate.lua, document/trust.lua and
--- document/check/subject.lua.
+-- Reads nothing of it. Called by document/open.lua, document/gate.lua, document/trust.lua, document/check/subject.lua
+-- and `skillrt run`.
 
 local files = require("skillrt.base.files")
 
@@ -18,6 +18,30 @@ function M.of(path)
   end
   local by_name = path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$")
   return is_there and (is_folder or by_name) and "document" or "script"
+end
+
+-- What Claude Code keeps by name, below .claude.
+local KEPT <const> = { "workflows/%s.js", "workflows/%s.ts", "skills/%s", "commands/%s.md", "agents/%s.md" }
+
+---The path of a workflow script, a skill, a command or an agent that is kept under a name: the project's, else one's
+---own. `/NAME` is the same, and `FOLDER:NAME` lies in a folder.
+---@param name string
+---@return string|nil path
+function M.kept(name)
+  local words = name:gsub("^/", "")
+  for part in (words .. ":"):gmatch("([^:]*):") do
+    if not part:find("^%w[%w._-]*$") then
+      return nil
+    end
+  end
+  for _, home in ipairs({ ".claude", files.claude_home() }) do
+    for _, form in ipairs(KEPT) do
+      local path = files.join(home, form:format((words:gsub(":", "/"))))
+      if files.stat(path) then
+        return path
+      end
+    end
+  end
 end
 
 return M

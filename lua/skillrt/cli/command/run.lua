@@ -34,7 +34,7 @@ local M = {
   description = "The word run may be omitted. A SCRIPT may also call skill:run itself. The words after -- are the "
     .. "task of a plain SKILL.md; a script gets them as ctx.args.",
   arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration, "
-    .. "a workflow script (.js), or the name of one in .claude/workflows" } },
+    .. "a workflow script (.js), or the name of a script, skill, command or agent in .claude, here or in your home" } },
   shows_limits = true,
   options = {
     { name = "work-dir", value = "DIR", help = "the run's directory; default: NAME-ID in the runs of the "
@@ -108,13 +108,6 @@ local function begun(word, commands)
     end
   end
   return nil
-end
-
----The workflow script that is kept under a name.
----@param name string
----@return string|nil path
-function M.saved(name)
-  return require("skillrt.skill.workflow").saved(name)
 end
 
 -- The file or folder beside a path that a person most likely meant.

@@ -24,11 +24,6 @@ local function has_failed(state)
     table.concat(failed, "\n", 1, math.min(#failed, 3)))
 end
 
--- Where scripts are kept by their names: a project's, then a person's own.
-local function kept_in()
-  return { ".claude/workflows", files.claude_home() .. "/workflows" }
-end
-
 -- The files that may be meant by a name.
 local function named(folders, name)
   local paths = {}
@@ -38,17 +33,6 @@ local function named(folders, name)
   return paths
 end
 
----The script that is kept under a name; nil: there is none.
----@param name string
----@return string|nil path
-function M.saved(name)
-  for _, path in ipairs(name:find("^[%w][%w._-]*$") and named(kept_in(), name) or {}) do
-    if files.stat(path) then
-      return path
-    end
-  end
-end
-
 ---Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
 ---@param dir string
 ---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
@@ -56,7 +40,7 @@ function M.found_by(dir)
   return function(name)
     local is_path = name:find("/", 1, true) or name:find("%.m?[jt]s$")
     local paths = is_path and { files.join(dir, name) }
-      or named({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }, name)
+      or named({ dir, files.join(dir, ".claude/workflows"), ".claude/workflows", files.claude_home() .. "/workflows" }, name)
     for _, path in ipairs(paths) do
       local text = files.read(path, M.MAX_SCRIPT)
       if text then
