@@ -203,7 +203,8 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
     os.execute(("cd '%s' && mkdir -p home/.claude/skills/tidy home/.claude/agents .claude/commands/git .claude/skills/both home/both")
       :format(folder.path))
     local function page(path, word)
-      folder.file(path, ("---\nname: %s\ndescription: d\n---\nThe page %s.\n"):format(path:match "([%w]+)/SKILL" or path:match "(%w+)%.md", word))
+      local name = path:match "([%w]+)/SKILL" or path:match "(%w+)%.md"
+      folder.file(path, ("---\nname: %s\ndescription: d\n---\nThe page %s.\n"):format(name, word))
     end
     local function asked(name)
       local run = kit.run(folder, { "run", name, "--agent", '["sh","-c","cat >asked; echo done"]', "--trust", env = env, "--", "x" })

@@ -40,7 +40,8 @@ function M.found_by(dir)
   return function(name)
     local is_path = name:find("/", 1, true) or name:find("%.m?[jt]s$")
     local paths = is_path and { files.join(dir, name) }
-      or named({ dir, files.join(dir, ".claude/workflows"), ".claude/workflows", files.claude_home() .. "/workflows" }, name)
+      or named({ dir, files.join(dir, ".claude/workflows"), ".claude/workflows", files.claude_home() .. "/workflows" },
+        name)
     for _, path in ipairs(paths) do
       local text = files.read(path, M.MAX_SCRIPT)
       if text then
