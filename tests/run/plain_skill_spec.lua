@@ -65,7 +65,7 @@ describe("a folder that is a page of instructions", function()
     local asked = folder.read "asked.txt"
     assert.truthy(asked:find(("Fix 42 on main (42, main, $7) by %s/tools/lib.\n\nNow: `git status`\n"):format(folder.path), 1,
       true), asked)
-    for _, text in ipairs { "model: is not obeyed", "hooks: is not obeyed" } do
+    for _, text in ipairs { "hooks: is not obeyed" } do
       assert.truthy((run.out .. run.err):find(text, 1, true), run.out .. run.err)
     end
   end)

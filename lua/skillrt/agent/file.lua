@@ -163,6 +163,22 @@ function M.find(name, skill_dir)
   return nil, paths
 end
 
+---The agents of a page by their names, with the model and the effort that its front matter names.
+---@param chosen table<string, table>|nil
+---@param fields table
+---@return table<string, table>|nil
+function M.with_front(chosen, fields)
+  local page = {}
+  for _, name in ipairs({ "model", "effort" }) do
+    local value = fields[name]
+    page[name] = type(value) == "string" and value:find("%S") and value ~= "inherit" and value or nil
+  end
+  for name, agent in pairs(chosen or {}) do
+    chosen[name] = M.applied(agent, page)
+  end
+  return chosen
+end
+
 ---An agent, or its definition, as a file says it is; one that takes no such words stays as it is.
 ---@param agent table
 ---@param file skillrt.AgentFile
@@ -183,6 +199,7 @@ function M.applied(agent, file)
   if kind and kind.word then
     out.system = file.system or out.system
     out.model = rawget(agent, "model") or models.of(kind, file.model)
+    out.effort = rawget(agent, "effort") or kind.FIELDS.effort and file.effort or nil
     out.tools = kind.program and file.tools or file.reads_only and {} or out.tools
   end
   return setmetatable(out, getmetatable(agent))

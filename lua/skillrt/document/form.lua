@@ -321,7 +321,7 @@ switching*
   repair text The set that repairs.
 host_keys*
   sandbox any The sandbox of its programs: strict, work, off, or an object with grants.
-  effort unread The agent's own settings say it.
+  effort text How much its model thinks, where its agent has that.
   hooks unread They are the host's; skillrt runs none.
   disallowed-tools unread allowed-tools says what it may use.
   version any For hosts.
@@ -336,7 +336,7 @@ host_keys*
   category any For hosts.
   when_to_use any For hosts.
   paths any For hosts.
-  shell any For hosts.
+  shell unread sh runs the commands of a page.
 skill_md*
   name! skill_name How hosts find it; its folder has the same name.
   description! description What it does and when it is of use.
@@ -344,7 +344,7 @@ skill_md*
   compatibility compatibility What it needs: hosts, programs, network.
   metadata object Texts by name, for whoever reads them.
   allowed-tools tools The tools it may use: a list, or a text such as `Read, Bash(git:*)`.
-  model unread --agent and SKILLRT_AGENT choose the model.
+  model text The model that performs it; one that --agent names wins.
   agent unread --agent chooses the agent.
   context unread A run is a process of its own anyway.
   tools unread allowed-tools says what it may use.
@@ -353,7 +353,7 @@ command*
   name text How it is called.
   description text What it does.
   allowed-tools tools The tools it may use.
-  model unread --agent and SKILLRT_AGENT choose the model.
+  model text The model that performs it; one that --agent names wins.
   agent unread --agent chooses the agent.
   context unread A run is a process of its own anyway.
   & host_keys
@@ -361,8 +361,17 @@ agent_md*
   name! text How it is called.
   description text What it does and when it is of use.
   tools tools The tools it may use.
-  model text The model that performs it.
+  model text The model that performs it; one that --agent names wins.
   context unread A run is a process of its own anyway.
+  disallowedTools unread tools says what it may use.
+  permissionMode unread permission of the agent says it (docs/write/agents.md).
+  maxTurns unread --limit calls=N limits a run.
+  skills unread The page says which files to read.
+  mcpServers unread .mcp.json next to a SKILL.md names servers.
+  memory unread A run keeps its own state.
+  background unread A run is a process of its own anyway.
+  isolation unread Start the run in a worktree.
+  initialPrompt unread The task stands behind --.
   & host_keys
 ]]
 

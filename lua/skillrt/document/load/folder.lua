@@ -2,6 +2,7 @@
 -- found on the way.
 --
 -- Runs nothing: a skill.lua is the door's business. Called by document/load/init.lua.
+local agent_file = require "skillrt.agent.file"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"
 local json_lines = require "skillrt.document.load.json_lines"
@@ -366,6 +367,7 @@ function M.read(dir, options)
     add_servers(self, definition, dir .. "/.mcp.json")
     definition.documents = documents_of(self, definition)
     definition.guide = guide_of(self)
+    agent_file.with_front(definition.agents, self.skill_md or {})
     tell_code(self)
   end
   tell_workflow(self)

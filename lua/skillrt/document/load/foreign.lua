@@ -83,6 +83,10 @@ function M.tell(found, place, kind)
   found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind))
 end
 
+-- What an agent's file says next to its name.
+local OF_AGENTS <const> = { "tools", "model", "color", "disallowedTools", "permissionMode", "maxTurns", "skills",
+  "mcpServers", "memory", "background", "isolation", "initialPrompt" }
+
 ---What a Markdown text is by its front matter: "agent", "command", or a foreign kind.
 ---@param text string
 ---@return "agent"|"command"|nil ours
@@ -100,8 +104,11 @@ function M.markdown(text)
     return nil, "a GitHub agentic workflow"
   elseif has "redirect" then
     return nil, "a redirect to another document"
-  elseif has "name" and (has "tools" or has "model" or has "color") then
-    return "agent"
+  end
+  for _, key in ipairs(OF_AGENTS) do
+    if has "name" and has(key) then
+      return "agent"
+    end
   end
   return "command"
 end

@@ -1,6 +1,7 @@
 -- document/load/one_md.lua: a slash command or an agent's file: front matter and a prompt, loaded as one step.
 --
 -- Called by document/load/init.lua.
+local agent_file = require "skillrt.agent.file"
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local foreign = require "skillrt.document.load.foreign"
@@ -59,6 +60,7 @@ function M.read(document, text, agents)
       prompt = file:find "%s" and front.body .. "\n" or file } },
   }
   document.definition.agents, document.definition.missing = agents_of.only("default", agents)
+  agent_file.with_front(document.definition.agents, front.fields)
 end
 
 return M

@@ -86,7 +86,7 @@ function M.placeholders(page, found)
   local line, body = page.body_line, page.body
   local commands = page.is_plain and plain.commands(body)
   for text in body:gmatch "([^\n]*)\n?" do
-    local command = not commands and text:match "!(`[^`]+`)"
+    local command = not commands and text:match "!(`[^`]+`)" or text:match "^%s*```!%s*$" and " and the lines below it"
     if command then
       found:warn("command-unrun", { file = page.file, line = line }, ("!%s stays as it is written"):format(command))
     end
@@ -151,6 +151,7 @@ function M.read(text, file, folder, found)
     out.metadata = type(fields.metadata) == "table" and fields.metadata or nil
     out.allowed_tools = M.tools(fields["allowed-tools"])
     out.sandbox = fields.sandbox
+    out.model, out.effort = fields.model, fields.effort
     out.arguments, out.hint = fields.arguments, fields["argument-hint"]
   end
   return out

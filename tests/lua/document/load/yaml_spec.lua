@@ -177,7 +177,7 @@ describe("SKILL.md", function()
   end)
 
   it("tells keys that are not in the specification, as a note", function()
-    local told, _, found = codes(with "model: big\nwhatever: 1\ncolor: red\n", "demo")
+    local told, _, found = codes(with "context: fork\nwhatever: 1\ncolor: red\n", "demo")
     assert.same({ "config.unknown-key", "config.unread" }, told)
     assert.same({ "note", 5, "note", 4 }, { found[1].level, found[1].line, found[2].level, found[2].line })
   end)
