@@ -101,3 +101,21 @@ describe("the table of front matter", function()
     end
   end)
 end)
+
+describe("a tool that a page allows", function()
+  it("is said to be missing where the agent is a model that has it not, before the run; others have their own", function()
+    local folder <close> = kit.folder()
+    folder.file("claude", CLAUDE)
+    os.execute(("chmod +x '%s/claude'"):format(folder.path))
+    folder.file("page.md", "---\ndescription: d\nallowed-tools: Read, Bash(git:*), mcp__hub__get, AskUserQuestion\n---\nDo it.\n")
+    local env = ("PATH='%s':$PATH OPENAI_API_KEY=k OPENAI_BASE_URL=http://127.0.0.1:9"):format(folder.path)
+    local function said(agent)
+      return kit.run(folder, { "run", "page.md", "--trust", "--agent", agent, "--limit", "run_timeout=0.1", "--sandbox", "off", "--",
+        "x", env = env }).err
+    end
+    for _, agent in ipairs { "openai", "claude,openai" } do
+      assert.truthy(said(agent):find("has no Read, Bash, mcp__hub__get, which the page allows", 1, true), said(agent))
+    end
+    assert.falsy(said("claude"):find("which the page allows", 1, true))
+  end)
+end)

@@ -63,6 +63,35 @@ function M.say(findings)
   end
 end
 
+-- The agents of a skill that are models, also in chains.
+local function models_of(list, out)
+  for _, agent in pairs(list or {}) do
+    if type(agent) == "table" then
+      out[#out + 1] = agent.stub == "model" and agent or nil
+      models_of(agent.links, out)
+    end
+  end
+  return out
+end
+
+---Says which tools a page allows that its agent has not: a model has those of its skill alone.
+---@param skill skillrt.Skill
+function M.say_tools(skill)
+  local model, absent = models_of(skill.agents, {})[1], {}
+  for _, tool in ipairs(model and skill.guide and skill.guide.tools or {}) do
+    local name = tool:match("^[%w_-]+") or tool
+    local server = name:match("^mcp__(.-)__")
+    if name ~= "AskUserQuestion" and not (skill.tools or {})[name] and not (skill.mcp or {})[server or ""] then
+      absent[#absent + 1] = name
+    end
+  end
+  if absent[1] then
+    require("skillrt.report.output").say("warning", require("skillrt.base.terminal_text").escape(
+      ("%s: %s has no %s, which the page allows: a model has the tools of its skill, reads the skill's files and asks; "
+        .. "claude, codex and gemini have their own"):format(skill.name, model:label(), table.concat(absent, ", "))))
+  end
+end
+
 ---Says which keys of an input nothing reads, as far as the text of a script tells. It is no error: what a script loads
 ---later, or does with all of its input, cannot be seen.
 ---@param skill skillrt.Skill
