@@ -111,6 +111,18 @@ local function suite(what, place, url, server)
     end)
     teardown(function() getmetatable(folder).__close() end)
 
+    it("says how each run is once its process has ended", function()
+      folder.file("bad.lua", 'return require "skillrt".skill { name = "bad", limits = { max_retries = 0, max_errors = 1 }, actions = { { '
+        .. 'id = "a", run = function() return nil, "no luck\\nat all", "permanent" end } } }\n')
+      good("submit", place, "bad.lua", "--key", "bad")
+      good("submit", place, "ask.lua", "--key", "asking")
+      local told = good("worker", place, "--once")
+      for key, line in pairs { bad = "failed (error_limit): last error: no luck", asking = "paused (waiting_for_person): Which colour?" } do
+        assert.truthy(told:find(("%s: %s\n"):format(url(key), line), 1, true), told)
+      end
+      aborted(url "asking")
+    end)
+
     it("performs a workflow script, in its sandbox", function()
       folder.file("flow.js", "export const meta = { name: 'flow', description: 'd' }\nreturn { said: args.name }\n")
       good("submit", place, "flow.js", "--key", "flow", "--trust", "--agent", "true", "--set", "name=me")
@@ -419,6 +431,14 @@ end
 local runs <const> = os.tmpname()
 os.remove(runs)
 suite("a worker of a folder", runs, function(key) return runs .. "/" .. key end)
+
+describe("a worker", function()
+  it("says that the folder which it is given is not there", function()
+    local folder <close> = kit.folder()
+    assert.truthy(kit.run(folder, { "worker", "nowhere", "--once" }).err:find("skillrt: nowhere: is not there\n", 1, true))
+    assert.equal("", kit.run(folder, { "worker", "nowhere", "--once" }).err) -- it has made it
+  end)
+end)
 
 local server, why = postgres.start()
 if server then

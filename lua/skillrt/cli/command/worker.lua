@@ -44,6 +44,17 @@ local function died(url, since, said, code)
   travel.write(url, { travel.stop(require("skillrt.skill.limit.poison").DIED, message, core.wall_ms()) })
 end
 
+-- How a run is after its process has ended with this code; the message of one that failed or paused is its first line.
+local function outcome(url, code)
+  local books = require("skillrt.run.look").books(url)
+  local status = books and require("skillrt.run.look").standing(books.status)
+  if not status or status == "completed" then
+    return ("%s: %s"):format(url, status or ("ended with %d"):format(code))
+  end
+  local line = (books.message or ""):match("[^\n]+")
+  return ("%s: %s (%s)%s"):format(url, status, books.reason or "its process is gone", line and ": " .. line or "")
+end
+
 -- What became of runs whose processes have ended.
 local function reap(worker)
   local programs = worker.programs
@@ -63,7 +74,7 @@ local function reap(worker)
       if REFUSED[code] and code ~= exit_codes.busy then
         ending.complain(("%s: ended with %d: %s"):format(url, code, said))
       elseif not worker.quiet then
-        output.write(require("skillrt.base.terminal_text").escape(("%s: ended with %d"):format(url, code)) .. "\n")
+        output.write(require("skillrt.base.terminal_text").escape(outcome(url, code)) .. "\n")
       end
     end
   end
@@ -97,6 +108,9 @@ function M.run(args)
   local most = math.tointeger(tonumber(args.concurrency or 8))
   if not most or most < 1 or most > 40 then
     return ending.refused("--concurrency: must be a whole number from 1 to 40", "usage")
+  end
+  if not args.place:find("^postgres") and not core.files.stat(args.place) then
+    ending.complain(("%s: is not there"):format(args.place), "runs are performed once skillrt submit has made it")
   end
   local claims, message, code = core.claims(args.place, args.queue or "default")
   if not claims then
