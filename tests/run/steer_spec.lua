@@ -45,7 +45,13 @@ local function started(folder)
   folder.file("tried.js", THREE)
   local run = kit.start(folder, { "run", "tried.js", "--trust", "--work-dir", "r", "--agent", '["sh","agent.sh"]' })
   assert.truthy(run.says "agent fail failed")
-  return run
+  for _ = 1, 6000 do -- and `say a` has answered: only `hang` is under way
+    if (folder.read "r/journal/00000001.sj"):find('"body":"a', 1, true) then
+      return run
+    end
+    os.execute "sleep 0.01"
+  end
+  error "say a was not answered"
 end
 
 local function result(folder)
