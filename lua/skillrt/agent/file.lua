@@ -1,6 +1,6 @@
 -- agent/file.lua: agents as people keep them for coding agents: agents/NAME.md of the skill, .claude/agents/NAME.md of
 -- the project or of the person; PLUGIN:NAME is agents/NAME.md of a plugin. It says who the agent is, which tools it
--- has, which model; the body is what it is told first.
+-- has, which model; the body is the beginning of its prompts.
 --
 -- Such a file is no agent by itself: it is what an agent that was chosen is, under that name. Knows no runs.
 
@@ -163,10 +163,9 @@ function M.find(name, skill_dir)
   return nil, paths
 end
 
----The agents of a page by their names, with the model and the effort that its front matter names.
+---Gives the agents of a page, by their names, the model and the effort that its front matter names.
 ---@param chosen table<string, table>|nil
 ---@param fields table
----@return table<string, table>|nil
 function M.with_front(chosen, fields)
   local page = {}
   for _, name in ipairs({ "model", "effort" }) do
@@ -176,7 +175,6 @@ function M.with_front(chosen, fields)
   for name, agent in pairs(chosen or {}) do
     chosen[name] = M.applied(agent, page)
   end
-  return chosen
 end
 
 ---An agent, or its definition, as a file says it is; one that takes no such words stays as it is.

@@ -57,7 +57,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field item any               of `each`
 ---@field index integer|string|nil
 ---@field said any[]            by section: what came of the steps that were done
----@field printed table<string, string>?  by the page's commands that were run: what stands in its text for them
+---@field printed table<string, string>?  by the page's commands that were run: what replaces them in its text
 
 ---@class skillrt.Outcome
 ---@field status "completed"|"partial"

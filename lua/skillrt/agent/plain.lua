@@ -55,7 +55,7 @@ end
 -- ---- the commands of a page: !`git status` ----
 
 local MAX_PRINTED <const> = 64 * 1024
-local MAX_INLINE <const> = 200 -- bytes of one line that stands in the text without marks
+local MAX_INLINE <const> = 200 -- bytes of one line that needs no marks
 
 ---The commands in a page, each once. Those in a fenced block are examples, and so is one right behind a word.
 ---@param body string

@@ -1,5 +1,5 @@
--- agent/prompt.lua: the words of a task: an agent's prompt (R31, R63)
--- to write its answer again (F25).
+-- agent/prompt.lua: the words of a task: an agent's prompt (R31, R63), and the one that asks it to write its answer
+-- again (F25).
 --
 -- What comes from the state or from an earlier reply is data written by others: it stands
 -- between marks that do not occur in it (F44). Knows nothing of HTTP or processes.

@@ -2,6 +2,7 @@
 -- "this is a GitHub agentic workflow; skillrt does not run these".
 --
 -- Looks at keys, runs and opens nothing.
+local form = require "skillrt.document.form"
 local front_matter = require "skillrt.document.load.front_matter"
 local json = require "skillrt.base.json"
 
@@ -83,9 +84,11 @@ function M.tell(found, place, kind)
   found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind))
 end
 
--- What an agent's file says next to its name.
-local OF_AGENTS <const> = { "tools", "model", "color", "disallowedTools", "permissionMode", "maxTurns", "skills",
-  "mcpServers", "memory", "background", "isolation", "initialPrompt" }
+-- What an agent's file says next to its name, and a command does not.
+local OF_AGENTS <const> = { "model", "color" }
+for _, row in ipairs(form.KINDS.agent_md) do
+  OF_AGENTS[#OF_AGENTS + 1] = row.mark ~= "!" and not form.KINDS.command.rank[row.key] and row.key or nil
+end
 
 ---What a Markdown text is by its front matter: "agent", "command", or a foreign kind.
 ---@param text string
