@@ -292,6 +292,22 @@ function M:request(task, text, talk)
   }
 end
 
+-- What agents say of a session that is not on this machine, or no longer.
+local LOST <const> = { "no conversation found", "no rollout found", "no saved session found", "session not found",
+  "invalid session identifier", "no previous sessions found" }
+
+---Whether a failure says that the session is not there.
+---@param message string
+---@return boolean
+function M:has_lost(message) -- luacheck: no self
+  for _, words in ipairs(LOST) do
+    if message:lower():find(words, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 ---What its events mean.
 ---@param reply table
 ---@param task skillrt.Task

@@ -131,12 +131,13 @@ local function paths_of(name, dir)
   local out, folders, home = {}, {}, nil
   if plugin then
     folders, home = plugin_folders(plugin, dir)
+    out[1] = dir and ("%s/agents/%s.md"):format(dir, name) -- the copy that a run has
   else
     folders[1] = dir
     tables.append(folders, { files.join(files.current(), ".claude"), files.claude_home() })
   end
-  for i, folder in ipairs(folders) do
-    out[i] = ("%s/agents/%s.md"):format(folder, ((rest or name):gsub(":", "/")))
+  for _, folder in ipairs(folders) do
+    out[#out + 1] = ("%s/agents/%s.md"):format(folder, ((rest or name):gsub(":", "/")))
   end
   return out, home and ("the plugin %s in %s/installed_plugins.json"):format(plugin, home)
 end

@@ -86,6 +86,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field text string      what it is asked next
 ---@field said string?     its last words
 ---@field told string?     what a person tells it behind its reply
+---@field whole string?    the same for an agent that keeps no conversation
 ---@field session string?  where it keeps the conversation; nil: each request repeats all of it
 local Prompts = {}
 Prompts.__index = Prompts
@@ -134,6 +135,11 @@ function Prompts:exchange()
   local reply, why, class, bad = ctx.await(request)
   if not reply then
     message, class = agent:explain(bad, why, class)
+    if self.session and agent:has_lost(message) then
+      ctx.log(("%s: its session %s is not here; a new one is told all"):format(agent:label(), self.session))
+      self.session, self.text = nil, self.whole
+      return self:exchange()
+    end
     return nil, { message = message, class = class }
   end
   self.said, self.told = reply.body or "", reply.told
@@ -160,20 +166,24 @@ end
 
 function Prompts:repair(failure)
   self.text = prompt.reformat(self.task, self.said, failure.message)
+  self.whole = self.text
 end
 
 function Prompts:answered(question, answer)
   self.words = prompt.answered(self.words, question, answer)
+  self.whole = self.words
   self.text = self.session and asking.told(answer) or self.words
 end
 
 function Prompts:tell(text)
   self.words = ("%s\n\n%s"):format(self.words, text)
+  self.whole = self.words
   self.text = self.session and text or self.words
 end
 
 function Prompts:go_on(said, text)
   self.words = ("%s\n\n%s"):format(self.words, prompt.gone_on(said, text))
+  self.whole = self.words
   self.text = self.session and text or self.words
 end
 

@@ -2,6 +2,7 @@
 --
 -- Knows who opens skills, and the runner; no command line.
 
+local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
@@ -9,6 +10,14 @@ local skill_of = require("skillrt.skill")
 local tables = require("skillrt.base.tables")
 
 local M = {}
+
+-- The copy of a workflow's script that its run has, where the script itself is gone; nil: it is there, or no copy is.
+local function copy_of(work_dir, script)
+  local copies = require("skillrt.skill.workflow").COPIES
+  local copy = require("skillrt.run.store").at(work_dir):path(copies .. script:match("[^/]*$"))
+  copy = files.join(files.current(), copy)
+  return not files.stat(script) and files.stat(copy) and copy or nil
+end
 
 ---The skill of a run: given, or what its script returns now. A script that calls skill:run
 ---itself resumes this run instead, and gives the result.
@@ -37,6 +46,11 @@ function M.skill_for(work_dir, options, load)
     if not options.unpacked then
       return nil, message, code
     end
+  end
+  if not (options.script or options.unpacked) then
+    options.script = copy_of(work_dir, first.script)
+    options.note = options.script
+      and ("the script %s is gone; its copy %s is used"):format(first.script, options.script)
   end
   ok, message, code = gate.pass_run(work_dir, first, options.person, options)
   if not ok then

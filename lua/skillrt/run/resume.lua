@@ -456,6 +456,7 @@ function M.begin(turn, torn)
   local bounds = limits_of.bounds(turn.run.skill) or {}
   assert(turn:emit({ t = "resume", by = turn.session.by, add = turn.session.add, cuts = cuts,
     doubtful = doubtful, bounds = not state.equal(bounds, books.bounds or {}) and bounds or nil }))
+  told[#told + 1] = turn.session.note
   for _, line in ipairs(told) do
     turn.journal:note(line)
   end

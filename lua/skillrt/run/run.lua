@@ -34,7 +34,8 @@ local NEXT <const> = {
 ---@field limits skillrt.Limits  from `begin` on, as the next three
 ---@field input_dir string
 ---@field args string[]
----@field elsewhere boolean   resumed in another folder than it was begun in
+---@field cwd string          the folder that it was begun in; where that is not there, the one it is resumed in
+---@field elsewhere boolean   that is not the folder of this process
 ---@field prompts table<string, string>  texts of prompts, by their files
 ---@field keeps_nothing boolean
 ---@field accept_changes boolean|nil
@@ -72,8 +73,9 @@ end
 ---Its journal is read.
 function Run:begin()
   local books, here = self.books, files.current()
-  self.args, self.elsewhere = books.args or self.args, books.cwd ~= nil and books.cwd ~= here
-  self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
+  self.cwd = books.cwd and files.is_folder(books.cwd) and books.cwd or here
+  self.args, self.elsewhere = books.args or self.args, self.cwd ~= here
+  self.input_dir = files.join(self.cwd, books.input.dir or ".")
   self.limits = limits_of.new(self)
 end
 
@@ -90,13 +92,14 @@ function Run:sub(id, skill, prompts, call)
     books = books,
     prompts = prompts,
     args = self.args,
+    cwd = self.cwd,
     elsewhere = self.elsewhere,
     shift = self.shift,
     accept_changes = self.accept_changes,
     functions = self.functions,
     store = self.store:below(id),
     recorded = self.recorded and self.recorded:below(id),
-    input_dir = books.input.dir and files.join(self.books.cwd or files.current(), books.input.dir) or self.input_dir,
+    input_dir = books.input.dir and files.join(self.cwd, books.input.dir) or self.input_dir,
   })
   run.limits = limits_of.new(run, call)
   return run
@@ -122,7 +125,7 @@ end
 ---@return table|nil
 function Run:servers()
   if self.skill.mcp and not self.mcp then
-    self.mcp = { servers = self.skill.mcp, live = {}, version = core.version, cwd = self.books.cwd or files.current() }
+    self.mcp = { servers = self.skill.mcp, live = {}, version = core.version, cwd = self.cwd }
   end
   return self.mcp
 end

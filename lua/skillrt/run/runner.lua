@@ -386,7 +386,8 @@ end
 
 -- What a resume may say that is for this session only.
 local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
-  "approval", "abort", "retry", "from_scratch", "from", "decide", "steer", "yes", "add", "attended", "wait" }
+  "approval", "abort", "retry", "from_scratch", "from", "decide", "steer", "yes", "add", "attended", "wait",
+  "note" } -- note: what is said of how it was opened
 
 ---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill

@@ -128,6 +128,10 @@ function Turn:load(fresh, torn)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
   if not fresh then
+    if self.books.cwd and run.cwd ~= self.books.cwd then
+      local text = "the folder %s, in which the run began, is gone; its programs run in %s"
+      self.journal:note(text:format(self.books.cwd, run.cwd))
+    end
     self.steps:take_up()
     self.scheduler:reopen()
     if self.calls.opening[1] then

@@ -206,7 +206,7 @@ end
 ---@return string[]|nil words
 ---@return boolean? is_lifted  it has none as none works here
 function M.words(request, run, works)
-  local skill, here = run.skill, run.books.cwd or files.current()
+  local skill, here = run.skill, run.cwd
   local sandbox, is_lifted = in_force(request, skill, works)
   if not sandbox then
     return nil, is_lifted

@@ -90,7 +90,7 @@ describe("an agent's file", function()
           assert.is_nil((said(name)))
         end
         local _, looked = said "mine:none"
-        assert.same({ folder .. "/own/agents/none.md",
+        assert.same({ folder .. "/own/workflows/agents/mine:none.md", folder .. "/own/agents/none.md",
           ("the plugin mine in %s/home/plugins/installed_plugins.json"):format(folder) }, looked)
       end
     end)

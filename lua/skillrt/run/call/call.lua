@@ -141,10 +141,14 @@ for _, name in ipairs(request_of.AROUND) do
 end
 
 -- Takes the run's own paths and id out of a text; of a run that is replayed, where it was recorded, too: what it was
--- answered may say so.
+-- answered may say so. The skill may be in the run's folder (a copy of its script), or the run's folder in the skill's.
 local function placeless(text, run)
   local recorded = run.recorded and run.recorded.place or ""
-  for _, own in ipairs({ run.store.place, recorded, run.skill.dir or "", run.books.run_id }) do
+  local place, dir = run.store.place, run.skill.dir or ""
+  if #dir > #place then
+    place, dir = dir, place
+  end
+  for _, own in ipairs({ place, recorded, dir, run.books.run_id }) do
     if #own > 1 and text:find(own, 1, true) then
       text = text:gsub(own:gsub("%p", "%%%0"), "\1")
     end

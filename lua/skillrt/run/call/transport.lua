@@ -137,8 +137,7 @@ function M.set_folder(calls, call, task, entry)
     request.jail, is_lifted = sandbox.words(request, run, core.jail)
   end
   if request.argv and (run.elsewhere or request.jail) then
-    -- a submitted run has no folder that it was begun in
-    task.cwd = files.join(run.books.cwd or files.current(), request.cwd or ".")
+    task.cwd = files.join(run.cwd, request.cwd or ".")
   end
   if request.jail then
     task.argv, task.jail = sandbox.argv(request), sandbox.filled(request.jail)

@@ -15,6 +15,9 @@ local M = {}
 ---The largest script, in bytes.
 M.MAX_SCRIPT = 1024 * 1024
 
+---Where a run has copies of its script, and of what belongs to it.
+M.COPIES = "workflow/"
+
 local REST_SECONDS <const> = 60
 
 -- Agents that gave nothing are no success, whatever the script made of it.
@@ -115,6 +118,49 @@ local function name_in(source)
   return source:match("name%s*:%s*(['\"])([^'\"]+)%1", (source:find("meta%s*=")))
 end
 
+-- Keeps with the run what its script is made of, for people who look at it, and for a resume where the script is gone:
+-- under names by which it is found from there. What the script names by a literal is kept before it is asked for.
+local function keeper(ctx, dir)
+  local self, known, looked = {}, {}, {}
+  function self.file(name, text)
+    if not known[name] then
+      known[name] = true
+      ctx.write(M.COPIES .. name, text)
+    end
+  end
+  function self.page(name)
+    if type(name) ~= "string" or looked[name] then
+      return
+    end
+    looked[name] = true
+    local page = require("skillrt.agent.file").find(name, dir)
+    local text = page and files.read(page.path)
+    if text then
+      self.file(("agents/%s.md"):format(name), text)
+    end
+  end
+  function self.script(name)
+    local nested, message = M.found_by(dir)(name)
+    if nested then
+      self.source(files.is_confined(name) and name:find("/", 1, true) and name or nested.name, nested.source)
+    end
+    return nested, message
+  end
+  function self.source(name, text)
+    if known[name] then
+      return
+    end
+    self.file(name, text)
+    for literal in text:gmatch("workflow%(%s*{?[%s%a]*:?%s*['\"]([^'\"\n]+)['\"]") do
+      self.script(literal)
+    end
+    for literal in text:gmatch("agentType%s*:%s*['\"]([^'\"\n]+)['\"]") do
+      self.page(literal)
+    end
+  end
+  return self
+end
+
 ---A workflow from a JavaScript file.
 ---@param path string
 ---@param options { agent: any }?
@@ -132,7 +178,7 @@ function M.load(path, options)
   local file, dir = path:match("[^/]+$"), files.dirname(path)
   local agent = options and options.agent
   local _, name = name_in(source)
-  local script = require("skillrt.skill.workflow.script")
+  local script, recorded = require("skillrt.skill.workflow.script"), require("skillrt.skill.workflow.recorded")
   local made
   made, message = skill.check(with_action({
     name = id_of(name or file:gsub("%.m?[jt]s$", "")),
@@ -141,7 +187,12 @@ function M.load(path, options)
     dir = dir,
     source = path,
   }, function(_, ctx)
-    ctx.write("workflow/" .. file, source) -- what people look at, and edit
+    local kept = keeper(ctx, dir)
+    kept.source(file, source)
+    local answers = files.read(path .. recorded.BESIDE)
+    if answers then
+      kept.file(file .. recorded.BESIDE, answers)
+    end
     local done, why, class, _, thrown = script.perform(ctx, {
       source = source,
       name = file,
@@ -151,8 +202,13 @@ function M.load(path, options)
         return ctx.budget("output_tokens")
       end,
       timeout = REST_SECONDS,
-      find = M.found_by(dir),
-      recorded = require("skillrt.skill.workflow.recorded").beside(path),
+      find = kept.script,
+      options_of = function(ask)
+        kept.page(ask.options.agent_type)
+        kept.page(ask.options.agent)
+        return ask.options
+      end,
+      recorded = recorded.beside(path),
     })
     if thrown then
       error(why, 0)
