@@ -448,7 +448,8 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
       .. "document/compile/init.lua", -- which only reads, and takes no folder with a script
       ["skillrt.document.script"] = "document/open.lua document/load/init.lua document/guest.lua cli/host.lua",
       ["skillrt.document.guest"] = "document/load/init.lua",
-      ["skillrt.skill.workflow"] = "document/open.lua document/check/workflow.lua init.lua cli/command/run.lua" }
+      ["skillrt.skill.workflow"] = "document/open.lua document/reopen.lua document/check/workflow.lua init.lua "
+        .. "cli/command/run.lua" }
     local pipe <close> = assert(io.popen "grep -rn 'require.*skillrt' lua/skillrt")
     local count = 0
     for line in pipe:lines() do

@@ -885,7 +885,8 @@ end
 
 function APPLY.result(run, entry, it)
   local call = it.call
-  local is_given_up = (call.idem or not call.acts) and entry.failed and entry.failed.class == "canceled"
+  local is_given_up = (call.idem or not call.acts or entry.unsent) and entry.failed
+    and entry.failed.class == "canceled"
   if call.state == "used" then
     forget_below(it.step, entry.c)
   end

@@ -305,7 +305,7 @@ local function fork(list, skill)
   local done, message, code = travel.fork(here(), tostring(list.seqs[at]), "/fork")
   if done then
     sim.forked(true)
-  elseif code ~= "invalid" and code ~= "missing" then
+  elseif code ~= "invalid" and code ~= "missing" and code ~= "system" then -- the disk may be full
     sim.wrong("fork: " .. tostring(message))
   end
 end

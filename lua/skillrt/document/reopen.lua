@@ -13,10 +13,13 @@ local M = {}
 
 -- The copy of a workflow's script that its run has, where the script itself is gone; nil: it is there, or no copy is.
 local function copy_of(work_dir, script)
+  if files.stat(script) then
+    return nil
+  end
   local copies = require("skillrt.skill.workflow").COPIES
   local copy = require("skillrt.run.store").at(work_dir):path(copies .. script:match("[^/]*$"))
   copy = files.join(files.current(), copy)
-  return not files.stat(script) and files.stat(copy) and copy or nil
+  return files.stat(copy) and copy or nil
 end
 
 ---The skill of a run: given, or what its script returns now. A script that calls skill:run
