@@ -10,6 +10,7 @@
 #include <lauxlib.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -199,10 +200,26 @@ static int guest_pid(lua_State *L) {
 
 /* ---- the guest's own side ---- */
 
-/* confine(memory) -> true | nil, message, code */
+/* Of all that Lua holds, in the only Lua state of the process. */
+static struct { size_t used, most; } memory;
+
+static void *count_memory(void *data, void *block, size_t old_size, size_t new_size) {
+  (void)data;
+  if (!block) old_size = 0; /* it says what kind of thing is made */
+  if (new_size > old_size && new_size - old_size > memory.most - memory.used) return NULL;
+  if (new_size == 0) free(block);
+  void *now = new_size ? realloc(block, new_size) : NULL;
+  if (now || new_size == 0) memory.used += new_size - old_size;
+  return now;
+}
+
+/* confine(memory) -> true | nil, message, code. So much for Lua; the process has a quarter more. */
 static int guest_confine(lua_State *L) {
   struct error error = {0};
-  if (!confine((size_t)luaL_checkinteger(L, 1), &error)) return bind_fail(L, &error);
+  memory.most = (size_t)luaL_checkinteger(L, 1);
+  if (!confine(memory.most + memory.most / 4, &error)) return bind_fail(L, &error);
+  memory.used = (size_t)lua_gc(L, LUA_GCCOUNT) * 1024 + (size_t)lua_gc(L, LUA_GCCOUNTB);
+  lua_setallocf(L, count_memory, NULL);
   lua_pushboolean(L, true);
   return 1;
 }

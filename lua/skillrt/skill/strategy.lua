@@ -133,7 +133,7 @@ local function from_file(spec, loader, perform)
   end
   local ok, value = xpcall(chunk, debug.traceback, name)
   if not ok then
-    return nil, ("strategy %s"):format(tostring(value)), "invalid"
+    return nil, ("strategy %s"):format(tostring(type(value) == "table" and value.message or value)), "invalid"
   end
   local short = path:match("([^/]+)%.lua$") or name
   local strategy, problem, cause = normal(value, short, "strategy " .. path)
