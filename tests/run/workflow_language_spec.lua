@@ -115,6 +115,10 @@ describe("a workflow script", function()
     local program = stand_in.new(R, "codex", { reply })
     local env = ("HOME=%s XDG_STATE_HOME=%s PATH=%s:%s"):format(folder.path, folder.path, program.folder, os.getenv "PATH")
     local words = { "run", "flows/tried.js", "--agent", "codex", "--work-dir", "r", env = env }
+    local checked = kit.run(folder, { "check", "flows/tried.js", env = env })
+    assert.equal(2, checked.code, checked.err)
+    assert.matches('error: agentType "mine:none": no agent of that name (there are: ', checked.out, 1, true)
+    assert.matches(", mine:critic)", checked.out, 1, true)
     local refused = kit.run(folder, words)
     assert.equal(8, refused.code) -- its plugin's agents are a stranger's, too
     assert.matches("agents/critic.md: its agent may use Bash(rm:*) without asking", refused.err, 1, true)

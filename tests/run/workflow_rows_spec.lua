@@ -115,7 +115,7 @@ describe("a workflow script", function()
       local program = stand_in.new(R, kind, { reply, reply, reply })
       skill.agents.default = skillrt.agent[kind] { program = program.path }
       local result = assert(skill:run { work_dir = folder .. "/" .. kind })
-      assert.matches('agentType "Explorer" is unknown', tostring(result.state.result), kind)
+      assert.matches('agentType "Explorer": no agent of that name %(did you mean "Explore"', tostring(result.state.result), kind)
       for i = 1, 3 do
         local argv = program.of(i, "args"):gsub("\n", " ")
         assert.equal(i < 3, argv:find(reads) ~= nil, argv)

@@ -145,14 +145,15 @@ function M.of_prompt(skill, given, agent_type)
   if not agent and type(given) == "string" and M.word(given) then
     agent, message = agents.check(M.of(given), "agent")
   end
-  local file, looked = nil, nil
+  local file, looked, there = nil, nil, nil
   if agent_type then
-    file, looked = agent_file.find(agent_type, skill.dir)
+    file, looked, there = agent_file.find(agent_type, skill.dir)
     file = file or BUILT_IN[agent_type]
   end
   if agent_type and not file and not known[agent_type] then
-    return nil, ("agentType %s is unknown: it is neither declared nor one of %s%s"):format(names.show(agent_type),
-      table.concat(names.sorted(BUILT_IN), ", "), looked[1] and "; looked for " .. table.concat(looked, ", ") or "")
+    return nil, ("agentType %s: no agent of that name%s%s"):format(names.show(agent_type),
+      names.suggest(agent_type, tables.fill(tables.fill(there, BUILT_IN), known)),
+      looked[1] and "; looked for " .. table.concat(looked, ", ") or "")
   end
   agent = agent and file and agent_file.applied(agent, file) or agent or as_in_file(own, given, skill.dir)
   if agent then

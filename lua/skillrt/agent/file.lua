@@ -147,21 +147,27 @@ end
 ---@param skill_dir string?
 ---@return skillrt.AgentFile|nil
 ---@return string[]? looked  where there is none
+---@return table<string, true>? there  the names of the files in these folders
 function M.find(name, skill_dir)
   for part in (name .. ":"):gmatch("([^:]*):") do
     if not names.id(part) then
-      return nil, {}
+      return nil, {}, {}
     end
   end
   local paths, plugins = paths_of(name, skill_dir)
+  local there, plugin = {}, name:match("^[^:]+:") or ""
   for _, path in ipairs(paths) do
     local file = files.stat(path) and M.read(path)
     if file then
       return file
     end
+    for _, entry in ipairs(files.list(files.dirname(path)) or {}) do
+      local other = entry.name:match("^([^:]+)%.md$")
+      there[other and plugin .. other or false] = true
+    end
   end
-  paths[#paths + 1] = plugins
-  return nil, paths
+  there[false], paths[#paths + 1] = nil, plugins
+  return nil, paths, there
 end
 
 ---Gives the agents of a page, by their names, the model and the effort that its front matter names.

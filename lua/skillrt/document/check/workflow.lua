@@ -3,6 +3,7 @@
 --
 -- What it throws then may come of the arguments it was not given, and is a note. Part of subject.lua.
 
+local choice = require "skillrt.agent.choice"
 local files = require "skillrt.base.files"
 local json_schema = require "skillrt.base.json_schema"
 local limits = require "skillrt.skill.limits"
@@ -14,6 +15,7 @@ local workflow = require "skillrt.skill.workflow"
 
 local M = {}
 
+local DRY <const> = { kind = "dry" }
 local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
 
 ---@class skillrt.check.Tried
@@ -55,13 +57,15 @@ local function is_reference(message)
   return message:find("ReferenceError: ", 1, true) ~= nil
 end
 
-local function options_of(tried)
+local function options_of(tried, dir)
   return function(ask)
     local given = ask.options
     tried.asked = tried.asked + 1
     tried.agents[tried.asked] = { label = script.name_of(ask), phase = given.phase or tried.phase }
-    if ask.wrong then
-      tried.wrong[ask.wrong] = { code = "workflow.refused" }
+    local _, unknown = choice.of_prompt({ agents = { default = DRY }, dir = dir }, nil, given.agent_type)
+    local wrong = ask.wrong or unknown
+    if wrong then
+      tried.wrong[wrong] = { code = "workflow.refused" }
     end
     if given.phase then
       tried.phases[given.phase] = true
@@ -85,7 +89,7 @@ local function try(path, source, name, args)
     name = "check",
     context = "memory",
     dir = files.dirname(path),
-    agents = { default = { kind = "dry" } },
+    agents = { default = DRY },
     limits = { max_errors = 1 },
     actions = { { id = "try", max_retries = 0, run = function(_, ctx)
       local class
@@ -97,7 +101,7 @@ local function try(path, source, name, args)
         timeout = REST_SECONDS,
         find = workflow.found_by(files.dirname(path)),
         recorded = require("skillrt.skill.workflow.recorded").beside(path),
-        options_of = options_of(tried),
+        options_of = options_of(tried, files.dirname(path)),
         warn = function(text, what)
           if what or is_reference(text) then
             tried.wrong[text] = { code = "workflow." .. (what or "reference"), line = line_in(text) }
@@ -176,7 +180,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.subject(path, found)
-  local loaded, message, code = workflow.load(path, { agent = { kind = "dry" } })
+  local loaded, message, code = workflow.load(path, { agent = DRY })
   local place = { file = path }
   local subject = { path = path, dir = files.dirname(path), kind = "workflow" }
   function subject.place()
