@@ -61,6 +61,23 @@ end
 describe("an agent of a run that a process advances", function()
   after_each(R.clean)
 
+  it("is waited for without looks: a process that does nothing wakes nobody more than each second", function()
+    local folder <close> = kit.folder()
+    local run = started(folder)
+    os.execute("kill -STOP " .. run.pid)
+    local skip = kit.start(folder, { "skip", "r", "hang" })
+    local function wakes(seconds)
+      os.execute("sleep " .. seconds)
+      local status = assert(R.read(("/proc/%d/status"):format(skip.pid)))
+      return tonumber(status:match "voluntary_ctxt_switches:%s*(%d+)")
+    end
+    local before = wakes(2.5) -- looks have become rare
+    local woken = wakes(2.5) - before
+    os.execute("kill -CONT " .. run.pid)
+    assert.same({ 0, 1 }, { skip.wait().code, run.wait().code })
+    assert.truthy(woken <= 8, woken) -- 125 where it looks every 20 ms
+  end)
+
   it("is skipped: its program ends, the script gets null, and no resume asks it again", function()
     local folder <close> = kit.folder()
     local run = started(folder)

@@ -18,18 +18,19 @@ function M.over(store, entries)
     end
     handed[i] = { name = name, fate = "waits" }
   end
-  while handed[at] do
-    local held, one = store:holder(), handed[at]
-    one.fate = store:fate(one.name)
-    if one.fate ~= "waits" then
+  local waited = store:wait(function()
+    local held = store:holder()
+    while handed[at] do
+      local one = handed[at]
+      one.fate = store:fate(one.name)
+      if one.fate == "waits" then
+        return not held
+      end
       at = at + 1
-    elseif not held then
-      break
-    elseif not require("skillrt.core").terminal.pause(20) then
-      return nil
     end
-  end
-  return handed
+    return true
+  end)
+  return waited and handed or nil
 end
 
 return M

@@ -16,14 +16,15 @@ local ENDED <const> = { completed = true, failed = true }
 -- Why the process refused it: in the note behind record `last`, once that is durable.
 local function reason(dir, store, name, last)
   local begin, why = ("inbox/%s: "):format(name), nil
-  repeat
+  store:wait(function()
     local held = store:holder()
     look.records(dir, function(entry)
       local text = tostring(entry.text)
       why = text:sub(1, #begin) == begin and text:sub(#begin + 1) or nil
       return not why
     end, last + 1)
-  until why or not held or not require("skillrt.core").terminal.pause(20)
+    return why or not held
+  end)
   return why or ("refused; see skillrt log %s"):format(dir)
 end
 

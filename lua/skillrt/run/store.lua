@@ -212,6 +212,31 @@ function Store:changes()
   return self.watching
 end
 
+---Waits for what the process that advances the run does. A change of the journal is told; that the process has gone, or
+---has removed from the inbox what it recorded, is not, so that is looked at 5, 10, 20 ms and so on behind the last
+---change, at most each second.
+---@param done fun(): any
+---@param within integer|nil  ms
+---@return boolean|nil ok  false: the time is over; nil: a signal came
+function Store:wait(done, within)
+  local watch, pause, deadline = self:changes(), 5, within and core.mono_ms() + within
+  while not done() do
+    local changed
+    if watch then
+      changed = watch:wait(pause)
+    else -- the system watches no more folders for this user
+      changed = core.terminal.pause(pause) and false
+    end
+    if changed == nil then
+      return nil
+    elseif deadline and core.mono_ms() > deadline then
+      return false
+    end
+    pause = changed and 5 or math.min(2 * pause, 1000)
+  end
+  return true
+end
+
 ---Puts the run aside, under another name; a new one may begin in its place.
 ---@param name string
 ---@return string|nil place  where it is now

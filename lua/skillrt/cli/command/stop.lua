@@ -1,29 +1,11 @@
 -- cli/command/stop.lua: `skillrt stop DIR ...`: stops the processes that advance runs, as Ctrl-C there would.
 
-local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")
 local text_of = require("skillrt.base.terminal_text")
 
 local LONGEST_MS <const> = 10000 -- programs have 2 s to end, then the disk is waited for
-
--- Waits until the process has given the run back.
-local function is_given_back(store)
-  local deadline, watch = core.mono_ms() + LONGEST_MS, store:changes()
-  while store:holder() do
-    local went_on
-    if watch then
-      went_on = watch:wait(100)
-    else
-      went_on = core.terminal.pause(100)
-    end
-    if went_on == nil or core.mono_ms() > deadline then
-      return false
-    end
-  end
-  return true
-end
 
 local function stop(dir)
   local store, shown = require("skillrt.run.store").at(dir), text_of.escape(dir)
@@ -37,7 +19,7 @@ local function stop(dir)
   local ok, message, code = require("skillrt.cli.stopping").ask(holder)
   if not ok then
     return ending.refused(("%s: %s"):format(dir, message), code)
-  elseif not is_given_back(store) then
+  elseif not store:wait(function() return not store:holder() end, LONGEST_MS) then
     return ending.refused(("%s: process %d has not ended yet"):format(dir, holder.pid), "busy", nil, dir)
   end
   output.write(("%s: stopped; skillrt resume %s resumes it\n"):format(shown, text_of.escape(text_of.shell(dir))))
