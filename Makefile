@@ -15,7 +15,7 @@ CC      := gcc
 endif
 CFLAGS  ?=
 LDFLAGS ?=
-MODES   := release debug asan tsan cover
+MODES   := release debug asan tsan cover record
 ifeq ($(filter $(MODE),$(MODES)),)
 $(error MODE=$(MODE) is unknown: use one of $(MODES))
 endif
@@ -29,7 +29,10 @@ FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 FLAGS_asan    := -O1 -g $(SAN)
 FLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_cover   := -O0 -g --coverage
+# for `make nearest`: which lines a test runs
+FLAGS_record  := -O0 -g -fsanitize-coverage=trace-pc -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 EMBED_debug   := --source
+EMBED_record  := --source
 
 # asked once, at first use: $(call pkg,NAME,WORDS) keeps the answer of pkg-config WORDS in NAME
 pkg = $(or $($(1)),$(eval $(1) := $$(shell $(PKG) $(2)))$($(1)))

@@ -146,6 +146,10 @@ mutant: all ## break a line in a copy, run the tests that should see it: FILE= L
 mutants: all ## break 200 lines (COUNT), one at a time, and see how many quick tests and simulator catch; an hour (MINUTES=60), SEED=1, PARTS=1 at once
 	@bash make/mutants.sh
 
+.PHONY: nearest
+nearest: ## find out which tests run which lines, and write tests/nearest.txt: which join `make test` for a changed file
+	@bash make/nearest.sh
+
 .PHONY: requirements check-requirements manual
 manual: all ## write docs/skillrt.1 from the commands' own tables
 	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new

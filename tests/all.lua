@@ -241,25 +241,31 @@ local function run(jobs, each)
   os.remove(pipe)
 end
 
--- Those of the paths that are asked for: by name, or by the set they are in; to the quick set come those that are near
--- to what has changed since the last commit.
+-- Those of the paths that are asked for: by name, or by the set they are in; to the quick set come those that run what
+-- has changed since the last commit.
 local function asked_for()
   local ranks, set_of, seconds_of, list = { quick = 1, full = 2, nightly = 3 }, {}, {}, {}
   for line in io.lines "tests/sets.txt" do
     local word, what, seconds = line:match "^(%a+) (%S+) ?(%S*)$"
     set_of[what or ""], seconds_of[what or ""] = word, tonumber(seconds)
   end
-  local seconds = {}
+  local seconds, path_of = {}, {}
   for _, path in ipairs(arg) do
     local name = path:match "([^/]+)$"
-    local in_set = set_of[path] or set_of[name] or "quick"
+    local known = set_of[path] and path or name
+    local in_set = set_of[known] or "quick"
     if path:find(only, 1, true) and (only ~= "" or ranks[in_set] <= ranks[set]) then
       list[#list + 1] = path
     elseif only == "" then
-      seconds[path] = seconds_of[path] or seconds_of[name]
+      seconds[known], path_of[known] = seconds_of[known], path
     end
   end
-  local joining = set == "quick" and next(seconds) and nearest.joining(nearest.changed(), seconds) or {}
+  local joining = {}
+  if set == "quick" and next(seconds) then
+    for i, name in ipairs(nearest.joining(nearest.changed(), nearest.read "tests/nearest.txt", seconds)) do
+      joining[i] = path_of[name]
+    end
+  end
   return table.move(joining, 1, #joining, #list + 1, list), joining
 end
 

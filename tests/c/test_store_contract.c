@@ -62,6 +62,10 @@ static void test_urls(struct scratch *s) {
     CHECK(open_url(&k, url, STORE_CREATE));
     kit_close(&k);
     CHECK(scratch_count(s, ".", "run a") == 1);
+    snprintf(url, sizeof url, "file://%s%%5F%%5f%%4A%%4a%%49%%4G%%G4", k.path);
+    CHECK(open_url(&k, url, STORE_CREATE));
+    kit_close(&k);
+    CHECK(scratch_count(s, ".", "run__JJI%4G%G4") == 1);
   }
   TEST("a URL of no store is refused, and nothing is made") {
     const char *urls[] = {"redis://host/db", "file://host/path", "", "file:", "file:a%00b"};

@@ -199,15 +199,24 @@ end
 
 -- What each test of the full set takes, of a processor.
 local function seconds_of_full()
-  local seconds, of_name = {}, {}
+  local seconds = {}
   for line in io.lines "tests/sets.txt" do
     local name, number = line:match "^full (%S+) (%S+)$"
-    of_name[name or ""] = tonumber(number)
-  end
-  for _, test in ipairs(full) do
-    seconds[test] = of_name[test] or of_name[test:match "[^/]+$"]
+    seconds[name or ""] = tonumber(number)
   end
   return seconds
+end
+
+-- Those tests of a list that have these names, in the order of the names.
+local function paths_of(list, names)
+  local of_name, paths = {}, {}
+  for _, test in ipairs(list) do
+    of_name[test], of_name[test:match "[^/]+$"] = test, test
+  end
+  for _, name in ipairs(names or {}) do
+    paths[#paths + 1] = of_name[name]
+  end
+  return paths
 end
 
 -- Tries a fault with some tests, group by group; the tree is unbroken behind it.
@@ -229,6 +238,7 @@ end
 local function try_all()
   local left_out, deadline = failing(), os.time() + 60 * (tonumber(os.getenv "MINUTES" or "") or 60)
   local tree, seconds = ("%s/tree-%d"):format(folder, part), seconds_of_full()
+  local quick_near, full_near = nearest.read "build/nearest/quick.txt", nearest.read "tests/nearest.txt"
 
   -- Tries one within the time, and adds its verdict to a file.
   local function tell(name, fault, groups, prefix, rest)
@@ -256,10 +266,10 @@ local function try_all()
     if number % parts == part and built() < WANTED / parts then
       counted = counted + 1
       if counted > known then
-        local near = nearest.order(fault.path, tests)
-        local joining = nearest.joining({ fault.path }, seconds)
-        local quick = table.move(joining, 1, #joining, NEAREST + 1, first(near, NEAREST))
-        local rest = without(without(near, set_of(quick)), left_out)
+        local near = first(paths_of(tests, quick_near[fault.path]), NEAREST)
+        local joining = paths_of(full, nearest.joining({ fault.path }, full_near, seconds))
+        local quick = table.move(joining, 1, #joining, #near + 1, near)
+        local rest = without(without(tests, set_of(quick)), left_out)
         tell("tried", fault, { without(quick, left_out), { SIMULATOR }, rest }, "caught by ",
           ("\t%s\t%s"):format(fault.operator, fault.text))
       end
@@ -271,8 +281,8 @@ local function try_all()
     local place = line:match "^survived\t(.-)\t"
     if place and not later[place] then
       local fault = survivors[place]
-      tell("later", fault, { without(first(nearest.order(fault.path, full), NEAREST),
-        set_of(nearest.joining({ fault.path }, seconds))) }, "full set: caught by ", "")
+      local joined = set_of(paths_of(full, nearest.joining({ fault.path }, full_near, seconds)))
+      tell("later", fault, { without(paths_of(full, full_near[fault.path]), joined) }, "full set: caught by ", "")
     end
   end
 end

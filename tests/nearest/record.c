@@ -1,0 +1,145 @@
+/* record.c: writes down which lines of the program, in Lua and C, a test runs, in all processes
+ * that it starts.
+ *
+ * Built and used by `make nearest` alone: loaded into each process by LD_PRELOAD, and into the
+ * interpreter of the specs by LUA_INIT, as that one has its own copy of Lua. The blocks in C tell
+ * of themselves by -fsanitize-coverage=trace-pc. The file that the environment's RECORD names is
+ * mapped and shared, so that nothing is lost when a process is killed, and a process in a sandbox
+ * needs no call of the system. A line for each: "lua @SOURCE LINE" or "c OBJECT OFFSET".
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <lua.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ROOM ((size_t)64 << 20)
+#define SEEN (1 << 17) /* lines of a process; a power of two */
+
+struct record {
+  _Atomic size_t used;
+  char text[ROOM - sizeof(size_t)];
+};
+
+static struct record *record;
+static _Atomic uintptr_t seen[SEEN];
+
+typedef void set_hook_fn(lua_State *L, lua_Hook hook, int mask, int count);
+
+/* Hooks that the program itself sets, by their state: its time limits. */
+static struct {
+  lua_State *L;
+  lua_Hook hook;
+} others[256];
+
+__attribute__((constructor)) static void open_record(void) {
+  const char *path = getenv("RECORD");
+  int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (fd < 0) return;
+  if (!ftruncate(fd, ROOM)) {
+    void *at = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    record = at == MAP_FAILED ? NULL : at;
+  }
+  close(fd);
+}
+
+/* Whether this is the first time. */
+static int is_new(uintptr_t key) {
+  for (size_t i = key * 0x9E3779B97F4A7C15u >> 47, tries = 0; tries < 64;
+       tries++, i = (i + 1) % SEEN) {
+    uintptr_t known = atomic_load_explicit(&seen[i], memory_order_relaxed);
+    if (known == key) return 0;
+    if (!known) {
+      atomic_store_explicit(&seen[i], key, memory_order_relaxed);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void add(const char *kind, const char *name, unsigned long number) {
+  char line[512];
+  int length = snprintf(line, sizeof line, "%s %s %lu\n", kind, name, number);
+  if (length <= 0 || (size_t)length >= sizeof line) return;
+  size_t at = atomic_fetch_add(&record->used, (size_t)length);
+  if (at + (size_t)length < sizeof record->text) memcpy(record->text + at, line, (size_t)length);
+}
+
+void __sanitizer_cov_trace_pc(void);
+
+void __sanitizer_cov_trace_pc(void) {
+  char *at = __builtin_return_address(0);
+  Dl_info info;
+  if (record && is_new((uintptr_t)at) && dladdr(at, &info)) {
+    add("c", info.dli_fname, (unsigned long)(at - (char *)info.dli_fbase));
+  }
+}
+
+static lua_Hook other_of(lua_State *L) {
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (others[i].L == L) return others[i].hook;
+  }
+  return NULL;
+}
+
+static void pass(lua_State *L, lua_Debug *at) {
+  if (at->event != LUA_HOOKLINE) {
+    lua_Hook other = other_of(L);
+    if (other) other(L, at);
+    return;
+  }
+  static int (*info)(lua_State *, const char *, lua_Debug *);
+  if (!info) *(void **)&info = dlsym(RTLD_DEFAULT, "lua_getinfo");
+  if (record && info(L, "S", at) &&
+      is_new((uintptr_t)at->source * 31 + (uintptr_t)at->currentline * 2 + 1) &&
+      (strstr(at->source, "skillrt/") || strstr(at->source, "strategies/"))) {
+    add("lua", at->source, (unsigned long)at->currentline);
+  }
+}
+
+void lua_sethook(lua_State *L, lua_Hook hook, int mask, int count) {
+  set_hook_fn *real;
+  *(void **)&real = dlsym(RTLD_NEXT, "lua_sethook");
+  if (!real) *(void **)&real = dlsym(RTLD_DEFAULT, "lua_sethook");
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (others[i].L == L || !others[i].L) {
+      others[i].L = L;
+      others[i].hook = hook;
+      break;
+    }
+  }
+  real(L, pass, mask | LUA_MASKLINE, count);
+}
+
+static lua_State *hooked(lua_State *L) {
+  if (L && record) lua_sethook(L, NULL, 0, 0);
+  return L;
+}
+
+lua_State *lua_newstate(lua_Alloc allocate, void *data) {
+  lua_State *(*real)(lua_Alloc, void *);
+  *(void **)&real = dlsym(RTLD_NEXT, "lua_newstate");
+  return hooked(real(allocate, data));
+}
+
+lua_State *luaL_newstate(void);
+lua_State *luaL_newstate(void) {
+  lua_State *(*real)(void);
+  *(void **)&real = dlsym(RTLD_NEXT, "luaL_newstate");
+  return hooked(real());
+}
+
+/* require "record": of an interpreter that has its own Lua */
+int luaopen_record(lua_State *L);
+int luaopen_record(lua_State *L) {
+  set_hook_fn *real;
+  *(void **)&real = dlsym(RTLD_DEFAULT, "lua_sethook");
+  if (record) real(L, pass, LUA_MASKLINE, 0);
+  return 0;
+}
