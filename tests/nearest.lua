@@ -1,5 +1,5 @@
--- nearest.lua: which tests are the first to try when a file has changed: those that run its lines, as `make nearest` found
--- out and wrote to nearest.txt. Used by all.lua, which adds such tests of the full set to the quick one, and by
+-- nearest.lua: which tests are the first to try when a file has changed: those that run its lines, as `make nearest`
+-- found out and wrote to nearest.txt. Used by all.lua, which adds such tests of the full set to the quick one, and by
 -- mutants/run.lua.
 
 local M = {}

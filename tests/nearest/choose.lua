@@ -1,11 +1,11 @@
--- choose.lua: for each file of the program the tests that are tried first when it has changed, from the lines that record.c
--- wrote down.
+-- choose.lua: for each file of the program the tests that are tried first when it has changed, from the lines that
+-- record.c wrote down.
 --
 -- Run by `make nearest`: lua5.4 choose.lua FOLDER SET < tests, a line each: its set, its name, what it takes of a
 -- processor; in FOLDER are the lines of each test. Prints for each file a line: its path, then tests of SET, the best
 -- first. The best is who runs, for its time, the most lines that others before it ran seldom; the quick tests have been
--- there before those of the full set. Lines that few tests run count more, and so does a test that is about this file: that
--- runs few such lines of others.
+-- there before those of the full set. Lines that few tests run count more, and so does a test that is about this file:
+-- that runs few such lines of others.
 local FOLDER <const>, SET <const> = arg[1], arg[2]
 
 -- What a test takes to start, in seconds: so that those that take no time are not all.
