@@ -1,7 +1,7 @@
 #!/bin/bash
 # mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many `make test` catches where that line
-# has changed (the quick set, the tests that join it, the simulator), and how many more the nearest tests of the full set:
-# the nearest first, up to the first that fails; says after each what rate it has.
+# has changed (the quick set, the tests that join it, the simulator), and how many more the nearest tests of the full set
+# (make/nearest.sh): the nearest first, up to the first that fails; says after each what rate it has.
 #
 # Called by `make mutants`; COUNT (200), SEED (1), MINUTES (60), PARTS (1): how many are tried at the same time, each in a
 # tree of its own. Begun again with the same PARTS it goes on where it stopped; the folder build/mutants is of one state
@@ -31,6 +31,7 @@ each_part() {
 
 mkdir -p "$folder"
 make -s -j2 all >"$folder/log" 2>&1 # what runs this tool
+[ -e build/nearest/quick.txt ] || bash make/nearest.sh
 [ -e "$folder/chosen" ] || run choose 0
 for part in $(seq 0 $((parts - 1))); do
   touch "$folder/tried-$part" "$folder/later-$part"
