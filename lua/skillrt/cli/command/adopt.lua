@@ -1,12 +1,12 @@
--- cli/command/adopt.lua: `skillrt adopt RUN`: takes over a run of a workflow script that Claude Code began: its script
--- runs from the beginning, what its agents answered is not asked again.
+-- cli/command/adopt.lua: `skillrt adopt RUN`: takes over a run of a workflow script that Claude Code or qwen-code
+-- began: its script runs from the beginning, what its agents answered is not asked again.
 
 local run = require("skillrt.cli.command.run")
 local tables = require("skillrt.base.tables")
 
 local M = {
   name = "adopt",
-  summary = "Takes over a workflow run of Claude Code: recorded answers are used, only the other agents are asked",
+  summary = "Takes over a workflow run of Claude Code or qwen-code: recorded answers are used, the other agents asked",
   description = "Writes the script and the recorded answers to a folder, reports how many answers are used and how "
     .. "many agents are left to ask, then runs the script as skillrt run does. A recorded answer is used for the same "
     .. "prompt, if it fits the schema. --dry-run only reports.",
@@ -22,7 +22,8 @@ local M = {
 local function read(args)
   local text, message = require("skillrt.run.runner").perform("adopt", function(ctx)
     local program = require("skillrt.base.files").asset("lua/skillrt/skill/workflow/adopt.js")
-    local reply, why = ctx.await({ kind = "command", argv = { "node", "-e", program, args.run, args.script },
+    local argv = { "node", "-e", program, args.run, args.script or "", table.concat(args.rest, " ") }
+    local reply, why = ctx.await({ kind = "command", argv = argv,
       env = { CLAUDE_CONFIG_DIR = true }, shown = "node", timeout = 600, max_output = 1 << 30 })
     return reply and reply.stdout, why
   end)
@@ -37,7 +38,7 @@ local function write(out, dir)
   local ok, message = files.make_folders(dir)
   if ok then
     ok, message = files.write(path .. require("skillrt.skill.workflow.recorded").BESIDE,
-      require("skillrt.base.secrets").clean(assert(json.encode({ results = out.results }))))
+      require("skillrt.base.secrets").clean(assert(json.encode({ results = out.results, before = out.before }))))
   end
   if ok and not files.stat(path) then
     ok, message = files.write(path, out.script)

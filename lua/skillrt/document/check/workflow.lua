@@ -16,7 +16,7 @@ local workflow = require "skillrt.skill.workflow"
 local M = {}
 
 local DRY <const> = { kind = "dry" }
-local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
+local MAX_AGENTS <const>, REST_SECONDS <const> = limits.default("max_agents"), 10
 
 ---@class skillrt.check.Tried
 ---@field phases table<string, boolean>  that were begun

@@ -1,6 +1,7 @@
-// adopt.js: reads a run of a workflow script that Claude Code began, as it lies on the disk: its script, its arguments,
-// and what its agents answered, each with the prompt that it was asked. Called by cli/command/adopt.lua with the run and,
-// where it lies elsewhere, its script; prints one JSON object.
+// adopt.js: reads a run of a workflow script that Claude Code or qwen-code began, as it lies on the disk: its script, its
+// arguments, and what its agents answered, each with the prompt that it was asked or the key that stands for it. Called by
+// cli/command/adopt.lua with the run, its script where that lies elsewhere, and the words behind --; prints one JSON
+// object.
 //
 // All of it was written by others and may be damaged: what cannot be read or was not finished is left out and counted, so
 // that its agent is asked again. Executes nothing of it.
@@ -25,23 +26,28 @@ const lines = (file) => read(file).split('\n').map(decoded);
 
 // ---- where it lies ----
 
-// Of a path in it, or of an ID below Claude Code's folder: { id, session, dir }.
+// The journal of qwen-code is beside the file of the run, that of Claude Code among its agents.
+function folder(session, id) {
+  const own = `${session}/workflows/${id}`;
+  return fs.existsSync(`${own}/journal.jsonl`) ? own : `${session}/subagents/workflows/${id}`;
+}
+
+// Of a path in it, or of an ID below the folders of both: { id, session, dir }.
 function place(given) {
   const id = /wf_[\w-]+/.exec(given)?.[0];
   if (id && fs.existsSync(given)) {
     const whole = path.resolve(given);
     const session = (/^(.*)\/subagents\/workflows\//.exec(whole) ?? /^(.*)\/workflows\//.exec(whole))?.[1] ?? path.dirname(whole);
-    return { id, session, dir: fs.statSync(whole).isDirectory() ? whole : `${session}/subagents/workflows/${id}` };
+    return { id, session, dir: fs.statSync(whole).isDirectory() ? whole : folder(session, id) };
   }
-  const home = `${process.env.CLAUDE_CONFIG_DIR || `${process.env.HOME}/.claude`}/projects`;
-  for (const project of id === given ? list(home) : []) {
-    for (const one of list(`${home}/${project}`)) {
-      const session = `${home}/${project}/${one}`;
-      const dir = `${session}/subagents/workflows/${id}`;
+  const homes = [process.env.CLAUDE_CONFIG_DIR || `${process.env.HOME}/.claude`, `${process.env.HOME}/.qwen`].map((one) => `${one}/projects`);
+  for (const project of id === given ? homes.flatMap((home) => list(home).map((one) => `${home}/${one}`)) : []) {
+    for (const session of [project, ...list(project).map((one) => `${project}/${one}`)]) {
+      const dir = folder(session, id);
       if (fs.existsSync(dir) || fs.existsSync(`${session}/workflows/${id}.json`)) return { id, session, dir };
     }
   }
-  throw new Error(`${given}: is no workflow run of Claude Code; these are named wf_... and are below ${home}`);
+  throw new Error(`${given}: is no workflow run of Claude Code or qwen-code; these are named wf_... and are below ${homes.join(' and ')}`);
 }
 
 // ---- what its agents answered ----
@@ -105,20 +111,46 @@ function agentsOf(dir) {
   return given;
 }
 
+// What the journal of qwen-code says: answers by keys, each the digest of the key before it, the prompt and the options
+// (skill/workflow/recorded.lua compares); before the first is the digest of the arguments.
+function chainOf(dir, args) {
+  const given = new Map();
+  for (const { key, type, result } of lines(`${dir}/journal.jsonl`)) {
+    if (!/^v2:[0-9a-f]{64}$/.test(key) || given.size >= MAX_AGENTS) continue;
+    given.set(key, type === 'result' ? result ?? undefined : given.get(key));
+  }
+  return { given, before: [`v2:${sha256(JSON.stringify(args ?? null))}`, ...given.keys()] };
+}
+
 const isDeep = (value, depth = 0) => depth > MAX_DEPTH
   || (value !== null && typeof value === 'object' && Object.values(value).some((one) => isDeep(one, depth + 1)));
-const digest = (prompt) => createHash('sha256').update(prompt.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, '')).digest('hex');
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+const digest = (prompt) => sha256(prompt.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, ''));
 
-function adopt(given, script) {
+function argument(words) {
+  try { return JSON.parse(words); } catch { return words; }
+}
+
+function adopt(given, script, words) {
   const { id, session, dir } = place(given);
   const said = decoded(read(`${session}/workflows/${id}.json`));
   const name = list(`${session}/workflows/scripts`).find((one) => one.includes(id));
-  const file = script ?? (name && `${session}/workflows/scripts/${name}`);
+  const file = script || (name && `${session}/workflows/scripts/${name}`);
   const out = { id, args: said.args, results: [], unfinished: 0, unknown: 0, output_tokens: 0 };
+  if (words) out.args = argument(words);
   out.script = file ? read(file) : typeof said.script === 'string' ? said.script : '';
   if (out.script === '') throw new Error(`${given}: its script is not there; give it by --script FILE`);
   const short = path.basename(file ?? '').replace(/-?wf_[\w-]+/, '');
   out.name = /^\w.*\.m?js$/.test(short) ? short : `${id}.js`;
+  if (!dir.includes('/subagents/') && !list(dir).some((one) => one.startsWith('agent-'))) {
+    const { given: answers, before } = chainOf(dir, out.args);
+    out.before = before;
+    for (const [key, value] of answers) {
+      if (value === undefined || isDeep(value)) out.unfinished += 1;
+      else out.results.push({ prompt: key, value, source: `${id}/${key}` });
+    }
+    return out;
+  }
   for (const [agent, result] of agentsOf(dir)) {
     const transcript = [`${dir}/agent-${agent}.jsonl`, `${session}/subagents/agent-${agent}.jsonl`].map(lines)
       .find((one) => promptOf(one) !== undefined) ?? [];
@@ -138,5 +170,5 @@ function adopt(given, script) {
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 const whole = (_, value) => (typeof value === 'string' ? value.replace(HALF, '\ufffd') : value);
 let told;
-try { told = adopt(process.argv[1], process.argv[2]); } catch (error) { told = { error: error.message }; }
+try { told = adopt(...process.argv.slice(1)); } catch (error) { told = { error: error.message }; }
 process.stdout.write(JSON.stringify(told, whole));

@@ -27,20 +27,45 @@ local function as_answer(value, schema)
   return json_schema.check(schema, "schema", true) and json_schema.judge(schema, value) and value or nil
 end
 
+-- The options that count in the keys of qwen-code, under its names.
+local COUNTED <const> = { schema = "schema", model = "model", effort = "effort", agent_type = "agentType",
+  tools = "tools" }
+
+-- What is behind the key before it in the digest that is a key of qwen-code: its JSON has the keys in their order.
+local function behind(ask)
+  local options = { isolation = ask.options.isolation and "worktree" }
+  for ours, theirs in pairs(COUNTED) do
+    options[theirs] = ask.options[ours]
+  end
+  return ("\0%s\0%s"):format(ask.prompt, assert(json.encode(options, { sorted = true })))
+end
+
 ---What lies beside a script; nil: nothing does. Gives the next result for what is asked, false where none is left that
 ---fits, nil where such a prompt was never answered. With a source: that one was taken before.
 ---@param path string
 ---@return (fun(ask: table, source: string?): { value: any, source: string }|false|nil)|nil
 function M.beside(path)
-  local given, by = json.decode(files.read(path .. M.BESIDE, MAX_FILE) or ""), {}
-  for _, one in ipairs(tables.object(tables.object(given).results)) do
+  local given, by = tables.object(json.decode(files.read(path .. M.BESIDE, MAX_FILE) or "")), {}
+  for _, one in ipairs(tables.object(given.results)) do
     local row = tables.object(one)
     local key = tostring(row.prompt)
     by[key], row.source = by[key] or {}, tostring(row.source)
     table.insert(by[key], row)
   end
+  local before, found = tables.object(given.before), {}
+  local function rows_of(ask)
+    if not before[1] then
+      return by[files.digest(trim(ask.prompt))]
+    end
+    local text, rows = behind(ask), {}
+    for _, key in ipairs(not found[text] and before or {}) do
+      tables.append(rows, by["v2:" .. files.digest(tostring(key) .. text)] or {})
+    end
+    found[text] = found[text] or rows
+    return found[text][1] and found[text] or nil
+  end
   return next(by) and function(ask, source)
-    local rows = by[files.digest(trim(ask.prompt))]
+    local rows = rows_of(ask)
     for _, row in ipairs(rows or {}) do
       row.is_taken = row.is_taken or row.source == source
       local value = nil
