@@ -5,7 +5,7 @@
 
 ##@ Set-up
 .PHONY: deps
-deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz bench rock static deb bare pictures"
+deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz bench rock static arm64 deb bare pictures"
 	@CC='$(CC)' LUA='$(LUA)' LUAPC='$(LUAPC)' PKG='$(PKG)' sh make/deps.sh $(FOR)
 
 # what each goal needs; a plain `make` asks for nothing and installs nothing
@@ -19,6 +19,7 @@ FOR_cover := build test
 FOR_lint := build test lint
 FOR_fuzz := build fuzz
 FOR_static := build static
+FOR_static-arm64 := build arm64
 FOR_deb := build deb
 FOR_pictures := build pictures
 FOR ?= $(or $(sort $(foreach goal,$(MAKECMDGOALS),$(FOR_$(goal)))),build test)

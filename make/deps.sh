@@ -1,8 +1,8 @@
 #!/bin/sh
 # deps.sh: finds out what of the given groups is missing and has apt install it.
 #
-# Called by `make deps` with groups: build test lint fuzz bench rock static deb bare pictures. A thing is looked for by using
-# it, so a system that has it from elsewhere is left alone. On a system without apt it says
+# Called by `make deps` with groups: build test lint fuzz bench rock static arm64 deb bare pictures. A thing is looked for
+# by using it, so a system that has it from elsewhere is left alone. On a system without apt it says
 # what is missing and stops with 1. LUA, LUAPC, PKG and CC are those of the Makefile.
 set -eu
 LUA=${LUA:-lua5.4} LUAPC=${LUAPC:-lua5.4} PKG=${PKG:-pkg-config} CC=${CC:-gcc}
@@ -75,6 +75,11 @@ for group in "$@"; do
     need libyaml-dev archive libyaml.a
     need lua-cjson-dev archive liblua5.4-cjson.a
     ;;
+  arm64) # its libraries are unpacked below build/arm64-root, not installed
+    need gcc-aarch64-linux-gnu program aarch64-linux-gnu-gcc
+    need libc6-dev-arm64-cross file /usr/aarch64-linux-gnu/include/stdio.h
+    need qemu-user-static program qemu-aarch64-static
+    ;;
   deb)
     need debhelper program dh
     need dpkg-dev program dpkg-buildpackage
@@ -90,7 +95,7 @@ for group in "$@"; do
     need fonts-dejavu-core file /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
     ;;
   *)
-    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static, deb, bare or pictures" >&2
+    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static, arm64, deb, bare or pictures" >&2
     exit 2
     ;;
   esac

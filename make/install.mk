@@ -27,9 +27,8 @@ $(SHELLS): $(BUILD)/completions/%: make/completions.lua $(CORE_SO) $(LUA_SRC)
 ##@ Install
 # $(call put,WHAT,MODE,FILE,PLACE): installs FILE as PLACE, and says so
 put = @install -D -m $(2) $(3) '$(DESTDIR)$(4)' && printf '%-12s %s\n' '$(1)' '$(4)'
-.PHONY: install rock install-rock uninstall
-install: all install-rock $(SHELLS) ## install into PREFIX (/usr/local): program, Lua module, C library, manual, pages, examples, units, completions
-	$(call put,program,755 -s,$(PROGRAM),$(BINDIR)/skillrt)
+.PHONY: install rock install-rock install-program uninstall
+install: all install-rock install-program $(SHELLS) ## install into PREFIX (/usr/local): program, Lua module, C library, manual, pages, examples, units, completions
 	$(call put,library,644,$(LIBRARY),$(LIBPATH)/libskillrt.a)
 	$(call put,header,644,csrc/skillrt.h,$(INCDIR)/skillrt.h)
 	@install -d '$(DESTDIR)$(LIBPATH)/pkgconfig'
@@ -49,13 +48,15 @@ install: all install-rock $(SHELLS) ## install into PREFIX (/usr/local): program
 	@set -e; for f in $(PAGES); do m=644; [ ! -x "$$f" ] || m=755; install -D -m $$m "$$f" '$(DESTDIR)$(DOCDIR)'/"$$f"; done
 	@printf '%-12s %s\n' pages '$(DOCDIR)/docs/' examples '$(DOCDIR)/examples/'
 
-# what LuaRocks builds and installs (it passes LUADIR and LIBDIR): the Lua modules and the C modules
-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO)
+# what LuaRocks builds and installs (it passes LUADIR, LIBDIR and BINDIR): the Lua modules, the C modules, the program
+rock: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO)
 install-rock: $(CORE_SO) $(HTTP_SO) $(PG_SO) $(SERVER_SO) $(SIGN_SO)
 	@install -d '$(DESTDIR)$(LIBDIR)/skillrt' $(foreach d,$(sort $(dir $(LUA_MODULES))),'$(DESTDIR)$(LUADIR)/$(d)')
 	@set -e; for f in $^; do [ ! -e "$$f" ] || install -m 755 -s "$$f" '$(DESTDIR)$(LIBDIR)/skillrt/'; done
 	@set -e; for f in $(LUA_MODULES); do install -m 644 "lua/$$f" '$(DESTDIR)$(LUADIR)'/"$$f"; done
 	@printf '%-12s %s\n' 'Lua module' '$(LUADIR)/skillrt/' 'C modules' '$(LIBDIR)/skillrt/'
+install-program: $(PROGRAM)
+	$(call put,program,755 -s,$(PROGRAM),$(BINDIR)/skillrt)
 
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(BINDIR)/skillrt' '$(DESTDIR)$(LIBPATH)/libskillrt.a' '$(DESTDIR)$(INCDIR)/skillrt.h' \

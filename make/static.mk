@@ -22,3 +22,7 @@ $(STATIC)/lib/skillrt/http.so: $(HTTP_O) | $(SERVER_SO) $(SIGN_SO)
 $(STATIC)/lib/skillrt/postgres.so: $(PG_O)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_PQ) -o $@
+
+.PHONY: static-arm64
+static-arm64: | $(NEED) ## build the same program for ARM64, in build/arm64/static, and try it with qemu-user (Debian only)
+	@CC='$(CC)' LUA='$(LUA)' sh make/arm64.sh

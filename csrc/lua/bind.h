@@ -11,6 +11,10 @@
 #include "base/error.h"
 #include "base/sys.h"
 
+#if LUA_VERSION_NUM < 505 /* 5.5 takes a seed */
+#define lua_newstate(allocate, data, seed) lua_newstate(allocate, data)
+#endif
+
 /* The struct sys of this Lua state: set by bind_set_sys, else the real one. */
 const struct sys *bind_sys(lua_State *L);
 void bind_set_sys(lua_State *L, const struct sys *sys);

@@ -56,7 +56,7 @@ static int open_body(lua_State *L) {
 bool host_state_open(struct host_state *state, const struct sys *sys, size_t maximum,
                      struct loop *loop, struct error *error) {
   *state = (struct host_state){.sys = sys, .maximum = maximum};
-  state->L = lua_newstate(allocate, state);
+  state->L = lua_newstate(allocate, state, luaL_makeseed(NULL));
   if (!state->L) return error_set(error, ERROR_MEMORY, "not enough memory");
   struct opening opening = {state, loop};
   if (host_state_call(state, open_body, &opening, error)) return true;

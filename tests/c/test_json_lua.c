@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/bind.h"
 #include "lua/bind_json_out.h"
 
 struct poor {
@@ -78,7 +79,7 @@ static bool run(lua_State *L, struct poor *poor, long n) {
 static void test_every_allocation(void) {
   TEST("at every n-th failing allocation nothing leaks and the next call works") {
     struct poor poor = {.left = -1};
-    lua_State *L = lua_newstate(poor_alloc, &poor);
+    lua_State *L = lua_newstate(poor_alloc, &poor, 0);
     lua_pushcfunction(L, open_json);
     CHECK(lua_pcall(L, 0, 0, 0) == LUA_OK);
     CHECK(luaL_dostring(L, prepare) == LUA_OK);
@@ -96,7 +97,7 @@ static void test_every_allocation(void) {
     bool good = false;
     for (long n = 0; n < 2000 && !good; n++) {
       struct poor poor = {.left = -1};
-      lua_State *L = lua_newstate(poor_alloc, &poor);
+      lua_State *L = lua_newstate(poor_alloc, &poor, 0);
       lua_pushcfunction(L, open_json);
       poor.left = n;
       good = lua_pcall(L, 0, 0, 0) == LUA_OK;
@@ -111,7 +112,7 @@ static void test_every_allocation(void) {
 static void test_memory_kept(void) {
   TEST("a large encoding gives its memory back at once") {
     struct poor poor = {.left = -1};
-    lua_State *L = lua_newstate(poor_alloc, &poor);
+    lua_State *L = lua_newstate(poor_alloc, &poor, 0);
     lua_pushcfunction(L, open_json);
     CHECK(lua_pcall(L, 0, 0, 0) == LUA_OK);
     CHECK(luaL_dostring(

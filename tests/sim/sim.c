@@ -401,7 +401,7 @@ static void open_lua(void) {
                                        {"records", l_records},
                                        {NULL, NULL}};
   world_begin(0, false, 0);
-  L = lua_newstate(allocate, NULL);
+  L = lua_newstate(allocate, NULL, 0);
   lua_gc(L, LUA_GCINC, 110, 400, 0); /* what is kept lies close together */
   luaL_openlibs(L);
   bind_set_sys(L, world_sys());

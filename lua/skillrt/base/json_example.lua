@@ -62,8 +62,8 @@ local MAKE = {
 -- "#/$defs/name" in the root.
 local function resolved(root, ref)
   local at = root
-  for part in ref:gmatch("[^#/]+") do
-    part = part:gsub("~1", "/"):gsub("~0", "~")
+  for name in ref:gmatch("[^#/]+") do
+    local part = name:gsub("~1", "/"):gsub("~0", "~")
     at = type(at) == "table" and (at[part] or at[math.tointeger(part)]) or nil
   end
   return at

@@ -180,7 +180,8 @@ end
 ---@param path string
 ---@return boolean
 function M.is_git(path)
-  for part in path:gmatch("[^/\\]+") do
+  for name in path:gmatch("[^/\\]+") do
+    local part = name
     for _, ignored in ipairs(IGNORED) do
       part = part:gsub(ignored, "")
     end

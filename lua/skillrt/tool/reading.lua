@@ -88,9 +88,9 @@ TOOLS.glob = {
 -- Adds the lines of a text in which something is found. False: there may be more; nil and why: that cannot be told.
 local function add_lines(found, name, text, is_found, most)
   local number = 0
-  for line in text_of.lines(text) do
+  for whole in text_of.lines(text) do
     number = number + 1
-    line = line:sub(1, MAX_LINE)
+    local line = whole:sub(1, MAX_LINE)
     local is_there = is_found(line)
     if is_there == nil then
       return nil, ("the expression takes too long at %s:%d; write a simpler one"):format(name, number)

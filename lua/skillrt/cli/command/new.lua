@@ -46,8 +46,8 @@ local M = {
 local function words_of(text)
   local list = {}
   text = text:gsub("，", ","):gsub("、", ",")
-  for word in text:gmatch("[^,\n]+") do
-    word = trim(word)
+  for part in text:gmatch("[^,\n]+") do
+    local word = trim(part)
     if word ~= "" then
       list[#list + 1] = word
     end

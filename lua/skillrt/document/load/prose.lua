@@ -178,8 +178,8 @@ local function read_code(prose, block, file)
       found("routes", at, { to = name, weak = true })
     end
   end
-  for name, limit in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
-    name = LIMITS[name] or name
+  for word, limit in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
+    local name = LIMITS[word] or word
     prose.limits[name] = prose.limits[name] or math.tointeger(tonumber(limit))
   end
   for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
@@ -288,8 +288,8 @@ local function named_in(text, prose)
   for word in text:gmatch "`([^`]*)%f[`]" do
     marked[word] = true
   end
-  for word in text:gmatch "[%w_][%w_.-]*" do
-    word = texts.without_end(word, ".-")
+  for dotted in text:gmatch "[%w_][%w_.-]*" do
+    local word = texts.without_end(dotted, ".-")
     local known = prose.actions[word] ~= nil and (marked[word] or word:find "[-_]" ~= nil)
     if (known or word:find "^action%-%w") and not seen[word] then
       seen[word] = true

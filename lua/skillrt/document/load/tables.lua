@@ -86,8 +86,8 @@ local function states_in(cell)
     out[#out + 1] = name
   end
   if #out == 0 then
-    for name in M.plain(cell):gsub("%f[%w]or%f[%W]", ","):gsub("\u{6216}", ","):gmatch "[^,/|\u{FF0C}]+" do
-      name = trim(name)
+    for part in M.plain(cell):gsub("%f[%w]or%f[%W]", ","):gsub("\u{6216}", ","):gmatch "[^,/|\u{FF0C}]+" do
+      local name = trim(part)
       out[#out + 1] = name ~= "" and name or nil
     end
   end

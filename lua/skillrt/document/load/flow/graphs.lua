@@ -21,8 +21,8 @@ local function read_dot(text, first_line)
     if from then
       local label = rest:match 'label%s*=%s*"([^"]*)"'
       rest = rest:gsub("%[.*$", ""):gsub(";.*$", "")
-      for to in (rest .. "->"):gmatch "(.-)%->" do
-        to = to:match '^%s*"?(.-)"?%s*$'
+      for node in (rest .. "->"):gmatch "(.-)%->" do
+        local to = node:match '^%s*"?(.-)"?%s*$'
         edges[#edges + 1] = { from = from, to = to, line = line, label = label }
         from = to
       end

@@ -35,8 +35,8 @@ function M.challenge(extra)
   for name, value in (extra or ""):gmatch("([%w-]+):[ \t]*([^\n]*)") do
     if name:lower() == "www-authenticate" then
       value = value:sub(1, 8192)
-      for key, at in value:gmatch("%f[%w_]([%w_]+)%s*=%s*()") do
-        key = key:lower()
+      for word, at in value:gmatch("%f[%w_]([%w_]+)%s*=%s*()") do
+        local key = word:lower()
         out[key] = out[key] or value:match('^"([^"]*)"', at) or value:match("^[^%s,]*", at)
       end
     end
