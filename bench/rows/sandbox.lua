@@ -1,6 +1,6 @@
 -- sandbox.lua: what it costs to keep a stranger apart: the start of a program in a strict sandbox, and a step whose
--- function runs in a child. Of the step the time of the processor, of both processes.
-local STARTS <const>, STEPS <const>, ROUNDS <const> = 40, 4000, 7
+-- function runs in a child: in memory the time of the processor, of both processes; durable the time that passes.
+local STARTS <const>, ROUNDS <const> = 40, 9
 
 local PROGRAMS <const> = [[
 return require("skillrt").skill { name = "starts", context = "memory", actions = { { id = "a", run = function(_, ctx)
@@ -17,35 +17,48 @@ return require("skillrt").skill { name = "steps", context = %q, state = { n = 0 
 
 return function(measure)
   local folder <close> = measure.folder "memory"
-  local function put(name, text)
-    measure.run(("mkdir -p '%s/%s'"):format(folder.path, name))
-    local file <close> = assert(io.open(("%s/%s/skill.lua"):format(folder.path, name), "w"))
+  local disk <close> = measure.folder "disk"
+  local function put(path, text)
+    measure.run(("mkdir -p '%s'"):format(path))
+    local file <close> = assert(io.open(path .. "/skill.lua", "w"))
     assert(file:write(text))
   end
-  for _, level in ipairs { "off", "strict" } do
-    put(level, PROGRAMS:format(STARTS, level))
+  local runs = 0
+  local function run(which, path, words)
+    runs = runs + 1
+    local command = "env XDG_STATE_HOME=%s/state %s %s --quiet --trust --work-dir %s/run%d"
+    return select(which, measure.spawn(1, command:format(folder.path, measure.program, path .. words, path, runs)))
   end
-  put("memory", SCRIPT:format("memory", STEPS))
 
-  local function run(which, words)
-    return select(which, measure.spawn(1, ("env XDG_STATE_HOME=%s/state %s %s --quiet --trust"):format(folder.path,
-      measure.program, words:gsub("^%S+", function(name) return folder.path .. "/" .. name end))))
+  for _, level in ipairs { "strict", "off" } do
+    put(("%s/%s"):format(folder.path, level), PROGRAMS:format(STARTS, level))
   end
   local _, jailed, plain = measure.paired(ROUNDS, function()
-    return (run(1, "strict/skill.lua"))
+    return (run(1, folder.path .. "/strict", "/skill.lua"))
   end, function()
-    return (run(1, "off/skill.lua"))
+    return (run(1, folder.path .. "/off", "/skill.lua"))
   end)
-  local ratio, apart, inside = measure.paired(ROUNDS, function()
-    return (run(3, "memory"))
-  end, function()
-    return (run(3, "memory --sandbox off"))
-  end)
+
+  -- A step, by the difference between few and many of them.
+  local function step(where, context, which, few, many, words)
+    return { few = few, many = many, take = function(count)
+      local path = ("%s/%s%d"):format(where.path, context, count)
+      put(path, SCRIPT:format(context, count))
+      return (run(which, path, words))
+    end }
+  end
+  local function against(where, context, which, few, many)
+    local ratio, apart, inside = measure.slopes(ROUNDS, step(where, context, which, few, many, ""),
+      step(where, context, which, few, many, " --sandbox off"))
+    return ratio, measure.time(apart) .. " against " .. measure.time(inside)
+  end
+  local ratio, times = against(folder, "memory", 3, 500, 6500)
+  local durable, waited = against(disk, "file", 1, 50, 550)
   return {
     measure.finding("the start of a program in a strict sandbox, more than without one",
       (jailed - plain) / STARTS / 1e6, "<=", 15,
       ("%s against %s for %d"):format(measure.time(jailed), measure.time(plain), STARTS), "ms"),
-    measure.finding("a step in a child, in memory, against one in the process", ratio, "<=", 3,
-      measure.time(apart) .. " against " .. measure.time(inside)),
+    measure.finding("a step in a child, in memory, against one in the process", ratio, "<=", 3, times),
+    measure.finding("a durable step in a child against one in the process", durable, "<=", 1.2, waited),
   }
 end

@@ -33,8 +33,9 @@ struct sys_stat {
 /* What a child does of its own before it executes, in a copy of our memory: csrc/jail. */
 struct sys_inside {
   int namespaces; /* that it begins in: CLONE_NEW... of clone(2) */
-  /* 0 or an errno. System calls only. May come back in a child of the child, which executes. */
-  int (*enter)(void *data, int life);
+  /* System calls only. `begin` executes in a child of the child, in its memory, and gives that
+   * child, or -1. Comes back where it failed, with an errno. */
+  int (*enter)(void *data, int life, pid_t (*begin)(void *), void *with);
   void *data;
   int keeps; /* a descriptor that `enter` needs; 0: none */
 };

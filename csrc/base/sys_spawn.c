@@ -114,27 +114,41 @@ IN_CHILD static int child_prepare(const struct spawn_plan *plan) {
   if (!wish->inside && getppid() != plan->parent)
     return ESRCH; /* it died before it was bound to us */
   int failed = child_descriptors(wish, plan->told);
-  if (!failed && wish->inside) failed = wish->inside->enter(wish->inside->data, wish->life);
-  if (failed) return failed;
-  if (!wish->inside && wish->cwd && chdir(wish->cwd) < 0) return errno;
+  if (!failed && !wish->inside && wish->cwd && chdir(wish->cwd) < 0) failed = errno;
+  return failed;
+}
+
+IN_CHILD static int child_failed(struct spawn_plan *plan, int failed) {
+  plan->failed = failed;
+  if (plan->told > 0 && write(plan->told, &failed, sizeof failed) < 0) _exit(126);
+  _exit(127);
+}
+
+IN_CHILD static int child_execute(void *data) {
+  static char *const nothing[] = {NULL};
+  struct spawn_plan *plan = data;
+  const struct sys_spawn *wish = plan->wish;
+  sigset_t none;
   if (files_before.rlim_max) setrlimit(RLIMIT_NOFILE, &files_before);
-  return 0;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  execve(plan->path, (char *const *)wish->argv, wish->env ? (char *const *)wish->env : nothing);
+  return child_failed(plan, errno);
+}
+
+/* Another copy of our memory would double what a large process pays for a start. */
+IN_CHILD static pid_t child_begin(void *plan) {
+  _Alignas(16) char stack[SPAWN_STACK / 4];
+  return clone(child_execute, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, plan);
 }
 
 IN_CHILD static int child_main(void *data) {
-  static char *const nothing[] = {NULL};
   struct spawn_plan *plan = data;
-  sigset_t none;
-  plan->failed = child_prepare(plan);
-  if (!plan->failed) {
-    const struct sys_spawn *wish = plan->wish;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execve(plan->path, (char *const *)wish->argv, wish->env ? (char *const *)wish->env : nothing);
-    plan->failed = errno;
-  }
-  if (plan->told > 0 && write(plan->told, (const void *)&plan->failed, sizeof(int)) < 0) _exit(126);
-  _exit(127);
+  const struct sys_inside *inside = plan->wish->inside;
+  int failed = child_prepare(plan);
+  if (failed) return child_failed(plan, failed);
+  if (!inside) return child_execute(plan);
+  return child_failed(plan, inside->enter(inside->data, plan->wish->life, child_begin, plan));
 }
 
 /* ---- the parent ---- */

@@ -87,7 +87,7 @@ IN_CHILD static int watch_parent(int life) {
 }
 
 /* Holds nothing that anybody waits for. */
-IN_CHILD static void stay(const struct jail *jail, pid_t program, int life) {
+_Noreturn IN_CHILD static void stay(const struct jail *jail, pid_t program, int life) {
   int status = 0, fd = watch_parent(life);
   sigset_t none;
   if (fd > 0) syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U);
@@ -104,7 +104,7 @@ IN_CHILD static void stay(const struct jail *jail, pid_t program, int life) {
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-int jail_enter(void *data, int life) {
+int jail_enter(void *data, int life, pid_t (*begin)(void *), void *with) {
   struct jail *jail = data;
   int failed = be_the_same(jail);
   if (!failed) failed = raise_loopback(jail);
@@ -117,8 +117,7 @@ int jail_enter(void *data, int life) {
   if (!failed) failed = jail_filter_enter(jail);
   if (failed) return failed;
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* until another program is executed */
-  pid_t program = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  pid_t program = begin(with);
   if (program < 0) return jail_fail(jail, errno, "begin", "");
-  if (program > 0) stay(jail, program, life);
-  return 0;
+  stay(jail, program, life);
 }

@@ -77,8 +77,8 @@ void jail_filter_make(struct jail *);
 
 /* jail_listen.c: the sockets of its network, sent to the parent. */
 int jail_listen(const struct jail *);
-/* All of it, in this order. Comes back in a child of the first process. */
-int jail_enter(void *jail, int life);
+/* All of it, in this order. Comes back where it failed. */
+int jail_enter(void *jail, int life, pid_t (*begin)(void *), void *with);
 /* The name under which a descriptor can be opened anew. */
 void jail_name_of(int fd, char to[JAIL_FD_NAME]);
 /* Notes what failed, and gives its number. */

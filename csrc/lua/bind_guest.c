@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct guest {
   const struct sys *sys;
   pid_t pid; /* 0: it is over */
   int fd, ended;
+  int cpu;    /* where it may run: with whoever asks; -1: anywhere */
   int status; /* of its end */
 };
 
@@ -114,12 +116,26 @@ static bool start(struct guest *guest, const char *program, struct error *error)
   return error_system(error, -failed, "a process of its own");
 }
 
+/* One of the two computes while the other waits: to wake another processor for each message would
+ * cost several times what most functions do. `cpu` -1: it computes for long, wherever it likes. */
+static void follow(struct guest *guest, int cpu) {
+  cpu_set_t set;
+  if (guest->cpu == cpu || cpu >= CPU_SETSIZE) return;
+  guest->cpu = cpu;
+  CPU_ZERO(&set);
+  if (cpu >= 0)
+    CPU_SET((size_t)cpu, &set);
+  else if (sched_getaffinity(0, sizeof set, &set) < 0)
+    return;
+  sched_setaffinity(guest->pid, sizeof set, &set);
+}
+
 /* start(program) -> guest | nil, message, code */
 static int guest_start(lua_State *L) {
   const char *program = luaL_checkstring(L, 1);
   struct error error = {0};
   struct guest *guest = lua_newuserdatauv(L, sizeof *guest, 0);
-  *guest = (struct guest){.sys = bind_sys(L), .fd = -1, .ended = -1};
+  *guest = (struct guest){.sys = bind_sys(L), .fd = -1, .ended = -1, .cpu = -1};
   luaL_setmetatable(L, GUEST_TYPE);
   return start(guest, program, &error) ? 1 : bind_fail(L, &error);
 }
@@ -169,10 +185,11 @@ static int guest_ask(lua_State *L) {
   int64_t until = until_ns(limits, luaL_checknumber(L, 3));
   struct message message = {.have = 0};
   if (!guest->pid) return ended(L, guest, OVER);
+  follow(guest, sched_getcpu());
   enum outcome outcome = send_all(guest, limits, until, text, size);
   if (outcome != DONE) return ended(L, guest, outcome);
   for (outcome = AGAIN; outcome == AGAIN && waits(limits, until);)
-    outcome = message_begin(guest->fd, &message);
+    if ((outcome = message_begin(guest->fd, &message)) == AGAIN) follow(guest, -1);
   if (outcome == DONE) length = message_length(&message, &there);
   if (outcome != DONE || length > GUEST_FRAME || there > length) return ended(L, guest, outcome);
   luaL_Buffer reply;

@@ -33,14 +33,13 @@ end }
 ---@param plain fun(value: any): table?  a table that goes in the place of one that cannot be copied
 ---@return skillrt.Membrane
 function M.new(make, plain)
-  local self = setmetatable({ ours = {}, freed = {}, lasts = {}, count = 0, used = 0,
-    numbers = setmetatable({}, { __mode = "k" }), tokens = setmetatable({}, { __mode = "k" }) }, Membrane)
+  local tokens = setmetatable({}, { __mode = "k" })
+  local self = setmetatable({ ours = {}, freed = {}, lasts = {}, count = 0, used = 0 }, Membrane)
   function self.name(value)
-    local number = self.numbers[value]
-    if number then
-      return "b", number
+    if tokens[value] then
+      return "b", tokens[value][2]
     end
-    number = self.lasts[value]
+    local number = self.lasts[value]
     if number then
       return "f", number
     elseif type(value) == "function" then
@@ -57,8 +56,7 @@ function M.new(make, plain)
       return self.ours[number]
     end
     local value = make(letter, number)
-    self.numbers[value] = number
-    self.tokens[value] = setmetatable({ self, number }, TOKEN)
+    tokens[value] = setmetatable({ self, number }, TOKEN)
     return value
   end
   return self

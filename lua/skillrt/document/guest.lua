@@ -46,17 +46,20 @@ local function failed(self, how)
   error({ message = ("the process of %s %s"):format(self.path, how), code = "guest" }, 0)
 end
 
+local function understood(self, ok, what, ...)
+  if not ok then
+    self.process:close()
+    failed(self, "said what cannot be read: " .. tostring(what))
+  end
+  return what, ...
+end
+
 local function exchange(self, ...)
   local text, how = self.process:ask(self.membrane:pack(...), SECONDS)
   if not text then
     failed(self, how)
   end
-  local message = table.pack(pcall(self.membrane.unpack, self.membrane, text))
-  if not message[1] then
-    self.process:close()
-    failed(self, "said what cannot be read: " .. tostring(message[2]))
-  end
-  return table.unpack(message, 2, message.n)
+  return understood(self, pcall(self.membrane.unpack, self.membrane, text))
 end
 
 -- ---- what it may ask for ----
@@ -316,8 +319,8 @@ end
 
 -- A ctx, or what stands before one.
 local function is_ctx(value)
-  return type(value) == "table" and getmetatable(value) ~= nil and not readonly.is(value)
-    and type(value.await) == "function"
+  local mark = type(value) == "table" and getmetatable(value)
+  return mark == "ctx" or mark and not readonly.is(value) and type(value.await) == "function"
 end
 
 -- What it is called with: its ctx is a narrow one, and of the state there is what it asked for the last time.
