@@ -1,20 +1,19 @@
 /* bind_guest.c: core.guest: a child of the same program that runs a stranger's Lua, confined
  * (jail/confine.h), and answers what it is asked.
  *
- * One message goes there, then one comes back: a socket that is the child's standard input. Whoever
- * asks waits, as it would for the function itself; a limit of its run and a time of its own end
- * that wait, and with it the child. */
+ * One message goes there, then one comes back: two pipes, the child's standard input and output,
+ * which take half of a socket's time. Whoever asks waits, as it would for the function itself; a
+ * limit of its run and a time of its own end that wait, and with it the child. */
 #include "lua/bind.h"
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,12 +24,13 @@
 
 #define GUEST_TYPE "skillrt.guest"
 
-enum { SLICE_MS = 50, LAST_S = 2, GUEST_FD = 0, FIRST = 4096 };
+enum { SLICE_MS = 50, LAST_S = 2, GUEST_IN = 0, GUEST_OUT = 1, FIRST = 4096 };
 
 struct guest {
   const struct sys *sys;
   pid_t pid; /* 0: it is over */
-  int fd, ended;
+  int to[2]; /* its reading end is ours, too: to write to what nobody reads would be a signal */
+  int from, ended;
   int cpu;    /* where it may run: with whoever asks; -1: anywhere */
   int status; /* of its end */
 };
@@ -40,7 +40,7 @@ struct guest {
 enum outcome { DONE, OVER, AGAIN };
 
 static enum outcome send_some(int fd, const char **at, size_t *left) {
-  ssize_t sent = send(fd, *at, *left, MSG_NOSIGNAL);
+  ssize_t sent = write(fd, *at, *left);
   if (sent < 0) return errno == EAGAIN || errno == EINTR ? AGAIN : OVER;
   *at += sent;
   *left -= (size_t)sent;
@@ -81,10 +81,15 @@ static enum outcome message_begin(int fd, struct message *message) {
 
 /* ---- the side that asks ---- */
 
+static void close_all(const struct sys *sys, const int *fds, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (fds[i] >= 0) sys->close(sys, fds[i]);
+}
+
 static void end(struct guest *guest) {
   const struct sys *sys = guest->sys;
   if (!guest->pid) return;
-  sys->close(sys, guest->fd);
+  close_all(sys, (const int[]){guest->to[0], guest->to[1], guest->from}, 3);
   sys->kill_group(sys, guest->pid, SIGKILL);
   while (sys->reap(sys, guest->pid, &guest->status) == -EAGAIN)
     sys->pause(sys, 1);
@@ -92,28 +97,30 @@ static void end(struct guest *guest) {
   guest->pid = 0;
 }
 
+static int open_pipe(const struct sys *sys, int ends[2]) {
+  int failed = sys->pipe(sys, ends);
+  if (failed < 0) ends[0] = ends[1] = -1;
+  return failed;
+}
+
 static bool start(struct guest *guest, const char *program, struct error *error) {
   const struct sys *sys = guest->sys;
   const char *const argv[] = {program, "--guest", NULL}, *const env[] = {NULL};
-  struct timeval slice = {.tv_usec = SLICE_MS * 1000};
-  int ends[2];
-  int none = sys->open(sys, "/dev/null", O_RDWR | O_CLOEXEC, 0);
-  if (none < 0) return error_system(error, -none, "/dev/null");
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-    sys->close(sys, none);
-    return error_system(error, errno, "a socket");
+  int none = sys->open(sys, "/dev/null", O_RDWR | O_CLOEXEC, 0), from[2] = {-1, -1};
+  int failed = none < 0 ? none : open_pipe(sys, guest->to);
+  if (failed >= 0) failed = open_pipe(sys, from);
+  struct sys_spawn wish = {
+      .argv = argv, .env = env, .in = guest->to[0], .out = from[1], .err = none};
+  if (failed >= 0) failed = sys->spawn(sys, &wish, &guest->pid, &guest->ended);
+  close_all(sys, (const int[]){none, from[1]}, 2);
+  guest->from = from[0];
+  if (failed < 0) {
+    close_all(sys, (const int[]){guest->to[0], guest->to[1], from[0]}, 3);
+    guest->pid = 0;
+    return error_system(error, -failed, "a process of its own");
   }
-  setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice);
-  setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice);
-  struct sys_spawn wish = {.argv = argv, .env = env, .in = ends[1], .out = none, .err = none};
-  int failed = sys->spawn(sys, &wish, &guest->pid, &guest->ended);
-  sys->close(sys, ends[1]);
-  sys->close(sys, none);
-  guest->fd = ends[0];
-  if (failed == 0) return true;
-  sys->close(sys, ends[0]);
-  guest->pid = 0;
-  return error_system(error, -failed, "a process of its own");
+  fcntl(guest->to[1], F_SETFL, O_NONBLOCK);
+  return true;
 }
 
 /* One of the two computes while the other waits: to wake another processor for each message would
@@ -135,7 +142,7 @@ static int guest_start(lua_State *L) {
   const char *program = luaL_checkstring(L, 1);
   struct error error = {0};
   struct guest *guest = lua_newuserdatauv(L, sizeof *guest, 0);
-  *guest = (struct guest){.sys = bind_sys(L), .fd = -1, .ended = -1, .cpu = -1};
+  *guest = (struct guest){.sys = bind_sys(L), .to = {-1, -1}, .from = -1, .ended = -1, .cpu = -1};
   luaL_setmetatable(L, GUEST_TYPE);
   return start(guest, program, &error) ? 1 : bind_fail(L, &error);
 }
@@ -155,10 +162,22 @@ static int64_t until_ns(struct limits *limits, double seconds) {
 static enum outcome send_all(struct guest *guest, struct limits *limits, int64_t until,
                              const void *bytes, size_t size) {
   const char *at = bytes;
-  enum outcome outcome = AGAIN;
-  while (outcome == AGAIN && waits(limits, until))
-    outcome = send_some(guest->fd, &at, &size);
+  enum outcome outcome = send_some(guest->to[1], &at, &size);
+  while (outcome == AGAIN && waits(limits, until)) {
+    struct pollfd ends[] = {{.fd = guest->to[1], .events = POLLOUT},
+                            {.fd = guest->from, .events = POLLIN}};
+    if (poll(ends, 2, SLICE_MS) > 0)
+      outcome = ends[1].revents ? OVER : send_some(guest->to[1], &at, &size);
+  }
   return outcome;
+}
+
+/* Whether there is something to read; if not, it computes for long. */
+static bool is_heard(struct guest *guest) {
+  struct pollfd end = {.fd = guest->from, .events = POLLIN};
+  if (poll(&end, 1, SLICE_MS) > 0) return true;
+  follow(guest, -1);
+  return false;
 }
 
 static int ended(lua_State *L, struct guest *guest, enum outcome outcome) {
@@ -189,7 +208,7 @@ static int guest_ask(lua_State *L) {
   enum outcome outcome = send_all(guest, limits, until, text, size);
   if (outcome != DONE) return ended(L, guest, outcome);
   for (outcome = AGAIN; outcome == AGAIN && waits(limits, until);)
-    if ((outcome = message_begin(guest->fd, &message)) == AGAIN) follow(guest, -1);
+    if (is_heard(guest)) outcome = message_begin(guest->from, &message);
   if (outcome == DONE) length = message_length(&message, &there);
   if (outcome != DONE || length > GUEST_FRAME || there > length) return ended(L, guest, outcome);
   luaL_Buffer reply;
@@ -198,7 +217,7 @@ static int guest_ask(lua_State *L) {
   size_t left = length - there;
   char *at = to + there;
   for (outcome = left ? AGAIN : DONE; outcome == AGAIN && waits(limits, until);)
-    outcome = read_some(guest->fd, &at, &left);
+    if (is_heard(guest)) outcome = read_some(guest->from, &at, &left);
   if (outcome != DONE) return ended(L, guest, outcome);
   luaL_pushresultsize(&reply, length);
   return 1;
@@ -247,14 +266,14 @@ static int guest_listen(lua_State *L) {
   enum outcome outcome = AGAIN;
   size_t there;
   while (outcome == AGAIN)
-    outcome = message_begin(GUEST_FD, &message);
+    outcome = message_begin(GUEST_IN, &message);
   if (outcome == OVER) _exit(0);
   size_t length = message_length(&message, &there);
   luaL_Buffer text;
   char *to = luaL_buffinitsize(L, &text, length), *at = to + there;
   memcpy(to, message.first + sizeof(uint32_t), there);
   for (size_t left = length - there; left > 0;)
-    if (read_some(GUEST_FD, &at, &left) == OVER) _exit(0);
+    if (read_some(GUEST_IN, &at, &left) == OVER) _exit(0);
   luaL_pushresultsize(&text, length);
   return 1;
 }
@@ -262,7 +281,7 @@ static int guest_listen(lua_State *L) {
 static bool write_whole(const void *bytes, size_t size) {
   const char *at = bytes;
   while (size > 0) {
-    ssize_t sent = write(GUEST_FD, at, size);
+    ssize_t sent = write(GUEST_OUT, at, size);
     if (sent < 0 && errno != EINTR) return false;
     if (sent > 0) at += sent, size -= (size_t)sent;
   }

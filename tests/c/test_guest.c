@@ -82,7 +82,7 @@ static int lie(lua_State *L) {
     uint32_t length = (uint32_t)size - 4;
     if (draw(2)) memcpy(bytes, &length, sizeof length);
   }
-  if (write(0, bytes, size) < 0) perror("socket");
+  if (write(1, bytes, size) < 0) perror("pipe");
   _exit(0); /* who asks waits for no more */
 }
 
@@ -180,9 +180,7 @@ static void test_ends(lua_State *L) {
     CHECK(run(L, "local none, how = ask('end') assert(none == nil and how == 'ended', how)\n"
                  "seconds = 0.2 none, how = ask('loop') seconds = 100\n"
                  "assert(none == nil and how == 'took too long and was ended', how)"));
-#ifndef __SANITIZE_ADDRESS__ /* its addresses have no limit */
     CHECK(run(L, "local none, how = ask('grow') assert(none == nil and how:find 'ended', how)"));
-#endif
     CHECK(run(L, "drop() collectgarbage()"));
   }
 }
