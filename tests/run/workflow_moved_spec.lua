@@ -164,6 +164,7 @@ printf '{"type":"system","session_id":"s1"}\n{"type":"result","subtype":"success
     folder.file("r/workflow/tried.js", copy)
     seen, asked = resume()
     assert.same({ 0, 1 }, { seen.code, asked }, seen.err)
+    assert.matches("[Orchestrator] the script ", seen.out, 1, true)
     assert.matches("w/tried.js is gone; its copy ", seen.out, 1, true)
   end)
 

@@ -21,8 +21,8 @@ return {
   end,
 
   line = function(lines, record, step)
-    lines:block(step, "info", tostring(record.title or record.text), record.title and "%s == " or "%s: ",
-      step and step.id or "?")
+    local head = not step and "" or record.title and "%s == " or "%s: " -- without a step the runtime says it
+    lines:block(step, "info", tostring(record.title or record.text), head, step and step.id)
   end,
 
   story = function(_, record, step)
