@@ -52,29 +52,43 @@ local function values_of(task, given)
   return values
 end
 
--- ---- the commands of a page: !`git status` ----
+-- ---- the commands of a page: !`git status`, and blocks of them ----
 
 local MAX_PRINTED <const> = 64 * 1024
 local MAX_INLINE <const> = 200 -- bytes of one line that needs no marks
 
----The commands in a page, each once. Those in a fenced block are examples, and so is one right behind a word.
+---The commands in a page, each once; a block that begins with "```!" is one. Examples are not: what is in another
+---fenced block, or right behind a word.
 ---@param body string
 ---@return string[]
+---@return table<integer, { command: string, stop: integer }> places  where they begin; `stop`: the byte behind one
 function M.commands(body)
-  local list, seen, fence = {}, {}, nil
-  for line in body:gmatch("[^\n]+") do
-    local mark = line:match("^%s*(```+)") or line:match("^%s*(~~~+)")
-    if mark and (not fence or mark:sub(1, #fence) == fence) then
-      fence = not fence and mark or nil
+  local list, seen, places, fence, block = {}, {}, {}, nil, nil
+  local function add(from, stop, command)
+    places[from] = { command = command, stop = stop }
+    if not seen[command] then
+      list[#list + 1], seen[command] = command, true
+    end
+  end
+  for from, line, stop in body:gmatch("()([^\n]*)()\n?") do
+    local at, mark = line:match("^%s*()(```+)")
+    mark = mark or line:match("^%s*(~~~+)")
+    if mark and not fence then
+      fence, block = mark, line:find("^%s*```!%s*$") and { from = from + at - 1, first = stop + 1 }
+    elseif mark and mark:sub(1, #fence) == fence then
+      if block and block.first < from then
+        add(block.from, stop, body:sub(block.first, from - 2))
+      end
+      fence = nil
     elseif not fence then
-      for before, command in (" " .. line):gmatch("(.)!`([^`]+)`") do
-        if not before:find("%w") and not seen[command] then
-          list[#list + 1], seen[command] = command, true
+      for before, bang, command, last in (" " .. line):gmatch("(.)()!`([^`]+)`()") do
+        if not before:find("%w") then
+          add(from + bang - 2, from + last - 2, command)
         end
       end
     end
   end
-  return list
+  return list, places
 end
 
 -- The words of the task as the arguments of a shell, so that none of them is read as code: $0, $1, $ARGUMENTS, $name.
@@ -114,7 +128,7 @@ function M.run_commands(ctx, task)
     if not task.printed[command] then
       local reply, message, class = ctx.await(request_of(command, task, M.task(task) or ""))
       if not reply then
-        return nil, ("!`%s` of the page: %s"):format(command, message), class
+        return nil, ("!`%s` of the page: %s"):format(command:match("[^\n]*"), message), class
       end
       local text = reply.body:gsub("%s+$", "")
       local is_short = #text <= MAX_INLINE and not text:find("\n")
@@ -131,24 +145,25 @@ end
 function M.filled(body, task)
   local given, printed = M.task(task) or "", task.printed or {}
   local values, first = values_of(task, given), (task.guide.placeholders or {}).first
+  local _, places = M.commands(body)
   local function arguments(bracket)
     local index = bracket:match("^%[(%d+)%]$")
     return index and argument(given, tonumber(index)) or given
   end
   local out, pos = {}, 1
   while true do
-    local at = body:find("[$%%{!]", pos)
+    local at = body:find("[$%%{!`]", pos)
     if not at then
       break
     end
     local rest, stop, value = body:sub(at, at + 80), nil, nil
-    local command = body:match("^!`([^`]+)`", at)
+    local place = places[at]
     local name, last = rest:match("^%${([%a_][%w_-]*)}()")
     if not name then
       name, last = rest:match("^{([%a_][%w_-]*)}()")
     end
-    if command then
-      value, stop = printed[command], #command + 4
+    if place then
+      value, stop = printed[place.command], place.stop - at + 1
     elseif name then
       value, stop = name == "ARGUMENTS" and given or values[name], last
     elseif rest:find("^%$ARGUMENTS%f[^%w_]") then
