@@ -312,7 +312,7 @@ end
 
 local function message_of(problem)
   if type(problem) == "table" and type(problem.message) == "string" then
-    return { message = problem.message, code = problem.code ~= "stopped" and problem.code or nil }
+    return { message = problem.message, code = problem.code }
   end
   return type(problem) == "string" and problem or tostring(problem)
 end

@@ -220,6 +220,15 @@ end
 
 local follow
 
+-- What it raised. That its run is to stop is for nobody in there to say.
+local function mistake(problem)
+  if type(problem) == "table" then
+    local code = problem.code
+    return { message = tostring(problem.message), code = type(code) == "string" and code ~= "stopped" and code or nil }
+  end
+  return tostring(problem)
+end
+
 local function go_on(self, process, number, ...)
   if self.process ~= process then -- another function of it ended the child meanwhile
     error({ message = ("the process of %s ended while it waited"):format(self.path), code = "guest" }, 0)
@@ -233,7 +242,7 @@ function follow(self, process, what, number, ...)
   elseif what == "ask" then
     return go_on(self, process, number, answer(self, number, ...))
   elseif not ... then
-    error((select(2, ...)), 0)
+    error(mistake((select(2, ...))), 0)
   end
   return select(2, ...)
 end
@@ -500,7 +509,7 @@ function M.script(path, options)
     return nil, tostring(value), "script"
   elseif value == nil and type(why) == "string" then
     return nil, why, cause
-  elseif not is_skill then
+  elseif not is_skill or type(value) ~= "table" then
     return nil, ("%s: must return a skill, as in `return skillrt.skill { ... }`"):format(path), "no_skill"
   end
   local skill

@@ -1,0 +1,68 @@
+/* fuzz_guest.c: libFuzzer plays the child that runs a stranger's Lua (lua_host.h): its bytes are
+ * the messages that it answers with, one behind the other, to lua/skillrt/document/guest.lua and
+ * csrc/lua/bind_pack.c. Whatever it says is a skill or a message for people, its functions end, and
+ * no request of it leaves that says its sandbox itself. What is read and said again, as the other
+ * side reads it, is as long. */
+#include "lua_host.h"
+
+static const char driver[] =
+    "local core = require 'skillrt.core'\n"
+    "local membrane_of = require 'skillrt.base.membrane'\n"
+    "local guest = require 'skillrt.document.guest'\n"
+    "local readonly = require 'skillrt.base.readonly'\n"
+    "local frames, passed\n"
+    "local process = {}\n"
+    "function process.ask()\n"
+    "  if not frames[1] then return nil, 'ended' end\n"
+    "  return table.remove(frames, 1)\n"
+    "end\n"
+    "function process.close() end\n"
+    "function process.pid() return 1 end\n"
+    "function membrane_of.start() return process end\n"
+    "local function name(value)\n"
+    "  if type(value) == 'table' and value.letter then return value.letter, value.number end\n"
+    "  return 'f', 1\n"
+    "end\n"
+    "local function named(letter, number)\n"
+    "  return setmetatable({ letter = letter, number = number }, {})\n"
+    "end\n"
+    "local ready = core.guest.pack(name, {}, 'ready', true):sub(5)\n"
+    "local function again(text)\n"
+    "  local said = table.pack(pcall(core.guest.unpack, named, text))\n"
+    "  if not said[1] then return assert(type(said[2]) == 'string') end\n"
+    "  local once = core.guest.pack(name, table.unpack(said, 2, said.n)):sub(5)\n"
+    "  local twice = core.guest.pack(name, core.guest.unpack(named, once)):sub(5)\n"
+    "  assert(#once == #twice)\n"
+    "end\n"
+    "local function sent(given)\n"
+    "  if type(given) == 'table' and given.kind == 'command' then\n"
+    "    passed = passed and given.sandbox == nil and given.sandbox_default == 'strict'\n"
+    "  end\n"
+    "  return { stdout = 'x' }\n"
+    "end\n"
+    "local function ctx()\n"
+    "  return setmetatable({ await = sent, await_all = function(list) for _, one in ipairs(list) "
+    "do sent(one) end end, id = 'a',\n"
+    "    read = function(_, who) assert(who) return 'x' end, agent = sent, context = {} }, {})\n"
+    "end\n"
+    "print, io.write = function() end, function() end\n"
+    "return function(text)\n"
+    "  frames, passed = { ready }, true\n"
+    "  while #text >= 4 do\n"
+    "    local length = string.unpack('<I4', text)\n"
+    "    frames[#frames + 1], text = text:sub(5, 4 + length), text:sub(5 + length)\n"
+    "    again(frames[#frames])\n"
+    "  end\n"
+    "  local skill, message = guest.script('tests/fuzz/fuzz_reply.lua', { sandbox = 'strict' })\n"
+    "  assert(skill or type(message) == 'string')\n"
+    "  for _, action in ipairs(skill and skill.actions or {}) do\n"
+    "    if type(action.run) == 'function' then\n"
+    "      pcall(action.run, readonly.of { n = 1, list = { 1 } }, ctx())\n"
+    "    end\n"
+    "  end\n"
+    "  assert(passed)\n"
+    "end\n";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return lua_host_feed(driver, data, size);
+}
