@@ -39,6 +39,41 @@ local function option_head(option)
   return option.value and ('.BI "%s " "%s"'):format(roff("--" .. option.name), roff(option.value)) or head
 end
 
+local JSON <const> = "prints one JSON object per event and line" -- or one object, where there is one
+
+-- Options that several commands take together, by the word for them in the first line of a command.
+local GROUPS = {
+  { "RUN-OPTION", require("skillrt.cli.command.run").options },
+  { "RESUME-OPTION", require("skillrt.cli.ending").options {} },
+  { "SERVE-OPTION", require("skillrt.cli.serving.options").options {} },
+  { "FILTER", require("skillrt.cli.selection").FILTERS },
+}
+
+-- The first line of a command, with the words of the groups of which it takes all.
+local function usage(one)
+  local left, arguments = {}, table.move(one.arguments, 1, #one.arguments, 1, {})
+  for _, option in ipairs(one.options) do
+    left[option.name] = option
+  end
+  for _, group in ipairs(GROUPS) do
+    local has_all = true
+    for _, option in ipairs(group[2]) do
+      has_all = has_all and left[option.name] ~= nil
+    end
+    if has_all then
+      arguments[#arguments + 1] = { name = group[1], many = true, optional = true }
+      for _, option in ipairs(group[2]) do
+        left[option.name] = nil
+      end
+    end
+  end
+  local options = {}
+  for _, option in ipairs(one.options) do
+    options[#options + 1] = left[option.name]
+  end
+  return help.usage { name = one.name, arguments = arguments, options = options, rest = one.rest }
+end
+
 -- The arguments and options of a command: what is put for each, its head and its words.
 local function items(one)
   local list = {}
@@ -46,7 +81,8 @@ local function items(one)
     list[#list + 1] = { ".I " .. roff(argument.name .. (argument.many and " ..." or "")), roff(argument.help) }
   end
   for _, option in ipairs(one.options) do
-    list[#list + 1] = { option_head(option), roff(help.words(option)) }
+    local words = help.words(option):gsub("^prints one JSON object$", JSON)
+    list[#list + 1] = { option_head(option), roff(words) }
   end
   return list
 end
@@ -77,7 +113,7 @@ end
 
 local function put_items(list, but)
   for _, item in ipairs(list) do
-    if but[item[1]] ~= item[2] then
+    if (but[item[1]] or ""):sub(1, #item[2]) ~= item[2] then -- what the shared words begin with is said there
       put ".TP"
       put(item[1])
       put(item[2])
@@ -87,23 +123,16 @@ end
 
 local function command(one, but)
   put(".SS " .. one.name)
-  put(".B " .. roff(help.usage(one)))
+  put(".B " .. roff(usage(one)))
   paragraph(one.summary .. "." .. (one.description and " " .. one.description or ""))
   put_items(items(one), but)
 end
 
--- The rows of a page's first table: what is said in one place is shown in both.
+-- The first cells of a page's first table.
 local function pages(path)
   local file <close> = assert(io.open(path))
   local rows = file:read("a"):match "\n|%-%-%-|%-%-%-|%-%-%-|\n(.-)\n\n"
-  return coroutine.wrap(function()
-    for row in (rows .. "\n"):gmatch "(.-)\n" do
-      local cells = row:gsub(",? see %[[^]]*%]%b()", ""):gsub("%[([^]]*)%]%b()", "%1"):gsub("`", "")
-      local name, default, text = cells:match "^| (.-) | ?(.-) ?| (.*) |$"
-      assert(text and text:find "%w", path .. ": a row without words of its own: " .. row)
-      coroutine.yield(name, default, text)
-    end
-  end)
+  return ("\n" .. rows):gsub("`", ""):gmatch "\n| (.-) |"
 end
 
 put((".TH SKILLRT 1 \"\" \"skillrt %s\" \"User Commands\""):format(version))
@@ -130,7 +159,17 @@ for _, one in ipairs(help.commands()) do
   command(one, elsewhere)
 end
 section "OPTIONS OF SEVERAL COMMANDS"
-say "The first line of a command says which of these it takes; where one means something else, the command says so."
+say "The first line of a command says which of these it takes, some by one word:"
+for _, group in ipairs(GROUPS) do
+  local list = {}
+  for i, option in ipairs(group[2]) do
+    list[i] = "--" .. option.name
+  end
+  put ".TP"
+  put(".I " .. roff(group[1]))
+  say(table.concat(list, ", "))
+end
+paragraph "Where an option means something else, the command says so."
 put_items(common, {})
 section "OUTPUT"
 say [[On a terminal a run shows its lines and, below them, the steps in progress; elsewhere it prints plain lines. Lines and
@@ -152,34 +191,19 @@ for _, row in ipairs(limits.TABLE) do
   put ".TP"
   put(".B " .. roff(row.name))
   local default = row.default ~= nil and ("; default %s"):format(row.default) or ""
-  local ends = row.status and ("; the run ends %s (%s), exit code %d"):format(row.status, row.reason,
-    limits.code(row)) or ""
+  local ends = row.status and ("; the run ends %s, exit code %d"):format(row.status, limits.code(row)) or ""
   say((row.text:gsub("`", "")) .. default .. ends)
 end
-section "TOOLS"
-say [[An agent that is a model may use tools, and skillrt executes them: functions and programs of the skill, built-in
-tools, and tools of MCP servers. The skill declares them; skillrt checks their arguments, asks a person before a tool
-acts where the skill says so, and records each use in the journal. The model gets only the tools of the active set; a
-call of any other tool is recorded and refused, never executed.]]
-paragraph [[A tool set names the tools for one phase of the work. The active set follows the steps of the skill, the
-agent's reports (the tool switch_phase, or a last line <<phase: NAME>>), or the pattern of its calls. Tool sets are
-declared in the skill (tool_sets), in an agent.yml, which can be run directly (skillrt run agent.yml --agent claude), or
-in a configuration (x_skillrt.skills, x_skillrt.phase_detection). skillrt records the phase, what was verified and the
-number of repairs; status and log show the active set, prompt shows what the agent is told about it.]]
 section "MCP SERVERS"
-say [[A skill can use the tools of MCP servers (Model Context Protocol): servers that a script declares
-(mcp = { NAME = { command = { ... } } }), and servers in its folder's .mcp.json, in the form that coding agents and
-editors use: { "mcpServers": { NAME: { "command", "args", "env" } } }, or "url", "headers". A tool is named
-mcp__SERVER__TOOL. skillrt shows in full which programs and URLs a .mcp.json names, and uses them only after a person
-approved them with --trust; a changed file needs approval again. skillrt check reports fields of the file that skillrt
-ignores. The tools that a server offers are shown at its first use, and recorded; if it later offers other tools, a
-person has to agree before they are sent to a model. skillrt login logs in to a remote server that requires it.]]
-paragraph "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are environment variables. Fields:"
-for cell, default, text in pages "docs/write/mcp.md" do
-  put ".TP"
-  put(".B " .. roff(cell))
-  say(text .. (default ~= "" and ("; default %s"):format(default) or ""))
+say [[A skill can use the tools of MCP servers (Model Context Protocol): servers that a script declares, and servers in its
+folder's .mcp.json, in the form that coding agents and editors use. skillrt shows in full which programs and URLs a
+.mcp.json names, and uses them only after a person approved them with --trust; a changed file needs approval again. If a
+server later offers other tools, a person has to agree before they are sent to a model.]]
+local fields = {}
+for cell in pages "docs/write/mcp.md" do
+  fields[#fields + 1] = cell
 end
+paragraph("Fields of a server, explained in docs/write/mcp.md: " .. table.concat(fields, ", ") .. ".")
 section "SIGNALS"
 say [[SIGINT and SIGTERM pause the run within 100 ms, even in an endless loop of the script; it can be resumed. A second
 signal ends the process at once; the journal survives that, too.]]

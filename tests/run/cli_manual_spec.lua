@@ -47,6 +47,8 @@ describe("the man page", function()
       local _, count = page:gsub("\n%.BI? \"?" .. head:gsub("[-\\]", "%%%0"), "")
       assert.equal(1, count, head)
     end
+    local _, count = page:gsub("\\%-\\%-older\\%-than", "")
+    assert.equal(2, count) -- where it is described, and in the list of what FILTER stands for: in no line of a command
   end)
 
   it("has only examples that run as shown", function()

@@ -7,8 +7,8 @@ local serving = require("skillrt.cli.serving.options")
 local M = {
   name = "acp",
   summary = "Serves skills to an editor as an agent of the Agent Client Protocol, over stdio",
-  description = "An editor such as Zed starts it. A prompt starts a run: of the skill that it names, /NAME TEXT, or of "
-    .. "the only one; TEXT is its input `task`. Each run is a separate process that continues after the editor ended.",
+  description = "An editor such as Zed starts it. A prompt starts a run: /NAME TEXT of that skill, other text of "
+    .. "the only one; TEXT is its input `task`. Runs continue after the editor ended.",
   arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
   options = serving.options({}),
 }

@@ -8,8 +8,7 @@ local M = {
   name = "adopt",
   summary = "Takes over a workflow run of Claude Code or qwen-code: recorded answers are used, the other agents asked",
   description = "Writes the script and the recorded answers to a folder, reports how many answers are used and how "
-    .. "many agents are left to ask, then runs the script as skillrt run does. A recorded answer is used for the same "
-    .. "prompt, if it fits the schema. --dry-run only reports.",
+    .. "many agents are left to ask, then runs the script. --dry-run only reports.",
   arguments = { { name = "RUN", help = "the run's ID (wf_...), its folder, its JSON file or its script" } },
   options = tables.append({
     { name = "script", value = "FILE", help = "the script, where it is not with the run" },

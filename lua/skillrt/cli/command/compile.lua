@@ -10,10 +10,10 @@ local M = {
   name = "compile",
   drives = true,
   summary = "Has an agent say what the prose of a skill's folder means for its run, and writes workflow.json",
-  description = "Asks once about all lines that name a phase and were not read (skillrt check shows them). The answer "
-    .. "is checked, shown as a difference with the source of each line, and written once a person approves it: at the "
-    .. "terminal, or by skillrt answer DIR write. workflow.json holds the digests of the documents: when one changes, "
-    .. "a run says so, and skillrt compile asks again about its lines only.",
+  description = "Asks once about all lines that name a phase and were not read (skillrt check shows them). The "
+    .. "answer is shown as a difference with the source of each line, and written once a person approves "
+    .. "it: at the terminal, or by skillrt answer DIR write. After a change of a document it asks again "
+    .. "about its lines only.",
   arguments = { { name = "FOLDER", help = "a skill's folder, with its phases in documents" } },
   options = {},
 }

@@ -6,10 +6,9 @@ local core = require("skillrt.core")
 local M = {
   name = "explain",
   summary = "Shows why each action was chosen: the candidates, their conditions with values, and what did not hold",
-  description = "Reads only the journal: it evaluates the recorded conditions on the state at each choice, and never "
-    .. "calls a function of the script. \"*\" was chosen, \"+\" could have been chosen, \"-\" could not, with the "
-    .. "reason below it. For a run that has not finished, the last part shows what could be chosen now. Steps of "
-    .. "sub-runs are shown under the sub-run.",
+  description = "\"*\" was chosen, \"+\" could have been chosen, \"-\" could not, with the reason below it. "
+    .. "Conditions are read from the journal; no function of the script is called. For a run that has not "
+    .. "finished, the last part shows what could be chosen now.",
   arguments = {
     require("skillrt.cli.selection").RUN,
     { name = "ACTION", optional = true, help = "shows only the choices where this action or phase was a candidate" },

@@ -6,9 +6,9 @@ local PAUSES <const> = { pause = true, resume = false }
 return {
   name = "fleet",
   summary = "Prepares a PostgreSQL database for runs: skillrt fleet init postgres://USER@HOST/DATABASE; pauses queues",
-  description = "What is there stays, so it can be repeated: once a year, it adds the months to come. A run is then "
-    .. "begun by skillrt run SKILL --work-dir URL, and named URL/RUN. From a queue that is paused no worker takes a "
-    .. "run; those under way continue. See docs/run/fleet.md.",
+  description = "init keeps what is there; repeat it once a year for the months to come. Then skillrt run SKILL "
+    .. "--work-dir URL begins a run, URL/RUN. No worker takes runs from a paused queue; those under way "
+    .. "continue. See docs/run/fleet.md.",
   arguments = {
     { name = "WHAT", choices = { "init", "pause", "resume" },
       help = "init: creates the tables that are missing; pause, resume: a queue" },

@@ -5,10 +5,9 @@ local core = require("skillrt.core")
 local M = {
   name = "generate",
   summary = "Generates a skill's folder from its skill-config.json",
-  description = "Changes that a person made to a generated file are kept and merged with the new version. If both "
-    .. "changed the same lines, or the folder holds another skill, nothing is overwritten without --force. Outlines "
-    .. "for people to fill in are written once. If generating is interrupted, the next skillrt generate finishes it; "
-    .. "until then the skill does not run. .skillrt-generated.json holds the digests of the generated files.",
+  description = "Changes that a person made to a generated file are kept and merged. If both changed the same "
+    .. "lines, or the folder holds another skill, nothing is overwritten without --force. Outlines for "
+    .. "people to fill in are written once. An interrupted skillrt generate is finished by the next one.",
   arguments = { { name = "CONFIG", help = "a skill-config.json, or the folder it is in" } },
   options = {
     { name = "out", value = "DIR", help = "the skill's folder; created if it does not exist", needed = true },

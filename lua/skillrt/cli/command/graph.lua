@@ -6,9 +6,8 @@ local M = {
   looks = true,
   summary = "Shows a skill or a run as a graph: lines of text, Mermaid or SVG",
   description = "An edge between two actions means that an effect of the first can make a condition of the second "
-    .. "true. A machine is drawn by its states, with --run also the path that a run took. A run is drawn by its "
-    .. "steps, phases and agents, with results, durations and tokens. A workflow "
-    .. "script is drawn by its phases, with the agents that it asks in a dry run.",
+    .. "true. A machine is drawn by its states, a run by its steps, phases and agents with results, "
+    .. "durations and tokens, a workflow script by its phases and the agents that it asks in a dry run.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
     .. "or the directory of a run" } },
   rest = "TASK ...",

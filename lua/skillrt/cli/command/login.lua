@@ -73,10 +73,9 @@ end
 return {
   name = "login",
   summary = "Logs in to a remote MCP server that requires it (OAuth)",
-  description = "Prints a URL to open in a browser. After the login the browser is redirected to this machine; if it "
-    .. "runs on another machine, paste the URL that it could not open. Tokens are stored in "
-    .. "~/.local/state/skillrt/oauth, readable by you alone, and refreshed by the runs that use them; skillrt logout "
-    .. "removes them.",
+  description = "Prints a URL to open in a browser. If the browser runs on another machine, paste the URL that it "
+    .. "could not open. Tokens are stored in ~/.local/state/skillrt/oauth and refreshed by the runs that "
+    .. "use them.",
   arguments = {
     { name = "SERVER", help = "the server's URL, or its name in a .mcp.json" },
     { name = "PATH", optional = true, help = "the .mcp.json or its folder; default: the current folder" },

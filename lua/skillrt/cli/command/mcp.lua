@@ -7,9 +7,9 @@ local serving = require("skillrt.cli.serving.options")
 local M = {
   name = "mcp",
   summary = "Serves skills as MCP tools over stdio: list, run, status, answer, resume, stop, log, explain",
-  description = "A client such as Claude Code or an editor starts it. Each run is a separate process that "
-    .. "continues after the client disconnects. A folder's code runs only after a person has approved it, with --trust "
-    .. "here or with skillrt run --trust; a client cannot approve it. A client may lower limits, but not raise them.",
+  description = "A client such as Claude Code starts it. Runs continue after the client disconnects. A folder's "
+    .. "code runs only after a person has approved it, here with --trust or with skillrt run --trust. A "
+    .. "client may lower limits, but not raise them.",
   arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
   options = serving.options({
     { name = "raise", help = "lets clients raise the limit that a run has paused at" },

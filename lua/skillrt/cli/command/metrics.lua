@@ -7,8 +7,7 @@ local core = require("skillrt.core")
 return {
   name = "metrics",
   summary = "Prints metrics of a run, or of all runs in a folder, in Prometheus' text format",
-  description = "For node_exporter's textfile collector: skillrt metrics runs > DIR/skillrt.prom. "
-    .. "skillrt_completion_rate is completed runs / started runs; skillrt_action_duration is in seconds.",
+  description = "For node_exporter's textfile collector: skillrt metrics runs > DIR/skillrt.prom.",
   arguments = { { name = "DIR", optional = true, is_run = true,
     help = "the directory of a run, or a folder of runs; default: the project's last run" } },
   options = {},

@@ -8,8 +8,8 @@ local trim = require("skillrt.base.text").trim
 local M = {
   name = "new",
   summary = "Creates a skill: asks a few questions, then writes its config and folder",
-  description = "On a terminal it asks for whatever no option gives; an empty answer takes the default in brackets. "
-    .. "Afterwards edit skill-config.json in the folder, then `skillrt generate DIR --out DIR`.",
+  description = "On a terminal it asks for whatever no option gives. Afterwards edit skill-config.json in the "
+    .. "folder, then `skillrt generate DIR --out DIR`.",
   arguments = { { name = "NAME", help = "lower-case letters, digits and hyphens: code-review" } },
   options = {
     {

@@ -3,8 +3,8 @@
 local M = {
   name = "notify",
   summary = "Sends how a run stands to a URL, as a CloudEvent signed by Standard Webhooks",
-  description = "The id is the same until the run has a new record, so that it can be sent again. skillrt serve "
-    .. "--webhook does it for each run that ended or paused.",
+  description = "The id is the same until the run has a new record. skillrt serve --webhook does it for each run "
+    .. "that ended or paused.",
   arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "url", value = "URL", needed = true, help = "where it is sent" },

@@ -4,9 +4,9 @@
 local M = {
   name = "replay",
   summary = "Replays a run from its journal, without a network, and shows where the skill now behaves differently",
-  description = "Every call gets its recorded result, in the recorded order; so do random numbers and times. The first "
-    .. "call or step that differs is shown, with the nearest recorded one. Nothing in DIR is changed. Exit code 0: the "
-    .. "same, as far as the run was recorded; 1: another path or another result. See docs/write/testing.md.",
+  description = "Every call gets its recorded result; so do random numbers and times. The first call or step that "
+    .. "differs is shown, with the nearest recorded one. Nothing in DIR is changed. Exit code 0: the same, "
+    .. "as far as the run was recorded; 1: another path or another result.",
   own_codes = true,
   arguments = { require("skillrt.cli.selection").RUN },
   options = {

@@ -7,8 +7,7 @@ local core = require("skillrt.core")
 return {
   name = "report",
   summary = "Writes a page about a run: its steps and calls over time, its path, state and cost",
-  description = "The page is one file that loads nothing else, so it can be sent, archived and opened offline. Long "
-    .. "texts are truncated to keep the page small.",
+  description = "The page is one file that loads nothing else. Long texts are truncated.",
   arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "record", value = "LANGUAGE", choices = { "en", "zh" }, help = "prints the execution record instead "

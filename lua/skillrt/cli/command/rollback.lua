@@ -3,9 +3,9 @@
 return {
   name = "rollback",
   summary = "Rolls a run back to an earlier place and pauses it there; skillrt resume continues",
-  description = "State, outputs and completed steps become what they were at that place. The journal and the counters "
-    .. "of limits only grow: spent calls stay spent, and you can also roll forward to where the run was. Output files "
-    .. "that were written later are renamed to FILE.rolled-back-SEQ. Effects of steps outside the run are not undone.",
+  description = "State, outputs and completed steps become what they were at that place; you can roll forward "
+    .. "again. Spent calls stay spent. Later output files are renamed to FILE.rolled-back-SEQ. Effects of "
+    .. "steps outside the run are not undone.",
   arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "to", value = "PLACE", needed = true, help = "a record's number, or a checkpoint's name; "

@@ -22,8 +22,8 @@ end
 return {
   name = "schedule",
   summary = "Lists schedules (made by skillrt submit --cron), pauses and resumes one, or begins its run now",
-  description = "A schedule that is paused begins no run; when it is resumed, it continues with the next time. "
-    .. "skillrt abort ends it for good; runs that it has begun continue.",
+  description = "When a paused schedule is resumed, it continues with the next time. skillrt abort ends it for "
+    .. "good; runs that it has begun continue.",
   arguments = {
     { name = "WHAT", choices = { "list", "pause", "resume", "now" }, help = "what to do" },
     { name = "PLACE", help = "list: a folder of runs or a database; else the schedule, as submit prints it" },

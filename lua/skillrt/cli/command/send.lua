@@ -24,8 +24,7 @@ end
 return {
   name = "send",
   summary = "Sends an event to a run; one waiting step receives it, once",
-  description = "The event stays in the run's inbox until a process takes it: the one that waits now, or the next "
-    .. "skillrt resume.",
+  description = "The event stays in the run's inbox until a process takes it.",
   arguments = {
     { name = "DIR", many = true, optional = true, usage = "[DIR] NAME [JSON]",
       help = "DIR: the run; default: the project's last run. NAME: the event's name; JSON: its value (default: true)" },

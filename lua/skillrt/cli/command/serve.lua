@@ -8,8 +8,8 @@ local serving = require("skillrt.cli.serving.options")
 local M = {
   name = "serve",
   summary = "Serves the runs of a folder over HTTP: an API, live events, and a page to look at and act on them",
-  description = "Each run is a separate process that continues when the server ends. A socket can be opened by its "
-    .. "owner only; a port asks for the token in a file that its owner alone can read.",
+  description = "Runs continue when the server ends. A socket can be opened by its owner only; a port asks for the "
+    .. "token in a file that its owner alone can read.",
   arguments = { { name = "PATH", many = true, optional = true, help = "a skill that can be started, or a folder with "
     .. "skills; none: runs can be looked at and resumed, not started" } },
   options = serving.options({
