@@ -27,9 +27,20 @@ bool jail_add(struct jail *jail, enum place_kind kind, const char *path, const c
   return true;
 }
 
-static const char *behind(const char *word, const char *beginning) {
-  size_t length = strlen(beginning);
-  return strncmp(word, beginning, length) == 0 ? word + length : NULL;
+enum jail_word jail_word_read(const char *word, const char **text) {
+  static const char *const names[] = {
+      [JAIL_STRICT] = "strict", [JAIL_WORK] = "work",      [JAIL_NETWORK] = "network",
+      [JAIL_UNIX] = "unix",     [JAIL_READ] = "read ",     [JAIL_WRITE] = "write ",
+      [JAIL_KEEP] = "keep ",    [JAIL_LISTEN] = "listen ", [JAIL_MISSING] = "missing ",
+      [JAIL_REACH] = "reach ",  [JAIL_HEADER] = "header ", [JAIL_CA] = "ca ",
+  };
+  for (int i = JAIL_STRICT; i <= JAIL_CA; i++) {
+    size_t length = strlen(names[i]);
+    *text = word + length;
+    if (strncmp(word, names[i], length) == 0 && (i > JAIL_UNIX || !**text))
+      return (enum jail_word)i;
+  }
+  return JAIL_NO_WORD;
 }
 
 static bool add_port(struct jail *jail, const char *digits, struct error *e) {
@@ -42,28 +53,34 @@ static bool add_port(struct jail *jail, const char *digits, struct error *e) {
 }
 
 static bool read_word(struct jail *jail, const char *word, struct error *e) {
-  const char *path;
-  if (strcmp(word, "strict") == 0 || strcmp(word, "work") == 0)
-    jail->strict = word[0] == 's';
-  else if (strcmp(word, "network") == 0)
-    jail->network = true;
-  else if (strcmp(word, "unix") == 0)
-    jail->unix_sockets = true;
-  else if ((path = behind(word, "listen ")))
-    return add_port(jail, path, e);
-  else if (behind(word, "reach ") || behind(word, "header ") || behind(word, "ca "))
+  const char *text;
+  switch (jail_word_read(word, &text)) {
+  case JAIL_STRICT:
+    return jail->strict = true;
+  case JAIL_WORK:
+    return !(jail->strict = false);
+  case JAIL_NETWORK:
+    return jail->network = true;
+  case JAIL_UNIX:
+    return jail->unix_sockets = true;
+  case JAIL_READ:
+    return jail_add(jail, PLACE_READ, text, "", e);
+  case JAIL_WRITE:
+    return jail_add(jail, PLACE_WRITE, text, "", e) && jail_lists_keep(jail, text, e);
+  case JAIL_KEEP:
+    return jail_add(jail, PLACE_KEPT, text, "", e);
+  case JAIL_LISTEN:
+    return add_port(jail, text, e);
+  case JAIL_MISSING:
+    return error_set(e, ERROR_INVALID, "sandbox: %.200s", text);
+  case JAIL_REACH:
+  case JAIL_HEADER:
+  case JAIL_CA:
     return true;
-  else if ((path = behind(word, "missing ")))
-    return error_set(e, ERROR_INVALID, "sandbox: %.200s", path);
-  else if ((path = behind(word, "read ")))
-    return jail_add(jail, PLACE_READ, path, "", e);
-  else if ((path = behind(word, "keep ")))
-    return jail_add(jail, PLACE_KEPT, path, "", e);
-  else if ((path = behind(word, "write ")))
-    return jail_add(jail, PLACE_WRITE, path, "", e) && jail_lists_keep(jail, path, e);
-  else
-    return error_set(e, ERROR_INVALID, "sandbox: there is no \"%.100s\"", word);
-  return true;
+  case JAIL_NO_WORD:
+    break;
+  }
+  return error_set(e, ERROR_INVALID, "sandbox: there is no \"%.100s\"", word);
 }
 
 static const char *variable(const char *const *env, const char *name) {

@@ -1,13 +1,10 @@
 /* jail.h: what a program may reach of this machine, and how that is kept.
  *
- * A jail is made of words: first "strict" or "work", then, in any order, "network", "unix", "read
- * PATH", "write PATH", "keep PATH" (a place of ours: read-only wherever it lies), "listen PORT" (a
- * socket in its network that is ours; "reach ...", "header ..." and "ca ..." are left to whom that
- * is), "missing ..." (why it cannot be made). "strict" shows
- * the system's programs and what is granted; "work" shows all but secrets, read-only. Namespaces
- * and mounts do it (jail_root.c), Landlock once more (jail_landlock.c), seccomp keeps away from
- * the kernel what programs do not need (jail_filter.c). Where one of the first is not there,
- * nothing starts. Knows no tasks and no runs. Called by transport/process_child.c. */
+ * A jail is made of words, see below; the first is "strict" or "work". "strict" shows the system's
+ * programs and what is granted; "work" shows all but secrets, read-only. Namespaces and mounts do
+ * it (jail_root.c), Landlock once more (jail_landlock.c), seccomp keeps away from the kernel what
+ * programs do not need (jail_filter.c). Where one of the first is not there, nothing starts. Knows
+ * no tasks and no runs. Called by transport/process_child.c. */
 #ifndef SKILLRT_JAIL_JAIL_H
 #define SKILLRT_JAIL_JAIL_H
 
@@ -20,6 +17,26 @@
 struct jail;
 
 enum { JAIL_LISTENERS = 16 };
+
+/* A word, and what stands behind it. */
+enum jail_word {
+  JAIL_NO_WORD,
+  JAIL_STRICT,
+  JAIL_WORK,
+  JAIL_NETWORK,
+  JAIL_UNIX,
+  JAIL_READ,    /* PATH */
+  JAIL_WRITE,   /* PATH */
+  JAIL_KEEP,    /* PATH: a place of ours, read-only wherever it lies */
+  JAIL_LISTEN,  /* PORT: a socket in its network that is ours */
+  JAIL_MISSING, /* TEXT: why it cannot be made */
+  /* for transport/proxy.c */
+  JAIL_REACH,  /* PLACE */
+  JAIL_HEADER, /* PLACE NAME: VALUE */
+  JAIL_CA      /* PATH */
+};
+
+enum jail_word jail_word_read(const char *word, const char **text);
 
 /* `words` and `env` are NULL-terminated; `cwd` NULL: where we are. False: words that mean nothing,
  * or no memory. */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jail/jail.h"
+
 enum { PORT = 3128, BACKLOG = 128 };
 
 /* ---- what it listens for ---- */
@@ -51,23 +53,21 @@ static bool add_listeners(struct proxy *proxy, struct error *e) {
   return add_listener(proxy, &own, e);
 }
 
-static bool is_word(const char *word) {
-  return strncmp(word, "reach ", 6) == 0 || strncmp(word, "header ", 7) == 0 ||
-         strncmp(word, "ca ", 3) == 0;
-}
-
 static bool is_own(const struct listener *listener) {
   return listener->to.name[0] == 0;
 }
 
-static bool read_word(struct proxy *proxy, const char *word, struct error *e) {
-  const char *text = strchr(word, ' ') + 1;
-  if (word[0] == 'r') return proxy_list_add(&proxy->list, text, e);
-  if (word[0] == 'h') return proxy_key_add(proxy, text, e);
-  if (strlen(text) >= sizeof proxy->ca_file)
+static bool trust(struct proxy *proxy, const char *path, struct error *e) {
+  if (strlen(path) >= sizeof proxy->ca_file)
     return error_set(e, ERROR_LIMIT, "sandbox: ca_file: its path is too long");
-  snprintf(proxy->ca_file, sizeof proxy->ca_file, "%s", text);
+  snprintf(proxy->ca_file, sizeof proxy->ca_file, "%s", path);
   return true;
+}
+
+static bool read_word(struct proxy *proxy, enum jail_word word, const char *text, struct error *e) {
+  if (word == JAIL_REACH) return proxy_list_add(&proxy->list, text, e);
+  if (word == JAIL_HEADER) return proxy_key_add(proxy, text, e);
+  return trust(proxy, text, e);
 }
 
 bool proxy_open(const struct sys *sys, struct uv_loop_s *loop, const struct transport_owner *owner,
@@ -75,14 +75,16 @@ bool proxy_open(const struct sys *sys, struct uv_loop_s *loop, const struct tran
   bool fine = true;
   *to = NULL;
   for (size_t i = 0; i < words->count && fine; i++) {
-    if (!is_word(words->items[i])) continue;
+    const char *text;
+    enum jail_word word = jail_word_read(words->items[i], &text);
+    if (word < JAIL_REACH) continue;
     if (!*to && !(*to = sys_alloc(sys, sizeof **to)))
       return error_set(e, ERROR_MEMORY, "sandbox: out of memory");
     (*to)->sys = sys;
     (*to)->loop = loop;
     (*to)->owner = owner;
     (*to)->living = 1;
-    fine = read_word(*to, words->items[i], e);
+    fine = read_word(*to, word, text, e);
   }
   if (*to && fine) fine = add_listeners(*to, e);
   if (!fine) proxy_close(to);
