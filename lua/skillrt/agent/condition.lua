@@ -105,7 +105,7 @@ local USAGE = { "usage[ _]limit", "session limit", "hour limit", "daily limit", 
   "hit your [%a%s]*limit" }
 local BUSY = { "rate limit", "overloaded", "resource_exhausted", "quota", "too many requests" }
 local PASSING = { "unable to connect", "econnrefused", "econnreset", "stream disconnected", "connection failed",
-  "connection refused" }
+  "connection refused", "api error: terminated", "fetch failed", "socket hang up" }
 local CODES = { "api error:? (%d%d%d)", "%((%d%d%d)%)", "status:? (%d%d%d)", "http (%d%d%d)" }
 local OPENINGS = { "^%[?api error", "^you've hit your ", "^you have hit your ", "^[%w%s-]+limit reached" }
 

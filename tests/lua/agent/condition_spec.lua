@@ -44,4 +44,11 @@ describe("the last words of a coding agent", function()
       assert.is_false(condition.is_told(text), text:sub(1, 40))
     end
   end)
+
+  it("are one that may be better the next time where its connection was cut", function()
+    for _, text in ipairs { "[API Error: terminated]", "TypeError: fetch failed", "Error: socket hang up" } do
+      assert.equal("transient", condition.told(text, nil, false).class, text)
+    end
+    assert.equal("permanent", condition.told("the agent was terminated", nil, false).class)
+  end)
 end)
