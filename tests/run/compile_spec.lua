@@ -215,6 +215,37 @@ describe("compile", function()
     assert.truthy(run.err:find("is up to date", 1, true), run.err)
   end)
 
+  it("is resumed where its process was killed while the agent was asked: nothing is written before a person saw it", function()
+    local folder <close> = kit.folder()
+    assert(files.make_folders(folder.path .. "/s/phases"))
+    folder.file("s/SKILL.md", HEAD .. shapes[1].text)
+    for i, id in ipairs { "01-plan", "02-write", "03-review", "04-publish" } do
+      folder.file(("s/phases/%s.md"):format(id), ("# Phase %d\nDo it.\n"):format(i))
+    end
+    folder.file("answer", assert(json.encode({ statements = LOOP })))
+    folder.file("agent", "#!/bin/sh\ncat > /dev/null\necho >> asked\n[ -e go ] || exec sleep 60\ncat answer\n")
+    os.execute(("chmod +x '%s/agent'"):format(folder.path))
+    local run = kit.start(folder, { "compile", "s", "--agent", "./agent", "--work-dir", "w" })
+    for _ = 1, 2000 do
+      if folder.read "asked" then
+        break
+      end
+      os.execute "sleep 0.01"
+    end
+    os.execute("kill -9 " .. folder.read "w/run.lock":match "^%d+")
+    run.wait()
+    folder.file("go", "")
+    local again = kit.run(folder, { "resume", "w" })
+    assert.equal(3, again.code, again.out .. again.err) -- whether the agent acted is not known
+    again = kit.run(folder, { "answer", "w", "retry" })
+    assert.equal(3, again.code, again.out .. again.err)
+    assert.is_nil(folder.read "s/workflow.json")
+    again = kit.run(folder, { "answer", "w", "write" })
+    assert.equal(0, again.code, again.out .. again.err)
+    assert.truthy(folder.read "s/workflow.json":find('"while": "score < 8"', 1, true))
+    assert.equal("\n\n", folder.read "asked")
+  end)
+
   it("changes nothing where the agent writes no JSON, or none is chosen", function()
     local folder <close> = folder_of(shapes[1])
     local work = setmetatable({ path = folder.base }, { __index = { file = kit.folder } })
