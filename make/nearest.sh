@@ -1,7 +1,7 @@
 #!/bin/bash
 # nearest.sh: finds out which lines of the program each test runs (tests/nearest/record.c), and writes from it which tests
-# are tried first when a file has changed: tests/nearest.txt those of the full set, build/nearest/quick.txt those of the
-# quick one.
+# are tried first when a line or a file has changed: tests/nearest.txt for files, and below build/nearest for lines; both of
+# the full set, and of the quick one for the mutants.
 #
 # Called by `make nearest`. The records are below build/nearest; what is there is not made again: remove the folder for
 # another state of the tree. A test is stopped after a minute: what runs for longer has run its lines by then.
@@ -42,5 +42,5 @@ sets | cut -d' ' -f2 | xargs -P "$(nproc)" -I TEST bash -c 'record TEST'
 sets | while read -r set name; do
   echo "$set $name $(sed -n 's/.*(\([0-9.]*\) s of a processor).*/\1/p' "$build/of/${name//\//_}.log" | head -1)"
 done >"$build/tests"
-lua5.4 tests/nearest/choose.lua "$build/of" quick <"$build/tests" >"$build/quick.txt"
-lua5.4 tests/nearest/choose.lua "$build/of" full <"$build/tests" >tests/nearest.txt
+lua5.4 tests/nearest/choose.lua "$build/of" quick "$build/quick-lines.txt" <"$build/tests" >"$build/quick.txt"
+lua5.4 tests/nearest/choose.lua "$build/of" full "$build/full-lines.txt" <"$build/tests" >tests/nearest.txt

@@ -262,7 +262,8 @@ local function asked_for()
   end
   local joining = {}
   if set == "quick" and next(seconds) then
-    for i, name in ipairs(nearest.joining(nearest.changed(), nearest.read "tests/nearest.txt", seconds)) do
+    local known = nearest.read("tests/nearest.txt", "build/nearest/full-lines.txt")
+    for i, name in ipairs(known:joining(nearest.changed(), seconds)) do
       joining[i] = path_of[name]
     end
   end

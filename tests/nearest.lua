@@ -1,42 +1,78 @@
--- nearest.lua: which tests are the first to try when a file has changed: those that run its lines, as `make nearest`
--- found out and wrote to nearest.txt. Used by all.lua, which adds such tests of the full set to the quick one, and by
--- mutants/run.lua.
+-- nearest.lua: which tests are the first to try when lines of a file have changed: those that run them, as `make nearest`
+-- found out. It wrote the tests of each file to nearest.txt, and those of each line below build, where it ran. Used by
+-- all.lua, which adds such tests of the full set to the quick one, and by mutants/run.lua.
 
 local M = {}
 
 -- What tests that join the quick set may take together, of a processor: some six seconds on two.
 local SECONDS <const> = 12
 
----The tests of each file, the best first, as sets.txt names them.
----@param path string of the list: a line a file, its path and its tests
----@return table<string, string[]>
-function M.read(path)
-  local of_file = {}
-  local file <close> = io.open(path)
-  for line in file and file:lines() or function() end do
-    local name, tests = line:match "^(%S+) (.*)$"
-    of_file[name or ""] = {}
-    for test in (tests or ""):gmatch "%S+" do
-      table.insert(of_file[name], test)
+---@class skillrt.test.Nearest
+---@field of table<string, string[]> the tests of a file, "csrc/a.c", or of a line, "csrc/a.c:12"; the best first
+local Nearest = {}
+Nearest.__index = Nearest
+
+---@param ... string paths of lists: a line for each file or line of one, its name and its tests, as sets.txt names them
+---@return skillrt.test.Nearest
+function M.read(...)
+  local of = {}
+  for _, path in ipairs { ... } do
+    local file <close> = io.open(path)
+    for line in file and file:lines() or function() end do
+      local name, tests = line:match "^(%S+) (.*)$"
+      of[name or ""] = tests
     end
   end
-  return of_file
+  return setmetatable({ of = of }, Nearest)
+end
+
+---The tests to try when some lines of a file have changed, the best first: those of the lines in turn, then the file's.
+---@param path string
+---@param lines integer[]
+---@return string[]
+function Nearest:tests(path, lines)
+  local lists, list, seen = {}, {}, {}
+  local function add(names)
+    local into = {}
+    for name in (names or ""):gmatch "%S+" do
+      into[#into + 1] = name
+    end
+    lists[#lists + 1] = into
+  end
+  for _, number in ipairs(lines) do
+    add(self.of[("%s:%d"):format(path, number)])
+  end
+  local of_lines = #lists
+  add(self.of[path])
+  local function take(from, to)
+    for rank = 1, 10 do
+      for i = from, to do
+        local name = lists[i][rank]
+        if name and not seen[name] then
+          seen[name], list[#list + 1] = true, name
+        end
+      end
+    end
+  end
+  take(1, of_lines)
+  take(of_lines + 1, #lists)
+  return list
 end
 
 ---The tests of the full set that join the quick one when these files have changed: each file's nearest in turn, as many
 ---as the time allows.
----@param changed string[] paths
----@param of_file table<string, string[]> the tests of each file
+---@param changed { path: string, lines: integer[] }[]
 ---@param seconds table<string, number> what each test takes, of a processor; others do not join
 ---@return string[]
-function M.joining(changed, of_file, seconds)
-  local joined, list, left, most = {}, {}, SECONDS, 0
-  for _, path in ipairs(changed) do
-    most = math.max(most, #(of_file[path] or {}))
+function Nearest:joining(changed, seconds)
+  local joined, list, left, most, orders = {}, {}, SECONDS, 0, {}
+  for i, one in ipairs(changed) do
+    orders[i] = self:tests(one.path, one.lines)
+    most = math.max(most, #orders[i])
   end
   for rank = 1, most do
-    for _, path in ipairs(changed) do
-      local test = (of_file[path] or {})[rank]
+    for _, order in ipairs(orders) do
+      local test = order[rank]
       if test and not joined[test] and (seconds[test] or left + 1) <= left then
         joined[test], left = true, left - seconds[test]
         list[#list + 1] = test
@@ -46,13 +82,23 @@ function M.joining(changed, of_file, seconds)
   return list
 end
 
----The files of the program that differ from the last commit; none where there is no repository.
----@return string[]
+---The files of the program that differ from the last commit, with the lines there that changed; none where there is no
+---repository.
+---@return { path: string, lines: integer[] }[]
 function M.changed()
-  local list = {}
-  local pipe <close> = assert(io.popen "git status --porcelain -uall -- csrc lua strategies templates 2>/dev/null")
+  local list, at = {}, nil
+  local pipe <close> = assert(io.popen("git -c diff.noprefix=false -c diff.mnemonicprefix=false diff HEAD -U0 --no-color "
+    .. "--no-renames -- csrc lua strategies templates 2>/dev/null"))
   for line in pipe:lines() do
-    list[#list + 1] = line:match "^.. .* %-> (.*)$" or line:match "^.. (.*)$"
+    local path, first, count = line:match "^%-%-%- a/(.*)$", line:match "^@@ %-(%d+),?(%d*)"
+    if path then
+      at = { path = path, lines = {} }
+      list[#list + 1] = at
+    elseif first and at then
+      for number = first, first + math.min(tonumber(count) or 1, 50) do
+        at.lines[#at.lines + 1] = math.tointeger(number)
+      end
+    end
   end
   return list
 end

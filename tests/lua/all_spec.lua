@@ -118,14 +118,18 @@ describe("the quick set", function()
       echo csrc/store/claim.c $(printf 'tests/run/%s_spec.lua ' gone slow night one two other) >tests/nearest.txt
       echo >csrc/store/claim.c; git add -A; git -c user.name=n -c user.email=n@n commit -qm one
       all() { env -u ONLY -u FIRST SET=quick "$@" lua5.4 tests/all.lua tests/run/*_spec.lua 2>&1 || true; }
-      echo; echo unchanged; all; echo x >>csrc/store/claim.c; echo changed; all; echo asked; all ONLY=two]]):gsub("FOLDER", folder)
+      echo; echo unchanged; all; echo x >>csrc/store/claim.c; echo changed; all; echo asked; all ONLY=two
+      mkdir -p build/nearest; echo csrc/store/claim.c:1 tests/run/other_spec.lua >build/nearest/full-lines.txt; echo lines; all]]):gsub("FOLDER", folder)
     local pipe = assert(io.popen(steps .. "; rm -rf " .. folder))
-    local unchanged, changed, asked = pipe:read("a"):match "\nunchanged\n(.*)\nchanged\n(.*)\nasked\n(.*)"
+    local unchanged, changed, asked, lines = pipe:read("a"):match
+      "\nunchanged\n(.*)\nchanged\n(.*)\nasked\n(.*)\nlines\n(.*)"
     pipe:close()
     assert.truthy(unchanged:find("there are no tests", 1, true), unchanged)
     assert.truthy(changed:find("join   tests/run/one_spec.lua", 1, true), changed)
     assert.truthy(changed:find("join   tests/run/two_spec.lua", 1, true), changed) -- 11.5 s are not left for the one behind it
     assert.truthy(changed:find("\n2 passed, 0 failed", 1, true), changed)
     assert.truthy(asked:find("1 passed, 0 failed", 1, true), asked)
+    assert.truthy(lines:find("join   tests/run/other_spec.lua", 1, true), lines) -- those of the line come first
+    assert.truthy(lines:find("\n1 passed, 0 failed", 1, true), lines)
   end)
 end)

@@ -238,7 +238,8 @@ end
 local function try_all()
   local left_out, deadline = failing(), os.time() + 60 * (tonumber(os.getenv "MINUTES" or "") or 60)
   local tree, seconds = ("%s/tree-%d"):format(folder, part), seconds_of_full()
-  local quick_near, full_near = nearest.read "build/nearest/quick.txt", nearest.read "tests/nearest.txt"
+  local quick_near = nearest.read("build/nearest/quick.txt", "build/nearest/quick-lines.txt")
+  local full_near = nearest.read("tests/nearest.txt", "build/nearest/full-lines.txt")
 
   -- Tries one within the time, and adds its verdict to a file.
   local function tell(name, fault, groups, prefix, rest)
@@ -266,8 +267,8 @@ local function try_all()
     if number % parts == part and built() < WANTED / parts then
       counted = counted + 1
       if counted > known then
-        local near = first(paths_of(tests, quick_near[fault.path]), NEAREST)
-        local joining = paths_of(full, nearest.joining({ fault.path }, full_near, seconds))
+        local near = first(paths_of(tests, quick_near:tests(fault.path, { fault.number })), NEAREST)
+        local joining = paths_of(full, full_near:joining({ { path = fault.path, lines = { fault.number } } }, seconds))
         local quick = table.move(joining, 1, #joining, #near + 1, near)
         local rest = without(without(tests, set_of(quick)), left_out)
         tell("tried", fault, { without(quick, left_out), { SIMULATOR }, rest }, "caught by ",
@@ -281,8 +282,10 @@ local function try_all()
     local place = line:match "^survived\t(.-)\t"
     if place and not later[place] then
       local fault = survivors[place]
-      local joined = set_of(paths_of(full, nearest.joining({ fault.path }, full_near, seconds)))
-      tell("later", fault, { without(paths_of(full, full_near[fault.path]), joined) }, "full set: caught by ", "")
+      local lines = { fault.number }
+      local joined = set_of(paths_of(full, full_near:joining({ { path = fault.path, lines = lines } }, seconds)))
+      local rest = without(paths_of(full, full_near:tests(fault.path, lines)), joined)
+      tell("later", fault, { rest }, "full set: caught by ", "")
     end
   end
 end

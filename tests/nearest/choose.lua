@@ -1,12 +1,12 @@
 -- choose.lua: for each file of the program the tests that are tried first when it has changed, from the lines that
 -- record.c wrote down.
 --
--- Run by `make nearest`: lua5.4 choose.lua FOLDER SET < tests, a line each: its set, its name, what it takes of a
+-- Run by `make nearest`: lua5.4 choose.lua FOLDER SET LINES < tests, a line each: its set, its name, what it takes of a
 -- processor; in FOLDER are the lines of each test. Prints for each file a line: its path, then tests of SET, the best
--- first. The best is who runs, for its time, the most lines that others before it ran seldom; the quick tests have been
--- there before those of the full set. Lines that few tests run count more, and so does a test that is about this file:
--- that runs few such lines of others.
-local FOLDER <const>, SET <const> = arg[1], arg[2]
+-- first; writes the same for each of its lines into LINES, as path:number. The best for a file is who runs, for its
+-- time, the most lines that others before it ran seldom; the quick tests have been there before those of the full set.
+-- Lines that few tests run count more, and so does a test that is about this file: that runs few such lines of others.
+local FOLDER <const>, SET <const>, LINES <const> = arg[1], arg[2], arg[3]
 
 -- What a test takes to start, in seconds: so that those that take no time are not all.
 local START <const> = 0.3
@@ -17,7 +17,7 @@ local AGAIN <const> = 0.5
 -- What a line counts that all tests run.
 local COMMON <const> = 0.05
 
--- How many tests are named for a file.
+-- How many tests are named for a file, and for a line.
 local MOST <const> = 6
 
 local function lines_of(path)
@@ -117,8 +117,20 @@ local function run(lines, times)
   end
 end
 
+-- How much a test of the set that runs lines of this file is about it, for its time.
+local function merits(path, tests, rare)
+  local merit = {}
+  for _, test in ipairs(tests) do
+    if test.set == SET and test.lines[path] then
+      local share = worth(test.lines[path], rare, {}) / test.weight
+      merit[test] = (share / (test.seconds + START)) ^ 0.5
+    end
+  end
+  return merit
+end
+
 -- The best tests of the set for a file.
-local function best(path, tests, rare)
+local function best(path, tests, rare, merit)
   local list, times, chosen = {}, {}, {}
   for _, test in ipairs(tests) do
     if test.set ~= SET and test.lines[path] then -- they count once
@@ -130,12 +142,7 @@ local function best(path, tests, rare)
   while #list < MOST do
     local most, first = 0, nil
     for _, test in ipairs(tests) do
-      local lines = test.set == SET and not chosen[test] and test.lines[path]
-      local value = 0
-      if lines then
-        local share = worth(lines, rare, {}) / test.weight
-        value = worth(lines, rare, times) * (share / (test.seconds + START)) ^ 0.5
-      end
+      local value = merit[test] and not chosen[test] and merit[test] * worth(test.lines[path], rare, times) or 0
       if value > most then
         most, first = value, test
       end
@@ -147,6 +154,28 @@ local function best(path, tests, rare)
     run(first.lines[path], times)
   end
   return list
+end
+
+-- Writes the best tests of the set for each line of a file.
+local function write_lines(file, path, merit)
+  local order, of_line = {}, {}
+  for test in pairs(merit) do
+    order[#order + 1] = test
+  end
+  table.sort(order, function(a, b)
+    return merit[a] > merit[b] or merit[a] == merit[b] and a.name < b.name
+  end)
+  for _, test in ipairs(order) do
+    for number in pairs(test.lines[path]) do
+      of_line[number] = of_line[number] or {}
+      if #of_line[number] < MOST then
+        table.insert(of_line[number], test.name)
+      end
+    end
+  end
+  for number, names in pairs(of_line) do
+    file:write(("%s:%s %s\n"):format(path, number, table.concat(names, " ")))
+  end
 end
 
 local tests, paths, known = read_all(), {}, {}
@@ -161,6 +190,9 @@ for _, test in ipairs(tests) do
   end
 end
 table.sort(paths)
+local file <close> = assert(io.open(LINES, "w"))
 for _, path in ipairs(paths) do
-  print(path .. " " .. table.concat(best(path, tests, rare[path]), " "))
+  local merit = merits(path, tests, rare[path])
+  print(path .. " " .. table.concat(best(path, tests, rare[path], merit), " "))
+  write_lines(file, path, merit)
 end
