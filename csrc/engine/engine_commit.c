@@ -78,7 +78,7 @@ static void sync_after(void *argument) {
   engine_wake(e);
 }
 
-/* A slow disk may stall this run, but nobody else and nothing under way. */
+/* A slow disk may stall this run, but no other run and nothing under way. */
 static bool sync_inline(const struct engine *e) {
   const struct engine_options *o = &e->options;
   return !o->offload || (e->flying == 0 && !(o->busy && o->busy(o->data)));

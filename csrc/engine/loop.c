@@ -171,7 +171,7 @@ bool loop_wait(struct loop *l, struct loop_watch *watches, size_t count, int64_t
   bool turns = l->nested == 0;
   uint64_t before = l->turns;
   assert(count <= LOOP_WATCHES_MAX);
-  if (turns) loop_turn(l, false); /* what was begun is told to the system */
+  if (turns) loop_turn(l, false); /* what was begun is handed to the system */
   if (l->turns != before) ms = 0;
   ready[count] = (struct pollfd){.fd = turns ? loop_fd(l) : -1, .events = POLLIN};
   for (size_t i = 0; i < count; i++)

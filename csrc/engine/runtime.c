@@ -42,7 +42,7 @@ struct runtime {
   bool listening; /* it was tried */
   bool stepping;  /* a function of the run turns the loop */
   bool stopped, keeps;
-  void *user; /* whose it is, and who is told when it has stopped */
+  void *user; /* its owner, which is called when it has stopped */
   void (*told)(void *user);
   _Atomic(const char *) why; /* stop was asked for */
 };

@@ -110,7 +110,7 @@ static void random_bytes(lua_State *L, void *to, size_t size) {
 }
 
 /* A float in [0, 1). */
-/* allow(ms, left?): the function that begins or goes on now may run on for so long without a wait,
+/* allow(ms, left?): the function that begins or continues now may run for so long without a wait,
  * and for so long in all; nil: as it likes. */
 static int core_allow(lua_State *L) {
   struct limits *limits = limits_of(L);

@@ -260,7 +260,7 @@ static int guest_confine(lua_State *L) {
   return 1;
 }
 
-/* listen() -> the text of a message. Ends the process where nobody asks any more. */
+/* listen() -> the text of a message. Ends the process when the parent asks no more. */
 static int guest_listen(lua_State *L) {
   struct message message = {.have = 0};
   enum outcome outcome = AGAIN;

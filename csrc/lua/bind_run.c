@@ -188,7 +188,7 @@ static int run_event(lua_State *L) {
   return 1;
 }
 
-/* status() -> status, reason, message, code; "" status while it goes on */
+/* status() -> status, reason, message, code; "" status while it continues */
 static int run_status(lua_State *L) {
   struct run *run = check_run(L);
   const struct error *error = runtime_error(run->runtime);

@@ -110,7 +110,7 @@ static int read_raised(lua_State *L) {
 }
 
 /* What is wanted of a read: `from`, the first record; `ending`, to begin at the last record that
- * ends so; `whole`, to check all before anything is told. */
+ * ends so; `whole`, to check all before anything is reported. */
 static uint64_t read_wishes(lua_State *L, int at, struct store_options *options) {
   lua_getfield(L, at, "whole");
   options->whole = lua_toboolean(L, -1);

@@ -1,4 +1,4 @@
-/* bind_store.h: runs looked at from outside, by the URL of their store; nobody is held up. */
+/* bind_store.h: looks at runs from outside, by the URL of their store, without a lock. */
 #ifndef SKILLRT_LUA_BIND_STORE_H
 #define SKILLRT_LUA_BIND_STORE_H
 

@@ -21,7 +21,7 @@ struct limits;
 struct loop;
 
 /* That something is to stop: set from outside, looked at on the thread that runs Lua. What runs
- * inside of another thing (`above`) stops with it; all else goes on. */
+ * inside of another thing (`above`) stops with it; all else continues. */
 struct interrupt {
   struct interrupt *above;   /* NULL: the whole Lua state */
   _Atomic(const char *) why; /* NULL: not interrupted */
@@ -36,7 +36,7 @@ struct interrupt {
 
 /* Async-signal-safe, from any thread. `why`: a literal. Wakes nobody. */
 void interrupt_set(struct interrupt *, const char *why);
-/* Of itself, or of what it runs inside of; NULL: it goes on. */
+/* Of itself, or of what it runs inside of; NULL: it continues. */
 const char *interrupt_why(const struct interrupt *);
 void interrupt_notice(struct interrupt *);
 

@@ -246,7 +246,7 @@ static int notice_body(lua_State *L) {
 
 /* ---- struct policy ---- */
 
-/* Its first time it is told the records, and what the store reports of them. */
+/* The first time it gets the records, and what the store reports of them. */
 static bool ask_load(struct script *script, struct batch *out, struct error *error) {
   struct question question = {.script = script, .method = "reload", .out = out};
   if (script->loaded) return ask(&question, notice_body, error);
@@ -331,7 +331,7 @@ static void script_tick(void *self) {
 
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
-  const char *said = interrupt_why(script->interrupt); /* of a limit: nobody told the engine yet */
+  const char *said = interrupt_why(script->interrupt); /* of a limit: the engine does not know it yet */
   if (said && strcmp(why, "user_exit") == 0) why = said;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;

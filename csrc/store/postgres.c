@@ -353,7 +353,7 @@ static bool take(struct postgres *p, struct error *e) {
   return p->taken;
 }
 
-/* A creation that died before its first payload left no run: nobody was told of it. Its first line
+/* A creation that died before its first payload left no run: no message named it. Its first line
  * stays, with the id that it had. */
 static bool check_vacant(struct postgres *p, struct error *e) {
   struct rows_look look = {.run_id = p->run_id};

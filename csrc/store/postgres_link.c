@@ -85,7 +85,7 @@ static bool prepare(struct link *l, struct error *e) {
   return good;
 }
 
-/* What fails is told by whoever needed it. */
+/* The caller reports what fails. */
 static void ignore(void *data, const char *notice) {
   (void)data, (void)notice;
 }

@@ -280,7 +280,7 @@ void host_door_deliver(struct host_door *door) {
 
 /* ---- the transport ---- */
 
-/* The host is told, unless it has answered already; else it still has to. */
+/* `cancel` of the host is called, unless it has answered already. */
 static void give_up(struct skillrt_call *call, enum reply_status status, const char *why) {
   const struct host_function *function = call->function;
   struct reply reply = {.status = status, .sent = true};

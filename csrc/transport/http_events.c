@@ -1,4 +1,4 @@
-/* http_events.c: the events of a text/event-stream reply while it goes on: joined where the task
+/* http_events.c: the events of a text/event-stream reply while it arrives: joined where the task
  * says which of their texts are pieces, and handed on to who watches. Runs outside libcurl's
  * callbacks, where a listener may cancel; the body keeps what came, and its maximum bounds the
  * parser too. Called by http.c. */

@@ -1,7 +1,7 @@
 /* http_redirect.c: decides whether a redirect may be followed, by hand: libcurl would carry
  * headers along. Only within the same origin (scheme, host, port), so that no credential and no
  * prompt ever reaches another one; 307 and 308 repeat the request, 303 becomes a GET, 301 and
- * 302 only of a GET or HEAD, for of a POST nobody knows what they mean. Called by http.c. */
+ * 302 only of a GET or HEAD, as of a POST they are ambiguous. Called by http.c. */
 #include <string.h>
 #include <strings.h>
 

@@ -33,7 +33,7 @@ void http_reply_reset(struct call *call) {
 static bool head_line(struct call *call, const char *line, size_t length) {
   struct buffer *head = &call->head;
   struct error e;
-  if (*line == ' ' || *line == '\t') { /* an old folded line goes on with the one before */
+  if (*line == ' ' || *line == '\t') { /* an old folded line continues the one before */
     if (head->length == 0) return true;
     head->data[head->length - 1] = ' ';
   } else {

@@ -91,7 +91,7 @@ bool proxy_open(const struct sys *sys, struct uv_loop_s *loop, const struct tran
   return fine;
 }
 
-/* ---- what the program is told ---- */
+/* ---- messages to the program ---- */
 
 static const char *const variables[] = {"HTTP_PROXY",  "HTTPS_PROXY", "ALL_PROXY", "http_proxy",
                                         "https_proxy", "all_proxy",   NULL};

@@ -146,7 +146,7 @@ static void on_timer(uv_timer_t *timer) {
   if (p->state == PROGRAM_CLOSING) program_end(p, REPLY_CANCELED, &e);
 }
 
-/* ---- what it says, and is told ---- */
+/* ---- messages from it and to it ---- */
 
 /* Each message that is whole by now; may be given up by whoever hears it. */
 static enum frame_found cut(struct program *p) {

@@ -1,6 +1,6 @@
 /* transport.h: how a request leaves and how its reply returns.
  *
- * The engine hands a task to the transport of its kind and goes on; the transport calls
+ * The engine hands a task to the transport of its kind and continues; the transport calls
  * `done` exactly once per accepted exchange, later, from the loop (never from inside
  * send). Transports know nothing of calls, policies or journals. */
 #ifndef SKILLRT_TRANSPORT_TRANSPORT_H
@@ -21,7 +21,7 @@ enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
   TASK_SESSION, /* a program one talks to, until it ends or is given up */
-  TASK_MESSAGE, /* what such a program is told: it is written, and nothing more is waited for */
+  TASK_MESSAGE, /* a message to such a program: it is written, and nothing more is waited for */
   TASK_HOST,    /* a call to a function of the program that embeds us */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS

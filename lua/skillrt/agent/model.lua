@@ -1,8 +1,8 @@
--- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; the tools
--- it calls are performed in between, the model is told what is wrong with the form of an answer.
+-- agent/model.lua: an agent that is a model: a conversation of exchanges, each one call, until it gives its answer. In
+-- between its tool calls are performed, and it learns what is wrong with the form of an answer.
 --
 -- How a provider writes requests and replies is its wire's (wire/),
--- what is done with tool calls tool/loop.lua's. A model costs, it does not act: every exchange may be made again.
+-- what is done with tool calls tool/loop.lua's. A model has no side effects: every exchange may be repeated.
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")

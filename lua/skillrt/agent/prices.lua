@@ -42,7 +42,7 @@ function M.check(prices, where)
   end
 end
 
--- A name goes on with "-" behind the beginning that has a price: gpt-5-2025-08-07 is gpt-5, gpt-50 is not, and
+-- A name continues with "-" after the beginning that has a price: gpt-5-2025-08-07 is gpt-5, gpt-50 is not, and
 -- what has letters behind it is another model: gpt-5-pro.
 ---@param prices table
 ---@param model string

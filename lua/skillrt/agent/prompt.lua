@@ -118,7 +118,7 @@ end
 
 local MAX_BODY = 16 * 1024
 
--- What all steps of a skill are told: its page, or where that lies, and what a person gave.
+-- What the prompts of all steps of a skill contain: its page, or where that lies, and what a person gave.
 local function add_guide(lines, task)
   local guide, given, values = task.guide, plain.task(task), other_input(task)
   plain.add_places(lines, task)

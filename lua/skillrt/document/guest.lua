@@ -220,7 +220,7 @@ end
 
 local follow
 
--- What it raised. That its run is to stop is for nobody in there to say.
+-- What it raised. The child cannot stop its run.
 local function mistake(problem)
   if type(problem) == "table" then
     local code = problem.code

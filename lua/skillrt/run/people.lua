@@ -41,7 +41,7 @@ local function arguments_of(request)
   return shown
 end
 
----Whether leave is asked before a call: it acts, and cannot be made again.
+---Whether a person is asked before a call: it has side effects, and cannot be repeated.
 ---@param request table  checked
 ---@return boolean
 function M.needs_leave(request)

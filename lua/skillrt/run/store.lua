@@ -212,8 +212,8 @@ function Store:changes()
   return self.watching
 end
 
----Waits for what the process that advances the run does. A change of the journal is told; that the process has gone, or
----has removed from the inbox what it recorded, is not, so that is looked at 5, 10, 20 ms and so on behind the last
+---Waits for what the process that advances the run does. The system reports a change of the journal, but not that
+---the process has gone, or has removed from the inbox what it recorded: that is looked at 5, 10, 20 ms and so on behind the last
 ---change, at most each second.
 ---@param done fun(): any
 ---@param within integer|nil  ms

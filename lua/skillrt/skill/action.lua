@@ -35,7 +35,7 @@ local M = {}
 ---@field max_runs number      how often it may be chosen; math.huge: without end
 ---@field repeatable boolean?  it may be chosen again though it failed and a call of it may have acted
 ---@field resumable boolean?   its results are kept when it is over: a run that ended performs it again with them
----@field idempotent boolean   whether an attempt in doubt may be sent again
+---@field idempotent boolean   whether a call with an unknown outcome may be sent again
 ---@field checkpoint string?     where it is over, the run can be taken back to this name
 ---@field idempotent_declared boolean?  what the author said about it, if anything
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it

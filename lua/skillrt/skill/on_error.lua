@@ -12,7 +12,7 @@ local M = {}
 ---| "fail"      # the run fails
 ---| "skip"      # it is left out, as if it had been skipped
 ---| "continue"  # the others continue; the run fails at its end
----| string      # the id of an action that runs next, or of a later phase that is gone on with
+---| string      # the id of an action that runs next, or of a later phase with which the run continues
 
 local WORDS <const> = { fail = true, skip = true, continue = true }
 

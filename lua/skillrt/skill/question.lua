@@ -1,7 +1,7 @@
 -- skill/question.lua: what a question to a person is, and which values answer it.
 --
--- Pure. A question offers options, or takes a text; it is the same whoever asks it: a step, a call in doubt,
--- a strategy.
+-- Pure. A question offers options, or takes a text; it is the same whoever asks it: a step, a call with an
+-- unknown outcome, a strategy.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")

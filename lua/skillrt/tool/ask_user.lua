@@ -1,5 +1,5 @@
 -- tool/ask_user.lua: what an agent wants to know of a person: its question as the run asks it, the answer as the
--- agent is told it, and the tool by which a bare model asks.
+-- agent gets it, and the tool by which a bare model asks.
 --
 -- An agent of a workflow script asks no person: the script does. Knows ctx and tasks, no providers.
 

@@ -1,8 +1,8 @@
 -- cli/command/login.lua: `skillrt login SERVER`: logs a person in to a server of the Model Context Protocol behind a
 -- URL, so that runs may use it.
 --
--- What is asked of others is a run of its own, in memory; tokens are kept by tool/mcp/oauth/store.lua, and shown to
--- nobody.
+-- What is asked of others is a run of its own, in memory; tool/mcp/oauth/store.lua keeps the tokens; no
+-- command shows them.
 
 local core = require("skillrt.core")
 

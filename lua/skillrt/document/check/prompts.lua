@@ -52,8 +52,8 @@ local OF_BRACES = tables.words "variable placeholder var variable_name"
 
 local MAX_NAMES <const> = 2 -- a folder with more names in braces speaks in them: its agent fills them
 
--- A name in braces that is not explained anywhere. In a document that is told more than once of a name, in several
--- documents, or in a table of names, it is one that the agent fills; so is most of a SKILL.md, which no tool fills.
+-- A name in braces that is not explained anywhere. A name that occurs more than once in a document, in several
+-- documents, or in a table of names is one that the agent fills; so is most of a SKILL.md, which no tool fills.
 -- A title is filled by whoever made the document.
 local function placeholder_in(passage, text, is_step, spoken)
   local plain = passages.without_code(passage.text):gsub("%${{.-}}", "")

@@ -77,7 +77,7 @@ local function has_todo(result, path)
   return false
 end
 
--- Documents of steps and specs that are as they were generated: nobody has said in them how the work
+-- Documents of steps and specs that are as they were generated: no person has written into them how the work
 -- is done.
 local OUTLINED = { phase = true, action = true }
 

@@ -43,7 +43,7 @@ function M.own(config, kind, id)
   return (config.x_skillrt[kind] or {})[id] or {}
 end
 
----How often a failed attempt is made again, where a normalised config says it.
+---How often a failed attempt is repeated, where a normalised config says it.
 ---@param config skillrt.generate.Config
 ---@return integer?
 function M.retries(config)

@@ -1,6 +1,6 @@
 -- document/load/machine.lua: the state machine of a folder's documents as one transition table, built of its state
--- table, registry (`| Action | From States | To States |`, R127), route and diagram. Where these contradict each other
--- is told as they are joined (F59-F64), and a table that contradicts itself is not run.
+-- table, registry (`| Action | From States | To States |`, R127), route and diagram. Joining them reports
+-- contradictions (F59-F64); a table that contradicts itself is not run.
 --
 -- The form of the table and its checks are skill/machine.lua's. Called by sources.lua.
 local ends = require "skillrt.skill.ends"
@@ -15,7 +15,7 @@ local M = {}
 local FAILURE = tables.words "failed failure error aborted cancelled"
 local STATUS = { error = "failed", failure = "failed", cancelled = "aborted" }
 
--- Problems of the table that a reader is told, by level; the others are told as differences of its sources.
+-- Problems of the table that are reported, by level; the others are reported as differences of its sources.
 local TOLD = {
   forbidden = "error", unregistered = "error", ["no-route"] = "error", unreachable = "error", ["leaves-end"] = "error",
   ["never-routed"] = "warning", loop = "warning", ["no-failure"] = "warning", ambiguous = "note",

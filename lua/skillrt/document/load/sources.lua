@@ -156,9 +156,9 @@ end
 
 local SAID <const> = { "name", "description", "purpose", "priority" }
 
--- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds, where
--- they differ is told. `configured`: a config or a table names it: one that lists no preconditions has none. Gives what
--- its documents are.
+-- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds,
+-- and differences are reported. `configured`: a config or a table names it: one that lists no preconditions has none.
+-- Gives what its documents are.
 local function fill(self, action, configured)
   local id, facts, found = action.id, self.prose.facts, self.found
   local said = self.prose.actions[id]

@@ -1,8 +1,8 @@
 -- run/branch/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
 -- first, within, loop (docs/write/steps.md, "Functions").
 --
--- Each takes one position of its branch and numbers its own branches. Knows executions and how a
--- function's values are told from a failure; calls nothing and records nothing but rounds. Called by run/ctx.lua.
+-- Each takes one position of its branch and numbers its own branches. Knows executions and what
+-- distinguishes a function's values from a failure; calls nothing and records nothing but rounds. Called by run/ctx.lua.
 
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")

@@ -728,7 +728,7 @@ function Execution:replay()
       self.run_calls:begin(call)
     end
   end
-  self:advance() -- a call in doubt may have been decided
+  self:advance() -- a call with an unknown outcome may have been decided
 end
 
 ---What is recorded and was not given back may be asked for later: it is read now.

@@ -89,7 +89,7 @@ local function of_script(own, reply)
   end
   message = message and tostring(message) or "judged as " .. class
   return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered",
-    is_unsaid = executed == nil } -- then its class decides, where the call may be made again
+    is_unsaid = executed == nil } -- then its class decides whether the call may be repeated
 end
 
 -- A failure with what would have been granted to its program.

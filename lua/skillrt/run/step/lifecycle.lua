@@ -177,7 +177,7 @@ local function worked(self, perform, by_agent, ...)
   end
 end
 
--- What cleaning up awaits may be made again: it leaves nothing that another attempt would have to fear.
+-- Calls of `cleanup` may be repeated: they leave nothing that disturbs another attempt.
 local function harmless(ctx)
   return setmetatable({
     await = function(request)

@@ -1,7 +1,7 @@
 -- run/turn/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
 -- came, between the times that were due before and after them.
 --
--- Recorded first, then acted on; a file goes only when its record is durable. Knows turn, store, questions
+-- Recorded first, then acted on; a file is removed only when its record is durable. Knows turn, store, questions
 -- and waits. Called by turn.lua.
 
 local arrived = require("skillrt.run.books.arrivals")

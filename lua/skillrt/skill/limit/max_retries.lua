@@ -1,4 +1,4 @@
--- skill/limit/max_retries.lua: how often a failed attempt of a step or call is made again. skill/retry.lua says when
+-- skill/limit/max_retries.lua: how often a failed attempt of a step or call is repeated. skill/retry.lua says when
 -- the next one begins, and that there is none.
 
 ---@type skillrt.Limit

@@ -415,7 +415,7 @@ local function worktrees_from(ctx)
   local base, message = worktree.base(ctx, ".")
   if not base then
     ctx.log(message)
-    return "worktree" -- each is told so
+    return "worktree" -- the log says so for each
   elseif base.open[1] then
     ctx.log(("worktrees begin at the commit %s; not committed, and not in them: %s"):format(base.commit:sub(1, 10),
       table.concat(base.open, ", ")))

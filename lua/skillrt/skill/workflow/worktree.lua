@@ -1,7 +1,7 @@
 -- skill/workflow/worktree.lua: a git worktree for one agent: made before it begins, removed when the agent left it as
 -- it was, else kept and named (`isolation`).
 --
--- Each step of it is a call that may be made again: after a crash the worktree that was there is found again.
+-- Each step of it is a call that may be repeated: after a crash it finds the worktree that was there.
 -- It is cut from the commit that the run was begun on, in the repository that the run was begun in. Functions
 -- over ctx; knows git, no agents.
 

@@ -32,7 +32,7 @@ local M = {}
 ---@field cwd string  the run's
 local Client = {}
 
--- How often a call is made again that broke off while the server asked.
+-- How often a call is repeated that broke off while the server asked.
 local MAX_AGAIN <const> = 20
 
 Client.__index = Client
@@ -127,7 +127,7 @@ local function key_of(question)
   return json.encode({ question.method, params }, { sorted = true })
 end
 
----What the server asks, answered: the text that goes back. Where a call is made again it is answered as before.
+---The answer to what the server asks: the text that is sent back. A repeated call gets the same answer.
 ---@param question table
 ---@param call table
 ---@return string

@@ -1,6 +1,6 @@
 -- tool/mcp/file.lua: a file that lists servers of the Model Context Protocol in the form of other programs
 -- (`.mcp.json`, `.vscode/mcp.json`, a desktop's configuration): their words become ours, and what has no meaning here
--- is told.
+-- is reported.
 --
 -- Starts nothing, checks no values: server.lua does. Called by server.lua, by the loader of a folder, which tells what
 -- was found, and by who shows what a folder starts.

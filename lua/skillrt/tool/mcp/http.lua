@@ -57,7 +57,7 @@ local function place_of(client, call)
     declared = { url = server.url, headers = server.headers } }
 end
 
--- What a request came to; one that is refused for want of a token is made again with one.
+-- The result of a request; one that is refused for want of a token is repeated with one.
 local function send(client, call, request_of)
   while true do
     local place, message = place_of(client, call)

@@ -26,7 +26,7 @@ local MAX_PRODUCT = 1024
 ---@field after integer[]?    nil: a state tells its class; else the classes it may have once a step has run
 ---@field place integer?      which byte of a state is its class
 ---@field counter boolean?    how often an action ran
----@field counted boolean?    some effect counts it up or down: its numbers are told apart
+---@field counted boolean?    some effect counts it up or down: different numbers are different states
 
 local function put(values, value)
   values[#values + 1] = not tables.has(values, value) and value or nil
