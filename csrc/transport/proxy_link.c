@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "transport/http_address.h"
 #include "transport/proxy_inside.h"
 
 enum {
@@ -211,7 +212,10 @@ static void try_next(struct proxy_link *link) {
     at = at->ai_next;
   link->left = at ? at->ai_next : NULL;
   if (!at && link->state == LINK_LOOKING) {
+    struct proxy_place itself = {.port = link->head.to.port};
+    http_address_text(link->found->ai_addr, itself.name, sizeof itself.name);
     refuse_place(link, "is at a private address, which is granted by itself only");
+    proxy_refuse(proxy, &itself);
   } else if (!at) {
     refuse(link, "502 Bad Gateway", "cannot be reached");
   } else {

@@ -337,6 +337,7 @@ static void test_lies(void) {
     bench_open(&b, entry, "*:9", NULL);
     CHECK(is_refused(tunnel(&b, entry)));
     CHECK(strstr(heard, "is at a private address"));
+    CHECK(strstr(proxy_refused(b.proxy), entry) && strstr(proxy_refused(b.proxy), here));
     CHECK(is_refused(tunnel(&b, "2130706433:9")));
     CHECK(is_refused(tunnel(&b, "0x7f.1:9")));
     bench_close(&b);

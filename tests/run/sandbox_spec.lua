@@ -130,6 +130,19 @@ describe("a program", function()
     assert.truthy(told:find('its sandbox may be why: sandbox = { write = { "/usr/made" } } grants it', 1, true),
       told)
     assert.is_nil(said("exit 4"):find("sandbox", 1, true))
+    local there = folder.file("there.sh", "true")
+    for line, grant in pairs({
+      ["echo 'curl: (6) Could not resolve host: far.example.com'"] = 'network = { "far.example.com" }',
+      ["echo 'wget: unable to resolve host address ‘far.example.com’'"] = 'network = { "far.example.com" }',
+      ["echo 'Error: getaddrinfo ENOTFOUND far.example.com'"] = 'network = { "far.example.com" }',
+      ["echo 'fatal: cannot mkdir g: Read-only file system'"] = 'write = { "." }',
+      ["cd " .. there] = ('read = { %q }'):format(there), -- its /tmp is its own
+    }) do
+      told = said(line .. " >&2; exit 4")
+      assert.truthy(told:find("sandbox = { " .. grant .. " } grants it", 1, true), told)
+    end
+    told = said "echo \"  at Module._resolveFilename (node:internal) { code: 'MODULE_NOT_FOUND' }\" >&2; exit 1"
+    assert.is_nil(told:find("grants it", 1, true), told)
   end)
 
   it("has the places of the network that are granted, and what it was refused is recorded with what grants it", function()

@@ -275,20 +275,25 @@ function M.shown(sandbox)
 end
 
 local function missing(line)
-  local path = line:match("(/[^%s'\":,;]+)[^/]*[Nn]o such file")
+  local path = line:match("(/[^%s'\":,;]+)[^/]*[Nn]o such file") or line:match("can't cd to (/%S+)")
+    or line:match("Cannot find module '(/[^']+)'")
   return path and files.stat(path) and ("read = { %q }"):format(path) or nil
 end
 
 -- The field that grants what a line of its errors says was refused; nil: it says no such thing.
 local function grant_of(line)
-  local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)") or "the path"
+  local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)")
+  local host = line:match("resolve host[ a-z]-[^%w]+([%w-]+%.[%w.-]*%w)")
+    or line:match("ENOTFOUND ([%w-]+%.[%w.-]*%w)") or line:match("EAI_AGAIN ([%w-]+%.[%w.-]*%w)")
   if lower:find("read-only file system", 1, true) or lower:find("erofs", 1, true) then
-    return ("write = { %q }"):format(path)
-  elseif lower:find("resolve", 1, true) or lower:find("name resolution", 1, true)
+    return ("write = { %q }"):format(path or ".")
+  elseif host then
+    return ("network = { %q }"):format(host)
+  elseif lower:find("failed to resolve", 1, true) or lower:find("name resolution", 1, true)
     or lower:find("unreachable", 1, true) or lower:find("enotfound", 1, true) then
     return "network = true"
   end
-  return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path) or missing(line)
+  return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path or "the path") or missing(line)
 end
 
 ---What to grant a program in a jail that was refused something, as its network says, or its errors where it failed.
