@@ -331,7 +331,8 @@ static void script_tick(void *self) {
 
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
-  const char *said = interrupt_why(script->interrupt); /* of a limit: the engine does not know it yet */
+  const char *said =
+      interrupt_why(script->interrupt); /* of a limit: the engine does not know it yet */
   if (said && strcmp(why, "user_exit") == 0) why = said;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;

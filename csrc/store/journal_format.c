@@ -152,8 +152,8 @@ size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, u
   return (size_t)length;
 }
 
-/* The text behind `before` up to the next `end`, where the payload continues so; '\0': up to its last
- * character. */
+/* The text behind `before` up to the next `end`, where the payload continues so; '\0': up to its
+ * last character. */
 static bool field_read(struct span *rest, const char *before, char end, char *to, size_t room) {
   size_t length = strlen(before);
   if (rest->length < length || memcmp(rest->data, before, length) != 0) return false;

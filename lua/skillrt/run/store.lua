@@ -213,8 +213,8 @@ function Store:changes()
 end
 
 ---Waits for what the process that advances the run does. The system reports a change of the journal, but not that
----the process has gone, or has removed from the inbox what it recorded: that is looked at 5, 10, 20 ms and so on behind the last
----change, at most each second.
+---the process has gone, or has removed from the inbox what it recorded: that is looked at 5, 10, 20 ms and so on
+---after the last change, at most each second.
 ---@param done fun(): any
 ---@param within integer|nil  ms
 ---@return boolean|nil ok  false: the time is over; nil: a signal came

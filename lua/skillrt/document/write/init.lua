@@ -1,10 +1,11 @@
 -- document/write/init.lua: generated files into a folder: what would change, then the change; and the manifest, which
 -- holds the digest of every file as it was generated.
 --
--- These digests show what a person changed; skillrt keeps that, and merges what is generated now into it. Where both
--- changed the same lines, it is overwritten only by force. A change writes the manifest first, with the digests of
--- before: such a manifest shows that the change was interrupted, and the next generation finishes it. Nothing is written outside the folder or through a link. Knows no config, no terminal.
--- Called by cli/writing.lua, document/check/report.lua and document/load/init.lua.
+-- These digests show what a person changed; skillrt keeps that, and merges what is generated now into it. Where
+-- both changed the same lines, it is overwritten only by force. A change writes the manifest first, with the
+-- digests of before: such a manifest shows that the change was interrupted, and the next generation finishes it.
+-- Nothing is written outside the folder or through a link. Knows no config, no terminal. Called by cli/writing.lua,
+-- document/check/report.lua and document/load/init.lua.
 
 local compare = require("skillrt.document.write.compare")
 local files = require("skillrt.base.files")

@@ -2,7 +2,8 @@
 -- first, within, loop (docs/write/steps.md, "Functions").
 --
 -- Each takes one position of its branch and numbers its own branches. Knows executions and what
--- distinguishes a function's values from a failure; calls nothing and records nothing but rounds. Called by run/ctx.lua.
+-- distinguishes a function's values from a failure; calls nothing and records nothing but rounds. Called by
+-- run/ctx.lua.
 
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
