@@ -1,4 +1,4 @@
--- nearest.lua: which tests are the first to try when lines of a file have changed: those that run them, as `make nearest`
+-- nearest.lua: which tests to try first when lines of a file have changed: those that run them, as `make nearest`
 -- found out. It wrote the tests of each file to nearest.txt, and those of each line below build, where it ran. Used by
 -- all.lua, which adds such tests of the full set to the quick one, and by mutants/run.lua.
 
@@ -87,7 +87,8 @@ end
 ---@return { path: string, lines: integer[] }[]
 function M.changed()
   local list, at = {}, nil
-  local pipe <close> = assert(io.popen("git -c diff.noprefix=false -c diff.mnemonicprefix=false diff HEAD -U0 --no-color "
+  local pipe <close> = assert(io.popen("git -c diff.noprefix=false "
+    .. "-c diff.mnemonicprefix=false diff HEAD -U0 --no-color "
     .. "--no-renames -- csrc lua strategies templates 2>/dev/null"))
   for line in pipe:lines() do
     local path, first, count = line:match "^%-%-%- a/(.*)$", line:match "^@@ %-(%d+),?(%d*)"

@@ -119,7 +119,8 @@ describe("the quick set", function()
       echo >csrc/store/claim.c; git add -A; git -c user.name=n -c user.email=n@n commit -qm one
       all() { env -u ONLY -u FIRST SET=quick "$@" lua5.4 tests/all.lua tests/run/*_spec.lua 2>&1 || true; }
       echo; echo unchanged; all; echo x >>csrc/store/claim.c; echo changed; all; echo asked; all ONLY=two
-      mkdir -p build/nearest; echo csrc/store/claim.c:1 tests/run/other_spec.lua >build/nearest/full-lines.txt; echo lines; all]]):gsub("FOLDER", folder)
+      mkdir -p build/nearest; echo csrc/store/claim.c:1 tests/run/other_spec.lua >build/nearest/full-lines.txt
+      echo lines; all]]):gsub("FOLDER", folder)
     local pipe = assert(io.popen(steps .. "; rm -rf " .. folder))
     local unchanged, changed, asked, lines = pipe:read("a"):match
       "\nunchanged\n(.*)\nchanged\n(.*)\nasked\n(.*)\nlines\n(.*)"
