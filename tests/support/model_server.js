@@ -30,7 +30,8 @@ function openai(text) {
 }
 
 function google(text) {
-  return [{ candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' }],
+  const chunk = (part, more) => ({ candidates: [{ content: { role: 'model', parts: [{ text: part }] }, ...more }] });
+  return [chunk(text.slice(0, 3)), chunk(text.slice(3)), { ...chunk('', { finishReason: 'STOP' }),
     usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 20, totalTokenCount: 31 } }];
 }
 
@@ -39,7 +40,8 @@ function answer(response, said, events) {
   if (/^\d+$/.test(word)) {
     response.writeHead(Number(word), { 'content-type': 'application/json' });
     return response.end(JSON.stringify({ type: 'error', error: { type: rest[0], code: Number(word), message: rest.slice(1).join(' '),
-      plan_type: 'pro', resets_at: Math.floor(Date.now() / 1000) + 30, status: rest[0] } }));
+      plan_type: 'pro', resets_at: Math.floor(Date.now() / 1000) + 30, status: rest[0],
+      details: [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'GenerateRequestsPerDay' }] }] } }));
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   if (word === 'cut') {
