@@ -160,6 +160,44 @@ describe("webhooks", function()
     refused({ 409, "invalid" }, path, "a", body)
   end)
 
+  it("are for a run that is seen late to have ended, and for one that is interrupted long after its last record", function()
+    local since, started, listed = 1000000000000, {}, {}
+    folder.file("serve.notified", since .. "\n")
+    local runs = { folder = folder.path, version = 1 }
+    function runs:news() return self.version end
+    function runs.each(_, filter, take)
+      for _, one in ipairs(listed) do
+        if one.at >= filter.since or filter.gone and one.status.status == "interrupted" then take(one) end
+      end
+    end
+    function runs.start(_, words)
+      started[#started + 1] = words[2]
+      return { code = 0 }
+    end
+    local deliveries = require("skillrt.cli.serve.deliveries").new { runs = runs, urls = { "http://x/" }, secret_file = "s" }
+    local function told(...)
+      listed, started = { ... }, {}
+      runs.version = runs.version + 1
+      deliveries:advance(0)
+      return table.concat(started, " ")
+    end
+    local function run(dir, at, status, held) return { dir = dir, at = at, status = { status = status, held_by = held } } end
+    local old, works = run("old", 5, "interrupted"), run("works", 7, "running", "1")
+    assert.equal("new", told(old, works, run("new", since + 100000, "completed")))
+    assert.equal("late", told(old, works, run("new", since + 100000, "completed"), run("late", since + 99000, "failed")))
+    assert.equal("works", told(old, run("works", 7, "interrupted")))
+    assert.equal("", told(old, run("works", 7, "interrupted"), run("late", since + 99000, "failed")))
+  end)
+
+  it("are looked for at once after a rest: what changed during it wakes nobody", function()
+    local runs = require("skillrt.cli.serving.runs").new { folder = folder.path }
+    runs.rests = require("skillrt.core").mono_ms() + 3600000
+    local version = runs:news()
+    assert.same({ 1, 0, 0 }, { runs:patience(runs.rests - 1), runs:patience(runs.rests), runs:patience(runs.rests + 9) })
+    runs.rests = 0
+    assert.same({ version + 1, 60000 }, { runs:news(), runs:patience(1) })
+  end)
+
   it("are signed as the published example is", function()
     local webhook, base64 = require "skillrt.cli.webhook", require "skillrt.base.base64"
     local key = assert(base64.decode "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")

@@ -14,6 +14,7 @@ local M = {}
 ---@field statuses table<string, boolean>|nil  as look.standing says them
 ---@field waiting boolean|nil  paused, for something that comes by itself or from a person
 ---@field since integer|nil    UTC ms: its last record is no older
+---@field gone boolean|nil     `since` is not for interrupted runs: nobody recorded when that happened
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 
@@ -21,7 +22,8 @@ local function matches(filter, one)
   local stands, at = one.status, one.at
   return stands and not (filter.statuses and not filter.statuses[stands.status]
     or filter.skill and stands.skill ~= filter.skill or filter.waiting and not look.waits(stands)
-    or filter.since and at < filter.since or filter.before and at >= filter.before)
+    or filter.since and at < filter.since and not (filter.gone and stands.status == "interrupted")
+    or filter.before and at >= filter.before)
 end
 
 -- What is shown of a run that was not stopped in order.

@@ -15,6 +15,7 @@ local ROOM_MS <const> = 1000                             -- until it is asked ag
 local MOST <const> = 4                                   -- programs at once
 local FIRST_MS <const>, LONGEST_MS <const> = 5000, 3600000 -- until it is tried again: twice as long each time
 local MOST_TRIES <const> = 24
+local LATE_MS <const> = 60000 -- so much later than its last record a run may be seen to stand still
 
 ---@class skillrt.cli.serve.Deliveries
 ---@field open table[]  { dir, at, url, words, tries, due, program }
@@ -30,22 +31,30 @@ function M.new(options)
   if options.links then
     table.move({ "--links", options.links }, 1, 2, 3, self.words)
   end
-  self.since = math.tointeger(tonumber(files.stat(self.path) and files.read(self.path, 100))) or core.wall_ms()
+  local noted = math.tointeger(tonumber(files.stat(self.path) and files.read(self.path, 100)))
+  self.since = noted or core.wall_ms()
+  self.first = noted and 0 or self.since
   return self
 end
 
--- The runs that stand still since the newest message.
+-- The runs that stand still since about the newest message, and all that are interrupted: those that were when the
+-- server began are known.
 local function look(self)
-  self.runs:each({ since = self.since }, function(one)
+  local since, gone = math.max(self.since - LATE_MS, self.first), {}
+  self.runs:each({ since = since, gone = true }, function(one)
     local stands = one.status
     local name = ("%s %d %s"):format(one.dir, one.at, stands.status)
-    if not stands.held_by and not self.told[name] then
-      self.told[name] = one.at
+    local is_old = one.at < since
+    local is_known = self.told[name] or is_old and (not self.gone or self.gone[name])
+    gone[name] = stands.status == "interrupted" or nil
+    if not stands.held_by and not is_known then
+      self.told[name] = not is_old and one.at or nil
       for _, url in ipairs(self.urls) do
         self.open[#self.open + 1] = { dir = one.dir, at = one.at, url = url, tries = 0, due = 0 }
       end
     end
   end)
+  self.gone = gone
 end
 
 -- Notes until when all messages were taken.
@@ -61,7 +70,7 @@ local function note(self)
   if since > self.since and files.write(self.path, ("%d\n"):format(since)) then
     self.since = since
     for name, at in pairs(self.told) do
-      self.told[name] = at >= since and at or nil
+      self.told[name] = at >= since - LATE_MS and at or nil
     end
   end
 end

@@ -47,7 +47,8 @@ end
 ---@return integer
 function Runs:news()
   local now = core.mono_ms()
-  if now >= self.rests then
+  self.is_resting = now < self.rests
+  if not self.is_resting then
     self.watch = self.watch or store_of.changes_at(self.where)
     if self.watch and self.watch:changed() or not self.watch and now >= self.looked + BLIND_MS then
       self.version, self.looked = self.version + 1, now
@@ -56,11 +57,12 @@ function Runs:news()
   return self.version
 end
 
----How long who waits for news need not ask, in ms.
+---How long who waits for news need not ask, in ms. What changed during a rest wakes nobody: it was asked for too early,
+---even if the rest is over by now.
 ---@param now integer  ms
 ---@return integer
 function Runs:patience(now)
-  return now < self.rests and self.rests - now or self.watch and 60000 or BLIND_MS
+  return self.is_resting and math.max(0, self.rests - now) or self.watch and 60000 or BLIND_MS
 end
 
 ---The runs that lie here and meet a filter, the newest first.
