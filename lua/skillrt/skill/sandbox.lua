@@ -290,7 +290,7 @@ local function grant_of(line)
   elseif host then
     return ("network = { %q }"):format(host)
   elseif lower:find("failed to resolve", 1, true) or lower:find("name resolution", 1, true)
-    or lower:find("unreachable", 1, true) or lower:find("enotfound", 1, true) then
+    or lower:find("unreachable", 1, true) or line:find("ENOTFOUND", 1, true) then
     return "network = true"
   end
   return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path or "the path") or missing(line)
