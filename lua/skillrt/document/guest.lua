@@ -25,7 +25,8 @@ local SECONDS <const> = 60
 ---@field path string       of its script
 ---@field dir string
 ---@field granted skillrt.Sandbox
----@field reads table<integer, table>  by call: the number of its state, and the fields of it that were asked for
+---@field reads table<integer, table>  calls that are under way, by number: `state` is the number of theirs, `keys` the
+---  fields of it that were asked for
 ---@field chunks table[]    what was run in it, in order: a new child runs the same
 local Guest = {}
 Guest.__index = Guest
@@ -135,11 +136,11 @@ function narrow.run(_, ctx, path, input)
   return ctx.run(path, input)
 end
 
--- A key that no child has.
-local WHOSE = {}
+-- Keys that no child has.
+local GUEST <const>, CTX <const> = {}, {}
 
 local NARROW <const> = { __index = function(narrowed, name)
-  local fn, self, ctx = narrow[name], narrowed[WHOSE][1], narrowed[WHOSE][2]
+  local fn, self, ctx = narrow[name], narrowed[GUEST], narrowed[CTX]
   if fn then
     return function(...) return fn(self, ctx, ...) end
   end
@@ -147,7 +148,7 @@ local NARROW <const> = { __index = function(narrowed, name)
 end }
 
 local function narrowed(self, ctx)
-  return setmetatable({ [WHOSE] = { self, ctx } }, NARROW)
+  return setmetatable({ [GUEST] = self, [CTX] = ctx }, NARROW)
 end
 
 local ASKED = {}
@@ -249,26 +250,25 @@ end
 
 -- A call that is ended from outside is dropped there, too.
 local CALL <const> = { __close = function(call)
-  local self = call[1]
-  if not call.is_over and call[3] and self.process == call[3] then
-    pcall(exchange, self, "drop", call[2])
+  local self = call.guest
+  if not call.is_over and call.process and self.process == call.process then
+    pcall(exchange, self, "drop", call.number)
   end
 end }
 
 local function over(call, ok, ...)
-  call.is_over, call[1].reads[call[2]] = true, nil
+  call.is_over, call.guest.reads[call.number] = true, nil
   if not ok then
     error((...), 0)
   end
   return ...
 end
 
-local function perform(self, kind, reads, ...)
-  local process = self.process
-  self.calls = self.calls + 1
-  local number = self.calls
-  self.reads[number] = reads
-  local call <close> = setmetatable({ self, number, process }, CALL)
+local function perform(self, kind, keys, ...)
+  local process, number = self.process, self.calls + 1
+  local call <close> = setmetatable({ guest = self, number = number, process = process, keys = keys, is_over = false,
+    state = keys and self.membrane.count + 1 }, CALL)
+  self.calls, self.reads[number] = number, call
   return over(call, pcall(follow, self, process, exchange(self, kind, number, ...)))
 end
 
@@ -333,7 +333,7 @@ local function is_ctx(value)
 end
 
 -- What it is called with: its ctx is a narrow one, and of the state there is what it asked for the last time.
-local function arguments(self, reads, ...)
+local function arguments(self, keys, ...)
   local given, known = table.pack(...), nil
   for i = 1, given.n do
     if is_ctx(given[i]) then
@@ -342,8 +342,7 @@ local function arguments(self, reads, ...)
   end
   local state = given[1]
   if readonly.is(state) then
-    reads.state = self.membrane.count + 1
-    for key in pairs(reads.keys) do
+    for key in pairs(keys) do
       known = known or {}
       local value = state[key]
       known[key] = readonly.target(value) or value
@@ -365,8 +364,7 @@ function Guest:stand_in(letter, number)
     elseif self.process ~= process then
       error({ message = ("the process of %s ended"):format(self.path), code = "guest" }, 0)
     end
-    local reads = { keys = keys }
-    return perform(self, "call", reads, number, arguments(self, reads, ...))
+    return perform(self, "call", keys, number, arguments(self, keys, ...))
   end
 end
 
