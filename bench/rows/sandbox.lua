@@ -47,13 +47,13 @@ return function(measure)
       return (run(which, path, words))
     end }
   end
-  local function against(where, context, which, few, many)
-    local ratio, apart, inside = measure.slopes(ROUNDS, step(where, context, which, few, many, ""),
+  local function against(rounds, where, context, which, few, many)
+    local ratio, apart, inside = measure.slopes(rounds, step(where, context, which, few, many, ""),
       step(where, context, which, few, many, " --sandbox off"))
     return ratio, measure.time(apart) .. " against " .. measure.time(inside)
   end
-  local ratio, times = against(folder, "memory", 3, 500, 6500)
-  local durable, waited = against(disk, "file", 1, 50, 550)
+  local ratio, times = against(ROUNDS, folder, "memory", 3, 500, 6500)
+  local durable, waited = against(3 * ROUNDS, disk, "file", 1, 20, 220) -- a disk's pace changes
   return {
     measure.finding("the start of a program in a strict sandbox, more than without one",
       (jailed - plain) / STARTS / 1e6, "<=", 15,
