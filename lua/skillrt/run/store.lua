@@ -212,21 +212,27 @@ function Store:changes()
   return self.watching
 end
 
----Waits for what the process that advances the run does. The system reports a change of the journal, but not that
----the process has gone, or has removed from the inbox what it recorded: that is looked at 5, 10, 20 ms and so on
----after the last change, at most each second.
+---Waits for a change of the journal; the first time, there may be some.
+---@param ms integer  at most 60000
+---@return boolean|nil changed  false: the time is over, or the system watches no more folders; nil: a signal came
+function Store:changed(ms)
+  local watch = self:changes()
+  if watch then
+    return watch:wait(ms)
+  end
+  return core.terminal.pause(math.min(ms, 200)) and false
+end
+
+---Waits for what the process that advances the run does. A change of the journal is told; that the process has gone, or
+---has removed from the inbox what it recorded, is not, so that is looked at 5, 10, 20 ms and so on behind the last
+---change, at most each second.
 ---@param done fun(): any
 ---@param within integer|nil  ms
 ---@return boolean|nil ok  false: the time is over; nil: a signal came
 function Store:wait(done, within)
-  local watch, pause, deadline = self:changes(), 5, within and core.mono_ms() + within
+  local pause, deadline = 5, within and core.mono_ms() + within
   while not done() do
-    local changed
-    if watch then
-      changed = watch:wait(pause)
-    else -- the system watches no more folders for this user
-      changed = core.terminal.pause(pause) and false
-    end
+    local changed = self:changed(pause)
     if changed == nil then
       return nil
     elseif deadline and core.mono_ms() > deadline then

@@ -146,20 +146,13 @@ local function follow(dir, show, out)
   end
   local store = store_of.at(dir)
   while true do
-    local watch = store:changes()
     local report, message, code = store:read(each, { from = from })
     if not out.flush() then
       return 0
     elseif not report and code ~= "missing" then
       return ending.refused(message, code, nil, dir)
     end
-    local came -- nil: a signal
-    if not over and watch then
-      came = watch:wait(60000)
-    elseif not over then
-      came = core.terminal.pause(200)
-    end
-    if over or came == nil then
+    if over or store:changed(60000) == nil then
       return over and 0 or require("skillrt.cli.exit_codes").interrupted
     end
   end

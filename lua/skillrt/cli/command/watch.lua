@@ -3,7 +3,6 @@
 -- Takes no lock. The system tells when the journal grows; nothing is polled but, once a second, whether somebody still
 -- holds the run: a process that was killed says no last words.
 
-local core = require("skillrt.core")
 
 local M = {
   name = "watch",
@@ -45,7 +44,6 @@ function M.run(args)
   if not first then
     return ending.refused(problem, cause, nil, dir)
   end
-  local watch = store:changes()
   local watcher = require("skillrt.report.watch").shown({})
   local function tell(record, seq)
     books_of.apply(books, record, seq)
@@ -70,13 +68,7 @@ function M.run(args)
     if stopped or not store:holder() then
       break
     end
-    local changed
-    if watch then
-      changed = watch:wait(1000)
-    else
-      changed = core.terminal.pause(200) -- the system watches no more folders for this user
-    end
-    if changed == nil then
+    if store:changed(1000) == nil then
       watcher.closed()
       return require("skillrt.cli.exit_codes").interrupted
     elseif watcher.tick then
