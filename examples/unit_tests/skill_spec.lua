@@ -11,7 +11,7 @@ end
 local BAD = test.exit(1, "", "test_words.c:3:1: error: no such thing")
 
 describe("unit-tests", function()
-  it("repairs what does not compile, and is told what is wrong", function()
+  it("repairs what does not compile, and reads what is wrong", function()
     local run = test.run { agents = { writer = { summary = "done" } }, programs = compiler(BAD, "") }
     assert.equal("completed", run.status)
     assert.same({ "analysis", "generation", "verification", "repair", "verification", "done" }, run.steps)

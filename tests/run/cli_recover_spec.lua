@@ -96,7 +96,7 @@ describe("skillrt recover", function()
     damaged(folder)
     local told = kit.run(folder, { "recover", "w" })
     assert.equal(7, told.code)
-    assert.truthy(told.out:find("3 records in front of the damage can be read; the last tells: "
+    assert.truthy(told.out:find("3 records before the damage can be read; the last one: "
       .. "[Iteration 2] Completed: more\n", 1, true), told.out)
     assert.truthy(told.err:find("00000001.sj: offset ", 1, true), told.err)
     assert.truthy(told.err:find("skillrt recover --cut w would end the journal there", 1, true), told.err)

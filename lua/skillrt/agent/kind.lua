@@ -136,7 +136,7 @@ function Prompts:exchange()
   if not reply then
     message, class = agent:explain(bad, why, class)
     if self.session and agent:has_lost(message) then
-      ctx.log(("%s: its session %s is not here; a new one is told all"):format(agent:label(), self.session))
+      ctx.log(("%s: its session %s is not here; a new one gets the whole task"):format(agent:label(), self.session))
       self.session, self.text = nil, self.whole
       return self:exchange()
     end

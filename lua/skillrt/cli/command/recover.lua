@@ -77,7 +77,7 @@ return {
     end
     local count, last = readable(args.dir)
     if count > 0 then
-      say("%d records in front of the damage can be read; the last tells: %s", count, last or "nothing for people")
+      say("%d records before the damage can be read; the last one: %s", count, last or "nothing that a log shows")
     end
     local hint = count > 0 and ("skillrt recover --cut %s would end the journal there"):format(
       text_of.escape(text_of.shell(args.dir))) or nil

@@ -92,7 +92,7 @@ local function tell_links(self, links)
     local tell = i == 1 and self.found.warn or self.found.note
     if list[1] then
       local why = i == 1 and "it leads out of the folder, to a file or nowhere: what it names was not read"
-        or "what it leads to is read by whoever follows it, not by skillrt"
+        or "an agent may follow it; skillrt does not"
       tell(self.found, "link", { file = list[1] }, "is a symbolic link" .. more, why, "put the file itself here")
     end
   end

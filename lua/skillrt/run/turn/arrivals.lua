@@ -122,7 +122,7 @@ function Arrivals:take()
   for _, what in ipairs(list) do
     turn:ring(steady.at(turn.run, what.came or now))
     if what.name and answered[what.question] then
-      refuse(turn, what, "whoever resumed the run gave another answer")
+      refuse(turn, what, "the process that resumed the run gave another answer")
     else
       take(turn, what, self.recorded)
     end
