@@ -33,7 +33,7 @@ local function tell_missing(tree, path, place, found)
   local other = near(tree, path)
   local what = ("refers to %s, which is not in the folder%s"):format(names.show(path),
     other and (" (did you mean %s?)"):format(other) or "")
-  found:warn("reference-missing", place, what, "an agent that follows it finds nothing", "add the file or remove the link")
+  found:warn("reference-missing", place, what, "an agent finds nothing there", "add the file or remove the link")
 end
 
 -- "[0,2,4](MON/WED/FRI)" is no link: a file has an ending, a folder a slash behind it.
