@@ -78,5 +78,9 @@ describe("a client of skillrt serve", function()
     folder.file("go", "")
     assert.equal(0, run.wait().code)
     assert.equal("heard --be brief ", json.decode(folder.read "runs/r/state.json").result)
+    for _, agent in ipairs { "worker", "nobody" } do -- its end decides, whoever is meant
+      status, value = server:post("/runs/r/tell", { agent = agent, text = "more" })
+      assert.same({ 409, "ended" }, { status, value.error and value.error.code })
+    end
   end)
 end)

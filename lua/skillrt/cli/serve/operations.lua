@@ -262,6 +262,19 @@ local answer = command("answer", function(body)
   return { tostring(body.question), "--file=-" }, body.value
 end)
 
+local tell_agent = command("tell", function(body)
+  return { "--", body.agent, body.text }
+end)
+
+local function tell(server, request)
+  local books = look.books(request.dir)
+  if books and ENDED[books.status] then
+    return refused(409, "ended", ("the run is %s: its agents take no message; retry a step, or roll it back, first")
+      :format(books.status))
+  end
+  return tell_agent(server, request)
+end
+
 ---@type skillrt.cli.serve.Operation[]
 M.LIST = {
   { method = "GET", path = "/openapi.json", id = "describe", summary = "This API, as OpenAPI 3.1", gives = "Any",
@@ -324,9 +337,7 @@ M.LIST = {
   { method = "POST", path = "/runs/{id}/tell", id = "tellAgent", gives = "Run", acts = true,
     summary = "Sends an agent of a run a further message; agent is its label, or the place of its call",
     body = object({ agent = WORD, text = { type = "string", minLength = 1, maxLength = MOST_EVENT } }, "agent", "text"),
-    perform = command("tell", function(body)
-      return { "--", body.agent, body.text }
-    end) },
+    perform = tell },
   { method = "POST", path = "/hooks/{id}/{event}", id = "takeWebhook", gives = "Any", open = true, perform = hook,
     summary = "Takes a signed webhook as an event of a run, and resumes it; the webhook-id is the event's id" },
   { method = "GET", path = "/answer/{id}/{question}/{token}", id = "showQuestion", gives = "Page", open = true,
