@@ -75,6 +75,19 @@ describe("the available actions", function()
     end
   end)
 
+  it("say which keys none of them depends on: what changes there is not looked at", function()
+    local function unread(conditions)
+      local actions = {}
+      for i, condition in ipairs(conditions) do
+        actions[i] = { id = "a" .. i, run = print, when = condition }
+      end
+      local skill = skillrt.skill { name = "s", actions = actions }
+      return available.new(skill.actions, { test_of = when.test_of }):unread { "a", "b", "c" }
+    end
+    assert.same({ "a", "c" }, unread { "b > 1", "d" })
+    assert.same({}, unread { "b > 1", function(s) return s.d end }) -- it may look at any
+  end)
+
   it("stand by declaration where that is asked for, and know ids that need no declaration (F27)", function()
     local skill = skillrt.skill { name = "x", actions = {
       { id = "low", priority = 1, run = print }, { id = "high", priority = 9, run = print } } }
