@@ -28,6 +28,31 @@ describe("skillrt new", function()
     end)
   end
 
+  it("writes one file of some 20 lines that runs at once and has no findings: a page, a workflow script, Lua", function()
+    local folder <close> = kit.folder()
+    local state = ("XDG_STATE_HOME='%s/state'"):format(folder.path)
+    local counter = folder.file("agent", "#!/bin/sh\necho \"heard $(wc -w)\"\n")
+    os.execute(("chmod +x '%s'"):format(counter))
+    for form, path in pairs { page = "my-page/SKILL.md", js = "my-js.js", lua = "my-lua.lua" } do
+      local made = kit.run(folder, { "new", "my-" .. form, "--" .. form, env = state })
+      assert.equal(0, made.code, made.err)
+      assert.truthy(made.err:find("wrote " .. path, 1, true), made.err)
+      local _, lines = folder.read(path):gsub("\n", "")
+      assert.is_true(lines >= 14 and lines <= 24, path)
+      local what = path:gsub("/SKILL.md", "")
+      assert.matches("0 errors, 0 warnings, 0 notes", kit.run(folder, { "check", what, env = state }).out, 1, true)
+      local run = kit.run(folder, { "run", what, "--agent", "./agent", "--work-dir", form, env = state,
+        table.unpack(form == "page" and { "--", "the sea" } or {}) })
+      assert.equal(form == "lua" and 3 or 0, run.code, run.out .. run.err)
+      local again = kit.run(folder, { "new", "my-" .. form, "--" .. form, env = state })
+      assert.same({ 2, ("skillrt: %s: is there already; name another one, or use --force\n"):format(path) }, { again.code, again.err })
+    end
+    assert.equal(0, kit.run(folder, { "answer", "lua", "live", env = state }).code)
+    assert.matches("--page and --js exclude each other", kit.run(folder, { "new", "one-two", "--js", "--page" }).err, 1, true)
+    assert.equal(0, kit.run(folder, { "new", "in-there", "--page", "--out", "there", "--quiet", env = state }).code)
+    assert.truthy(folder.read "there/in-there/SKILL.md":find("# In There", 1, true))
+  end)
+
   it("takes what flags say", function()
     local folder <close> = kit.folder()
     local made = kit.run(folder, { "new", "tidy-up", "--mode", "hybrid", "--description", "Tidies | up", "--phases",

@@ -9,7 +9,8 @@ local M = {
   name = "new",
   summary = "Creates a skill: asks a few questions, then writes its config and folder",
   description = "On a terminal it asks for whatever no option gives. Afterwards edit skill-config.json in the "
-    .. "folder, then `skillrt generate DIR --out DIR`.",
+    .. "folder, then `skillrt generate DIR --out DIR`. With --page, --js or --lua it asks nothing, and writes one file "
+    .. "of 20 lines, which runs at once.",
   arguments = { { name = "NAME", help = "lower-case letters, digits and hyphens: code-review" } },
   options = {
     {
@@ -35,7 +36,10 @@ local M = {
       choices = { "en", "zh" },
       help = "the documents' language: en (the default) or zh",
     },
-    { name = "out", value = "DIR", help = "the skill's folder; default: NAME" },
+    { name = "page", help = "writes a page of instructions, NAME/SKILL.md" },
+    { name = "js", help = "writes a workflow script, NAME.js" },
+    { name = "lua", help = "writes a skill in Lua, NAME.lua" },
+    { name = "out", value = "DIR", help = "the skill's folder; default: NAME. Of one file: where it is written" },
     { name = "yes", help = "asks nothing; takes the defaults" },
     { name = "force", help = "overwrites existing files, after showing the differences" },
     { name = "dry-run", help = "shows what would be written; writes nothing" },
@@ -242,6 +246,61 @@ local function tell_next(args, out)
   end
 end
 
+-- The forms that are one file: its template, its path, and how it is run.
+local FILES <const> = {
+  { form = "page", template = "SKILL.md", path = "%s/SKILL.md", run = "run %s --agent PROGRAM_OR_URL -- WORDS" },
+  { form = "js", template = "workflow.js", path = "%s.js", run = "run %s --agent PROGRAM_OR_URL" },
+  { form = "lua", template = "skill.lua", path = "%s.lua", run = "%s" },
+}
+
+local function form_of(args)
+  local chosen
+  for _, one in ipairs(FILES) do
+    if args[one.form] then
+      if chosen then
+        return nil, ("--%s and --%s exclude each other"):format(chosen.form, one.form)
+      end
+      chosen = one
+    end
+  end
+  return chosen
+end
+
+-- Writes a skill that is one file; its author need not approve it.
+local function write_one(args, one)
+  local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
+  local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
+  local path = one.path:format(args.name)
+  path = args.out and files.join(args.out, path) or path
+  local template = files.asset(("templates/new/%s.mustache"):format(one.template))
+  local text = assert(require("skillrt.base.template").render(template,
+    { name = args.name, title = starter().title(args.name) }))
+  if args.dry_run then
+    output.write(text)
+    return 0
+  elseif files.stat(path) and not args.force then
+    return ending.refused(path .. ": is there already; name another one, or use --force", "exists")
+  end
+  local ok, message, code = files.make_folders(files.dirname(path))
+  if ok then
+    ok, message, code = files.write(path, text)
+  end
+  if not ok then
+    return ending.refused(message, code)
+  end
+  local trust = require("skillrt.document.trust")
+  local written = trust.code(path)
+  if written then
+    trust.remember(written, files.dirname(path))
+  end
+  local runs = one.form == "page" and files.dirname(path) or path
+  output.say("good", ("wrote %s"):format(text_of.escape(path)))
+  if not args.quiet then
+    output.say("info", "next: skillrt " .. one.run:format(text_of.escape(text_of.shell(runs))))
+  end
+  return 0
+end
+
 ---@param args table
 ---@return integer code
 function M.run(args)
@@ -249,6 +308,12 @@ function M.run(args)
   local problem = name_problem(args.name)
   if problem then
     return help.wrong(M, problem)
+  end
+  local one, both = form_of(args)
+  if both then
+    return help.wrong(M, both)
+  elseif one then
+    return write_one(args, one)
   end
   local can_ask = not args.yes and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local flags = (args.yes or can_ask) and {} or missing(args)
