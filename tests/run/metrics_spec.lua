@@ -64,6 +64,20 @@ describe("skillrt metrics", function()
       values['skillrt_usage_total{skill="door",of="dollars"}'], values['skillrt_calls_total{skill="door",kind="command"}'] })
   end)
 
+  it("passes the checks of promtool, and so do the rules for alarms", function()
+    if not os.execute "command -v promtool >/dev/null 2>&1" then
+      return pending "promtool (Debian's package prometheus) is not installed"
+    end
+    local folder <close> = kit.folder()
+    runs(folder)
+    folder.file("all", kit.run(folder, { "metrics", "runs" }).out)
+    for _, words in ipairs { "metrics <'%s/all'", "rules examples/prometheus/skillrt.rules.yml" } do
+      local pipe = assert(io.popen(("promtool check %s 2>&1"):format(words:format(folder.path))))
+      local said = pipe:read "a"
+      assert.is_true(pipe:close(), said)
+    end
+  end)
+
   it("takes all runs of a folder, and leaves out with a word what cannot be read", function()
     local folder <close> = kit.folder()
     runs(folder)

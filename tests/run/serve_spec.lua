@@ -66,6 +66,8 @@ describe("skillrt serve", function()
     local _, list = server:ask "/runs"
     assert.same({ value.run, "hello", "completed" }, { list.runs[1].run, list.runs[1].skill, list.runs[1].status })
     local _, data = server:ask("/runs/" .. value.run .. "/data")
+    local again, kept = server:ask("/runs/" .. value.run .. "/data")
+    assert.same({ 200, data }, { again, kept })
     assert.equal("hello Ada", data.state.said)
     assert.equal(4, #data.steps)
     local _, skills = server:ask "/skills"

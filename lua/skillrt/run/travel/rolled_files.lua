@@ -155,9 +155,12 @@ end
 -- The files of the newest rollback that were to be put aside.
 local function pending(dir)
   local aside = {}
-  assert(look.some(dir, function(entry)
+  local ok, message, code = look.some(dir, function(entry)
     aside = entry.t == "rollback" and entry.aside or {}
-  end, { '"t":"rollback"' }))
+  end, { '"t":"rollback"' })
+  if not ok then
+    error({ message = message, code = code }, 0)
+  end
   return aside
 end
 
