@@ -305,6 +305,21 @@ describe("a run", function()
     assert.matches("end: ready is undefined, wanted ready === true", result.message)
   end)
 
+  it("fails as it would by returning it where a script raises what a branch's failure says, whatever its class", function()
+    local function errors_of(class)
+      local result = run(function(_, ctx)
+        assert(ctx.map({ 1 }, function() return nil, "no luck", class end))
+      end, { limits = { max_retries = 0 } })
+      return result.status, result.state.errors[1].message
+    end
+    local status, message = errors_of "definition"
+    assert.equal("failed", status)
+    assert.matches("no luck$", message)
+    status, message = errors_of "bogus"
+    assert.equal("aborted", status)
+    assert.matches('no luck %(and its class is "bogus", which is not known', message)
+  end)
+
   it("keeps limits, ends and errors in every mode (R73, F29)", function()
     local function phases(count)
       local list = {}

@@ -6,6 +6,7 @@
 -- outcomes; which step is next knows the mode. Called by turn.lua and the scheduler, one for each scope of a run.
 
 local context = require("skillrt.run.ctx")
+local claimed = require("skillrt.agent.failure").claimed
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
@@ -415,7 +416,7 @@ local function put_down(execution, definition, failure)
     blame = main.last
   end
   if passed_on and failure.raised and not is_slip then
-    failure.class = of_call.class
+    failure.class, failure.message = claimed(of_call.class, failure.message)
   end
   return blame, is_slip or nil
 end
