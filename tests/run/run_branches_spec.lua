@@ -308,7 +308,7 @@ describe("a run", function()
   it("fails as it would by returning it where a script raises what a branch's failure says, whatever its class", function()
     local function errors_of(class)
       local result = run(function(_, ctx)
-        assert(ctx.map({ 1 }, function() return nil, "no luck", class end))
+        error((select(2, ctx.map({ 1 }, function() return nil, "no luck", class end))))
       end, { limits = { max_retries = 0 } })
       return result.status, result.state.errors[1].message
     end
