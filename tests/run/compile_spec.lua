@@ -110,6 +110,18 @@ end)
 local LOOP <const> = { { lines = { 1 }, says = "repeat", phases = { "02-write", "03-review" }, ["while"] = "score < 8",
   at_most = 3 } }
 
+-- A folder with the first of the shapes, for the command line, and the right answer.
+local function folder_on_disk()
+  local folder = kit.folder()
+  assert(files.make_folders(folder.path .. "/s/phases"))
+  folder.file("s/SKILL.md", HEAD .. shapes[1].text)
+  for i, id in ipairs { "01-plan", "02-write", "03-review", "04-publish" } do
+    folder.file(("s/phases/%s.md"):format(id), ("# Phase %d\nDo it.\n"):format(i))
+  end
+  folder.file("answer", assert(json.encode({ statements = LOOP })))
+  return folder
+end
+
 describe("compile", function()
   it("asks back with what is wrong, and takes the answer that is right (F80)", function()
     local folder <close> = folder_of(shapes[1])
@@ -187,13 +199,7 @@ describe("compile", function()
   end)
 
   it("is a run as others are: from the command line, asked once, answered later by a person (F80)", function()
-    local folder <close> = kit.folder()
-    assert(files.make_folders(folder.path .. "/s/phases"))
-    folder.file("s/SKILL.md", HEAD .. shapes[1].text)
-    for i, id in ipairs { "01-plan", "02-write", "03-review", "04-publish" } do
-      folder.file(("s/phases/%s.md"):format(id), ("# Phase %d\nDo it.\n"):format(i))
-    end
-    folder.file("answer", assert(json.encode({ statements = LOOP })))
+    local folder <close> = folder_on_disk()
     folder.file("agent", "#!/bin/sh\ncat > /dev/null\necho >> asked\necho Here it is:; cat answer\n")
     os.execute(("chmod +x '%s/agent'"):format(folder.path))
     local before = kit.run(folder, { "run", "s", "--dry-run", "--work-dir", "d" })
@@ -216,13 +222,7 @@ describe("compile", function()
   end)
 
   it("is resumed where its process was killed while the agent was asked: nothing is written before a person saw it", function()
-    local folder <close> = kit.folder()
-    assert(files.make_folders(folder.path .. "/s/phases"))
-    folder.file("s/SKILL.md", HEAD .. shapes[1].text)
-    for i, id in ipairs { "01-plan", "02-write", "03-review", "04-publish" } do
-      folder.file(("s/phases/%s.md"):format(id), ("# Phase %d\nDo it.\n"):format(i))
-    end
-    folder.file("answer", assert(json.encode({ statements = LOOP })))
+    local folder <close> = folder_on_disk()
     folder.file("agent", "#!/bin/sh\ncat > /dev/null\necho >> asked\n[ -e go ] || exec sleep 60\ncat answer\n")
     os.execute(("chmod +x '%s/agent'"):format(folder.path))
     local run = kit.start(folder, { "compile", "s", "--agent", "./agent", "--work-dir", "w" })

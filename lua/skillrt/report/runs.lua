@@ -14,7 +14,7 @@ local M = {}
 ---@field statuses table<string, boolean>|nil  as look.standing says them
 ---@field waiting boolean|nil  paused, for something that comes by itself or from a person
 ---@field since integer|nil    UTC ms: its last record is no older
----@field gone boolean|nil     `since` is not for interrupted runs: nobody recorded when that happened
+---@field gone boolean|nil     `since` does not leave out interrupted runs: no record says when they were
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 

@@ -57,8 +57,8 @@ function Runs:news()
   return self.version
 end
 
----How long who waits for news need not ask, in ms. What changed during a rest wakes nobody: it was asked for too early,
----even if the rest is over by now.
+---How long a reader that waits for news need not ask, in ms. A change during a rest wakes no reader, even if the rest
+---is over by now: it asked too early.
 ---@param now integer  ms
 ---@return integer
 function Runs:patience(now)
