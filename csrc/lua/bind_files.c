@@ -33,9 +33,10 @@ static int clear_buffer(lua_State *L) {
 struct buffer *bind_buffer(lua_State *L, size_t maximum) {
   struct buffer *buffer = lua_newuserdatauv(L, sizeof *buffer, 0);
   buffer_init(buffer, bind_sys(L), maximum);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, clear_buffer);
-  lua_setfield(L, -2, "__gc");
+  if (luaL_newmetatable(L, "skillrt.buffer")) {
+    lua_pushcfunction(L, clear_buffer);
+    lua_setfield(L, -2, "__gc");
+  }
   lua_setmetatable(L, -2);
   return buffer;
 }

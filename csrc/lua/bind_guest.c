@@ -120,6 +120,7 @@ static bool start(struct guest *guest, const char *program, struct error *error)
     return error_system(error, -failed, "a process of its own");
   }
   fcntl(guest->to[1], F_SETFL, O_NONBLOCK);
+  fcntl(guest->from, F_SETFL, O_NONBLOCK);
   return true;
 }
 
@@ -207,7 +208,8 @@ static int guest_ask(lua_State *L) {
   follow(guest, sched_getcpu());
   enum outcome outcome = send_all(guest, limits, until, text, size);
   if (outcome != DONE) return ended(L, guest, outcome);
-  for (outcome = AGAIN; outcome == AGAIN && waits(limits, until);)
+  /* most answers are there by now: the child began at once, on this processor */
+  for (outcome = message_begin(guest->from, &message); outcome == AGAIN && waits(limits, until);)
     if (is_heard(guest)) outcome = message_begin(guest->from, &message);
   if (outcome == DONE) length = message_length(&message, &there);
   if (outcome != DONE || length > GUEST_FRAME || there > length) return ended(L, guest, outcome);

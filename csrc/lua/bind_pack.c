@@ -12,7 +12,8 @@
 #include "lua/guest.h"
 
 enum { DEPTH = 100, VALUES = 1 << 20 };
-enum { UP_ARRAY = 1, UP_EMPTY_ARRAY };
+enum { UP_ARRAY = 1, UP_EMPTY_ARRAY, UP_BUFFER };
+enum { KEPT = 64 << 10 }; /* bytes of a buffer that stays for the next message */
 
 enum tag {
   TAG_NIL = 'z',
@@ -152,15 +153,16 @@ static void put_value(lua_State *L, struct buffer *to, int at, int depth) {
 static int pack(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   int count = lua_gettop(L);
-  struct buffer *to = bind_buffer(L, GUEST_FRAME);
+  struct buffer *to = lua_touserdata(L, lua_upvalueindex(UP_BUFFER));
   uint32_t length = 0;
+  buffer_reset(to);
   put(L, to, &length, sizeof length);
   for (int i = 2; i <= count; i++)
     put_value(L, to, i, 0);
   length = (uint32_t)(to->length - sizeof length);
   memcpy(to->data, &length, sizeof length);
   lua_pushlstring(L, to->data, to->length);
-  buffer_clear(to);
+  if (to->capacity > KEPT) buffer_clear(to);
   return 1;
 }
 
@@ -289,5 +291,6 @@ void bind_pack(lua_State *L) {
   lua_getfield(L, -1, "array_mt");
   lua_getfield(L, -2, "empty_array_mt");
   lua_remove(L, -3);
-  luaL_setfuncs(L, functions, 2);
+  bind_buffer(L, GUEST_FRAME);
+  luaL_setfuncs(L, functions, 3);
 }

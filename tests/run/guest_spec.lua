@@ -177,6 +177,34 @@ describe("the Lua of a folder, in a child", function()
     assert.equal("step_timeout", state._skillrt.reason, told.out .. told.err)
   end)
 
+  it("has the state and the ctx of a function while that runs, and hands them on", function()
+    local folder <close>, env = new_folder [[
+      local kept, kept_ctx
+      return require("skillrt").skill { name = "s", state = { n = 1, late = 3, deep = { a = { 1, 2 } } }, actions = {
+        { id = "first", priority = 9, run = function(state, ctx)
+          kept, kept_ctx = state, ctx
+          local round = ctx.map({ "x", "y" }, function(one, inner)
+            return one .. state.n .. #state.deep.a .. tostring(inner ~= ctx)
+          end)
+          ctx.context.set("whole", state.deep)
+          return { round = round, deep = ctx.context.get "whole" }
+        end },
+        { id = "second", run = function(state)
+          local ok, why = pcall(function() return kept.late end)
+          local also, because = pcall(function() return kept_ctx.id end)
+          return { known = kept.n, n = state.n, ok = ok, why = why, also = also, because = because }
+        end } } }
+    ]]
+    local state, told = run(folder, env)
+    assert.truthy(state, told.err)
+    assert.same({ "x12true", "y12true" }, state.round)
+    assert.same({ a = { 1, 2 } }, state.deep)
+    assert.same({ 1, 1, false, false }, { state.known, state.n, state.ok, state.also })
+    for _, why in ipairs { state.why, state.because } do
+      assert.truthy(why:find("skill.lua:%d+: .*the state and ctx of a function end with it"), why)
+    end
+  end)
+
   it("is a child after a resume and in a replay, too", function()
     local folder <close>, env = new_folder [[
       pcall(io.open, "made", "w")

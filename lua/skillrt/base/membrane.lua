@@ -31,15 +31,18 @@ end }
 ---@param make fun(letter: string, number: integer): any  what stands for a thing of the other side: "f" a function,
 ---  "o" an object, "v" a view of an object, "a" one of a list
 ---@param plain fun(value: any): table?  a table that goes in the place of one that cannot be copied
+---@param passed fun(it: any): any  what a function is called with, and has while it runs, has a number below 0: the
+---  value that has this number, or the number of this value; nil: none
 ---@return skillrt.Membrane
-function M.new(make, plain)
+function M.new(make, plain, passed)
   local tokens = setmetatable({}, { __mode = "k" })
   local self = setmetatable({ ours = {}, freed = {}, lasts = {}, count = 0, used = 0 }, Membrane)
   function self.name(value)
-    if tokens[value] then
-      return "b", tokens[value][2]
+    local number = tokens[value] and tokens[value][2] or passed(value)
+    if number then
+      return "b", number
     end
-    local number = self.lasts[value]
+    number = self.lasts[value]
     if number then
       return "f", number
     elseif type(value) == "function" then
@@ -53,7 +56,7 @@ function M.new(make, plain)
   end
   function self.value(letter, number)
     if letter == "b" then
-      return self.ours[number]
+      return number < 0 and passed(number) or self.ours[number]
     end
     local value = make(letter, number)
     tokens[value] = setmetatable({ self, number }, TOKEN)
@@ -77,9 +80,9 @@ function Membrane:register(value, lasts)
 end
 
 ---The other side has dropped these.
----@param numbers any
+---@param numbers table  as it was said
 function Membrane:free(numbers)
-  for _, number in ipairs(type(numbers) == "table" and numbers or {}) do
+  for _, number in ipairs(numbers) do
     local value = self.ours[number]
     if value ~= nil and not self.lasts[value] then
       self.ours[number], self.used = nil, self.used - 1
@@ -90,12 +93,17 @@ end
 ---The bytes of a message, which tells what was dropped, too.
 function Membrane:pack(...)
   local freed = self.freed
+  if not freed[1] then
+    return core.guest.pack(self.name, nil, ...)
+  end
   self.freed = {}
   return core.guest.pack(self.name, freed, ...)
 end
 
 local function taken(self, freed, ...)
-  self:free(freed)
+  if type(freed) == "table" then
+    self:free(freed)
+  end
   return ...
 end
 

@@ -12,10 +12,11 @@ local readonly = require("skillrt.base.readonly")
 local M = {}
 
 local MEMORY <const> = 512 << 20
-local ASKS = {} -- what a call yields that asks for something
+local ASKS <const>, RETURNS <const> = {}, {} -- what a call yields that asks for something, and at its end
 
 local membrane
 local threads, by_thread = {}, {} -- calls that wait, by number; the calls' coroutines
+local idle = {} -- coroutines whose function has returned
 local alone = 0 -- numbers of what is asked by no call
 
 -- ---- the parent's things ----
@@ -45,11 +46,11 @@ end
 
 local dispatch
 
--- Until what was asked by no call is answered; nil: for good.
+-- Until what was asked by no call is answered.
 local function listen(number)
   while true do
     local message = table.pack(membrane:unpack(core.guest.listen()))
-    if number and message[1] == "go" and message[2] == number then
+    if message[1] == "go" and message[2] == number then
       return table.unpack(message, 3, message.n)
     end
     dispatch(table.unpack(message, 1, message.n))
@@ -77,7 +78,10 @@ local function each(keys, object)
   end
 end
 
-local number_of = setmetatable({}, { __mode = "k" }) -- of an object, and of a tree behind a view
+-- Numbers of trees behind views; an object has its own as a field. Below 0: what a call was given, and has while its
+-- function runs: -2n is the state of call n, -2n - 1 its ctx. So nothing of it need be freed.
+local number_of = setmetatable({}, { __mode = "k" })
+local NUMBER <const> = {}
 
 -- A function of an object stays what it is: it is asked for once.
 local functions = setmetatable({}, { __mode = "k" })
@@ -87,7 +91,7 @@ local OBJECT <const> = {
     local known = functions[object]
     local value = known and known[key]
     if value == nil then
-      value = ask("index", number_of[object], key)
+      value = ask("index", object[NUMBER], key)
       if type(value) == "function" then
         functions[object] = known or {}
         functions[object][key] = value
@@ -96,13 +100,13 @@ local OBJECT <const> = {
     return value
   end,
   __newindex = function(object, key, value)
-    ask("set", number_of[object], key, value)
+    ask("set", object[NUMBER], key, value)
   end,
   __len = function(object)
-    return ask("length", number_of[object])
+    return ask("length", object[NUMBER])
   end,
   __pairs = function(object)
-    return each(ask("keys", number_of[object]), object)
+    return each(ask("keys", object[NUMBER]), object)
   end,
   __metatable = false,
 }
@@ -138,9 +142,7 @@ local function make(letter, number)
       return ask("call", number, ...)
     end
   elseif letter == "o" then
-    local object = {}
-    number_of[object] = number
-    return setmetatable(object, OBJECT)
+    return setmetatable({ [NUMBER] = number }, OBJECT)
   end
   local tree = setmetatable({}, letter == "v" and TREE or nil)
   number_of[tree] = number
@@ -317,28 +319,59 @@ local function message_of(problem)
   return type(problem) == "string" and problem or tostring(problem)
 end
 
-local function went_on(number, thread, ok, first, ...)
-  if coroutine.status(thread) == "suspended" and first == ASKS then
-    threads[number] = thread
-    local said, bytes = pcall(membrane.pack, membrane, "ask", number, ...)
-    if said then
-      return core.guest.say(bytes)
-    end
-    threads[number] = nil
-    ok, first = false, tostring(bytes)
-  elseif coroutine.status(thread) == "suspended" then
-    ok, first = false, "run yielded; to wait, call ctx.await(request)"
-  end
-  threads[number], by_thread[thread] = nil, nil
-  if ok then
-    return say_end(number, true, first, ...)
-  end
+local function failed(number, thread, problem)
+  by_thread[thread] = nil
   coroutine.close(thread)
-  say_end(number, false, message_of(first))
+  say_end(number, false, message_of(problem))
 end
 
-local function begin(number, fn, ...)
-  local thread = coroutine.create(fn)
+local function returned(number, ok, ...)
+  if ok then
+    return say_end(number, true, ...)
+  end
+  say_end(number, false, message_of((...)))
+end
+
+local function went_on(number, thread, _, what, ...)
+  if what == RETURNS then
+    by_thread[thread], idle[#idle + 1] = nil, thread
+    return returned(number, ...)
+  elseif what ~= ASKS then
+    return failed(number, thread, "run yielded; to wait, call ctx.await(request)")
+  end
+  local said, bytes = pcall(membrane.pack, membrane, "ask", number, ...)
+  if not said then
+    return failed(number, thread, tostring(bytes))
+  end
+  threads[number] = thread
+  core.guest.say(bytes)
+end
+
+-- What a coroutine runs: a function, and then the next one.
+local function work(...)
+  return work(coroutine.yield(RETURNS, pcall(...)))
+end
+
+local function passed(value)
+  local number = type(value) == "table" and (rawget(value, NUMBER) or number_of[readonly.target(value)])
+  return number and number < 0 and number or nil
+end
+
+-- What a call is called with (document/guest.lua, arguments).
+local function arguments(number, known, ctx_at, ...)
+  local list = table.pack(...)
+  if known then
+    number_of[known] = -2 * number
+    list[1] = readonly.of(setmetatable(known, TREE))
+  end
+  if ctx_at then
+    list[ctx_at] = setmetatable({ [NUMBER] = -2 * number - 1 }, OBJECT)
+  end
+  return table.unpack(list, 1, list.n)
+end
+
+local function begin(number, ...)
+  local thread = table.remove(idle) or coroutine.create(work)
   by_thread[thread] = true
   return went_on(number, thread, coroutine.resume(thread, ...))
 end
@@ -348,13 +381,9 @@ function dispatch(what, number, ...)
   if what == "run" then
     begin(number, run, ...)
   elseif what == "call" then
-    local which, known, state = ...
-    for key, value in pairs(known or {}) do
-      rawset(readonly.target(state), key, value)
-    end
-    begin(number, membrane.ours[which] or function()
+    begin(number, membrane.ours[...] or function()
       error("the function that is called is no longer there", 0)
-    end, select(3, ...))
+    end, arguments(number, select(2, ...)))
   elseif what == "go" and thread then
     threads[number] = nil
     went_on(number, thread, coroutine.resume(thread, ...))
@@ -370,7 +399,7 @@ end
 ---Listens until its last client is gone.
 function M.serve()
   collectgarbage("generational")
-  membrane = membrane_of.new(make, plain)
+  membrane = membrane_of.new(make, plain, passed)
   remember_makers()
   require("skillrt.agent.kind.command")
   require("skillrt.run.ctx")
@@ -381,7 +410,14 @@ function M.serve()
   local ok, message = core.guest.confine(MEMORY)
   core.guest.listen() -- whether we are there
   core.guest.say(membrane:pack("ready", ok, message))
-  listen()
+  local due = 0
+  while true do
+    dispatch(membrane:unpack(core.guest.listen()))
+    if collectgarbage("count") > due then -- while the parent records what was said, rather than in the next function
+      collectgarbage("step")
+      due = 1.1 * collectgarbage("count")
+    end
+  end
 end
 
 return M

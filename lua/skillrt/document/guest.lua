@@ -8,6 +8,7 @@
 
 local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
 local membrane_of = require("skillrt.base.membrane")
 local readonly = require("skillrt.base.readonly")
 local schema = require("skillrt.skill.schema")
@@ -25,8 +26,8 @@ local SECONDS <const> = 60
 ---@field path string       of its script
 ---@field dir string
 ---@field granted skillrt.Sandbox
----@field reads table<integer, table>  calls that are under way, by number: `state` is the number of theirs, `keys` the
----  fields of it that were asked for
+---@field under_way table<integer, table>  calls by number: their `state` and `ctx`, and `keys`, the fields of the state
+---  that were asked for
 ---@field chunks table[]    what was run in it, in order: a new child runs the same
 local Guest = {}
 Guest.__index = Guest
@@ -37,7 +38,7 @@ Guest.__index = Guest
 ---@return skillrt.Guest
 function M.new(path, granted, loaded)
   return setmetatable({ path = path, dir = files.join(files.current(), files.dirname(path)), granted = granted,
-    loaded = loaded, chunks = {}, calls = 0, reads = {} }, Guest)
+    loaded = loaded, chunks = {}, calls = 0, under_way = {} }, Guest)
 end
 
 -- ---- the child ----
@@ -192,14 +193,31 @@ local function answered(ok, problem, ...)
   return ok, problem, ...
 end
 
-local function answer(self, number, what, which, ...)
-  local object = self.membrane.ours[which]
-  local asked, reads = ASKED[what], self.reads[number]
-  if reads and what == "index" and which == reads.state then
-    reads.keys[...] = true
+-- What a function was called with: -2n is the state of call n, -2n - 1 its ctx (cli/guest.lua).
+local function passed(self, number)
+  local call = self.under_way[-number // 2]
+  if not call then
+    return nil
+  elseif number % 2 == 0 then
+    return call.state
   end
+  call.narrowed = call.narrowed or call.ctx and narrowed(self, call.ctx)
+  return call.narrowed
+end
+
+local function object_of(self, number)
+  if math.type(number) == "integer" and number < 0 then
+    return passed(self, number)
+  end
+  return self.membrane.ours[number]
+end
+
+local function answer(self, what, which, ...)
+  local object, asked = object_of(self, which), ASKED[what]
   if object == nil or not asked then
-    return false, "what is asked of is no longer there"
+    return false, "what is asked of is no longer there: the state and ctx of a function end with it"
+  elseif what == "index" and which < 0 and which % 2 == 0 then
+    self.under_way[-which // 2].keys[...] = true
   end
   return answered(pcall(asked, object, ...))
 end
@@ -239,9 +257,9 @@ end
 
 function follow(self, process, what, number, ...)
   if what == "ask" and number < 0 then
-    return go_on(self, process, number, answer_at_once(self, number, ...))
+    return go_on(self, process, number, answer_at_once(self, ...))
   elseif what == "ask" then
-    return go_on(self, process, number, answer(self, number, ...))
+    return go_on(self, process, number, answer(self, ...))
   elseif not ... then
     error(mistake((select(2, ...))), 0)
   end
@@ -251,25 +269,66 @@ end
 -- A call that is ended from outside is dropped there, too.
 local CALL <const> = { __close = function(call)
   local self = call.guest
+  self.under_way[call.number] = nil
   if not call.is_over and call.process and self.process == call.process then
     pcall(exchange, self, "drop", call.number)
   end
 end }
 
 local function over(call, ok, ...)
-  call.is_over, call.guest.reads[call.number] = true, nil
+  call.is_over = true
   if not ok then
     error((...), 0)
   end
   return ...
 end
 
-local function perform(self, kind, keys, ...)
+-- A ctx, or what stands before one.
+local function is_ctx(value)
+  local mark = getmetatable(value)
+  return mark == "ctx" or mark and not readonly.is(value) and type(value.await) == "function"
+end
+
+-- The fields of the state that the function asked for the last time: now they go with the call.
+local function known(call)
+  local fields = {}
+  for key in pairs(call.keys) do
+    local value = call.state[key]
+    fields[key] = readonly.target(value) or value
+  end
+  return fields
+end
+
+-- What goes with a call: what is known of the state, if that comes first; where its ctx is; and all else.
+local function arguments(call, ...)
+  local given, ctx_at = table.pack(...), nil
+  local state = given[1]
+  if readonly.is(state) and not json.is_array(state) then
+    call.state, given[1] = state, nil
+  end
+  for i = 1, given.n do
+    local value = given[i]
+    if type(value) == "table" and is_ctx(value) then
+      if call.ctx then
+        given[i] = narrowed(call.guest, value)
+      else
+        call.ctx, ctx_at, given[i] = value, i, nil
+      end
+    end
+  end
+  return call.state and known(call), ctx_at, table.unpack(given, 1, given.n)
+end
+
+-- `keys`: it is a function's, which is called with the rest; else the rest goes as it is.
+local function perform(self, kind, keys, which, ...)
   local process, number = self.process, self.calls + 1
-  local call <close> = setmetatable({ guest = self, number = number, process = process, keys = keys, is_over = false,
-    state = keys and self.membrane.count + 1 }, CALL)
-  self.calls, self.reads[number] = number, call
-  return over(call, pcall(follow, self, process, exchange(self, kind, number, ...)))
+  local call <close> = setmetatable({ guest = self, number = number, process = process, keys = keys, is_over = false },
+    CALL)
+  self.calls, self.under_way[number] = number, call
+  if not keys then
+    return over(call, pcall(follow, self, process, exchange(self, kind, number, which, ...)))
+  end
+  return over(call, pcall(follow, self, process, exchange(self, kind, number, which, arguments(call, ...))))
 end
 
 -- ---- its life ----
@@ -297,7 +356,9 @@ local function begin(self)
   self.process = process
   local membrane = membrane_of.new(function(letter, number)
     return self:stand_in(letter, number)
-  end, function() end)
+  end, function() end, function(it)
+    return type(it) == "number" and passed(self, it) or nil
+  end)
   self.membrane = membrane
   local ready, ok, why = pcall(function()
     local text, how = process:ask(membrane:pack(), SECONDS)
@@ -326,31 +387,6 @@ local function alive(self)
   end
 end
 
--- A ctx, or what stands before one.
-local function is_ctx(value)
-  local mark = type(value) == "table" and getmetatable(value)
-  return mark == "ctx" or mark and not readonly.is(value) and type(value.await) == "function"
-end
-
--- What it is called with: its ctx is a narrow one, and of the state there is what it asked for the last time.
-local function arguments(self, keys, ...)
-  local given, known = table.pack(...), nil
-  for i = 1, given.n do
-    if is_ctx(given[i]) then
-      given[i] = narrowed(self, given[i])
-    end
-  end
-  local state = given[1]
-  if readonly.is(state) then
-    for key in pairs(keys) do
-      known = known or {}
-      local value = state[key]
-      known[key] = readonly.target(value) or value
-    end
-  end
-  return known, table.unpack(given, 1, given.n)
-end
-
 ---What stands for a thing of the child. A function that it had when its script was loaded is there in the next child,
 ---too; one that it handed over later ends with it.
 function Guest:stand_in(letter, number)
@@ -364,7 +400,7 @@ function Guest:stand_in(letter, number)
     elseif self.process ~= process then
       error({ message = ("the process of %s ended"):format(self.path), code = "guest" }, 0)
     end
-    return perform(self, "call", keys, number, arguments(self, keys, ...))
+    return perform(self, "call", keys, number, ...)
   end
 end
 
