@@ -161,7 +161,6 @@ bool watch_runs_open(const struct sys *sys, struct uv_loop_s *loop, const char *
   buffer_init(&r->young, sys, YOUNG_MAX);
   snprintf(r->path, sizeof r->path, "%s", path);
   uv_timer_init(loop, &r->blind);
-  uv_unref((uv_handle_t *)&r->blind);
   r->readable.data = r->blind.data = r;
   int held[3];
   sys_hold_standard(held);

@@ -219,6 +219,21 @@ static void check_refusals(void) {
   CHECK(strstr(error, "none.lua: No such file") != NULL);
 }
 
+static void check_close(void) {
+  int before = descriptors();
+  struct skillrt_host *host = open_host();
+  for (int i = 0; i < 2; i++) {
+    struct skillrt_options options = {.host = host,
+                                      .work_dir = scratch_path(&folder, i ? "open" : "also"),
+                                      .context = "file",
+                                      .own_state = i};
+    CHECK(open_text(&options, "ctx.await { kind = 'command', argv = { 'sleep', '60' } }"));
+    skillrt_host_step(host);
+  }
+  skillrt_host_close(host);
+  CHECK(descriptors() == before);
+}
+
 int main(void) {
   scratch_make(&folder);
   TEST("many runs share a loop, a Lua state and its descriptors") {
@@ -227,6 +242,9 @@ int main(void) {
   TEST("what stops one run from another thread leaves its neighbours alone") {
     check_stop_of_one();
     check_stop_of_nested();
+  }
+  TEST("a host that is closed closes its runs") {
+    check_close();
   }
   TEST("a run with a state of its own has its memory bounded") {
     check_own_state();

@@ -91,7 +91,9 @@ describe("find_tool", function()
     assert.equal("readInvoice", (found "READ the invoice"):match "^%S+")
     assert.equal("post_letter", found "letters, posted!")
     assert.equal("", found "zzz")
-    assert.equal(5, #find.search(registry, "number other"))
+    local others = {}
+    for _, name in ipairs(registry:names()) do others[#others + 1] = name:match "^other_.*" end
+    assert.equal(table.concat(others, " ", 1, 5), found "number other") -- as the registry has them
     assert.equal("no tool fits these words; try others", find.make(registry, registry:names()):perform(nil, { words = "zzz" }))
   end)
 

@@ -111,6 +111,28 @@ describe("a function that runs again after a crash", function()
     assert.matches("forgotten: 1 %(printf%)\n", words)
   end)
 
+  it("is closed where it is begun anew with what has changed", function()
+    local words, closed = "a", 0
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        local _ <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+        ctx.await { kind = "command", argv = { "printf", words } }
+        ctx.await { kind = "sleep", seconds = 0.01 }
+        return { over = true }
+      end } } }
+    end
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    assert(R.run(definition(), { work_dir = dir }))
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.c == "2" then
+        R.cut(dir, copy, keep)
+      end
+    end
+    words, closed = "b", 0
+    local result = assert(skillrt.resume(copy, { skill = R.skill(definition()), accept_changes = true, yes = true }))
+    assert.same({ "completed", 2 }, { result.status, closed }) -- the one that had diverged, and the one that ran
+  end)
+
   it("is not gone on with when it asks no more for what had left and may have acted", function()
     local asks = 2
     local function definition()

@@ -156,6 +156,8 @@ describe("a step whose code failed", function()
     assert.equal("failed", result.status)
     assert.matches("has diverged at call 1: it was .*, and is nothing now %(not repeated: call 1 may have acted%)",
       result.message)
+    local left = R.records(dir, "result")
+    assert.is_true(left[#left].unknown)
     result = assert(skillrt.retry(dir, { skill = R.skill(outer(false, true)), accept_changes = true, yes = true }))
     assert.same({ "completed", "completed", 1 }, { result.status, result.state.said, sent() }, result.message)
   end)

@@ -142,3 +142,14 @@ describe("a coding agent whose silence a person is asked about", function()
     assert.equal(1, calls_of(folder))
   end)
 end)
+
+describe("a call without a limit of its own", function()
+  after_each(R.clean)
+
+  it("may say nothing for longer than a second", function()
+    local result = assert(R.run { actions = { { id = "a", run = function(_, ctx)
+      return { code = assert(ctx.await { kind = "command", argv = { "sleep", "1.1" } }).code }
+    end } } })
+    assert.same({ "completed", 0 }, { result.status, result.state.code }, result.message)
+  end)
+end)

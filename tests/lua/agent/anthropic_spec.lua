@@ -101,7 +101,9 @@ describe("a model behind the Messages API", function()
   end)
 
   it("is read from a stream or from one object alike, with what it used", function()
-    for _, reply in ipairs { P.anthropic(GOOD), P.anthropic_json { { type = "text", text = GOOD } } } do
+    local note = { type = "server_note", text = GOOD:gsub("done", "not said") }
+    for _, reply in ipairs { P.anthropic(GOOD), P.anthropic_json { { type = "text", text = GOOD } },
+      P.anthropic_json { note, { type = "text", text = GOOD }, note } } do
       local outcome, _, _, ctx = perform({ reply })
       assert.equal("done", outcome.summary)
       assert.equal(20, ctx.counted[1].output_tokens)

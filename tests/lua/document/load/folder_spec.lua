@@ -170,6 +170,14 @@ describe("a folder of actions", function()
     assert.equal(0, #places(found, "load.condition-unread"))
   end)
 
+  it("names an effect it cannot read", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/actions/action-a.md"] = action("A", { "state.x === 1" })
+      .. "\n## State Updates\n\n```js\n// Effect: all is better\nreturn { stateUpdates: { x: 2 } }\n```\n" }
+    local skill, found = loaded(folder)
+    assert.same({ "phases/actions/action-a.md:13" }, places(found, "load.effect-unread"))
+    assert.same({}, skill.actions[1].effects)
+  end)
+
   it("names each precondition it cannot read, and lets nothing through it (R47, F31)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
