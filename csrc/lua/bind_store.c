@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lua/bind.h"
 #include "lua/raised.h"
@@ -208,30 +209,35 @@ static void set_text(lua_State *L, const char *name, const char *text) {
   lua_setfield(L, -2, name);
 }
 
+/* Upvalues: the function that takes the rows, and what was said of the last run: most are as
+ * others. */
 static int list_row(lua_State *L) {
-  const struct listing *run = lua_touserdata(L, 2);
-  const char *rest;
+  const struct listing *run = lua_touserdata(L, 1);
+  const char *rest, *last = lua_tostring(L, lua_upvalueindex(2));
   int64_t at = header_at(&run->header, &rest);
-  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushstring(L, run->url);
   lua_pushstring(L, run->header.status);
   lua_pushboolean(L, run->is_held);
   lua_pushstring(L, run->problem);
   if (at > 0) {
     lua_pushinteger(L, (lua_Integer)at);
-    lua_pushfstring(L, "{%s", rest);
+    if (strcmp(last + 1, rest) != 0) {
+      lua_pushfstring(L, "{%s", rest);
+      lua_replace(L, lua_upvalueindex(2));
+    }
+    lua_pushvalue(L, lua_upvalueindex(2));
   }
-  lua_call(L, lua_gettop(L) - 1, 1);
+  lua_call(L, lua_gettop(L) - 2, 1);
   return 1;
 }
 
 static bool list_one(void *data, const struct listing *run) {
   struct reader *reader = data;
   lua_State *L = reader->L;
-  lua_pushcfunction(L, list_row);
   lua_pushvalue(L, reader->each);
   lua_pushlightuserdata(L, bind_unconst(run));
-  reader->raised = lua_pcall(L, 2, 1, 0) != LUA_OK;
+  reader->raised = lua_pcall(L, 1, 1, 0) != LUA_OK;
   if (reader->raised) return false;
   bool more = lua_toboolean(L, -1) || lua_isnil(L, -1);
   lua_pop(L, 1);
@@ -245,6 +251,8 @@ static int core_list(lua_State *L) {
   struct error error = {0};
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
+  lua_pushliteral(L, "{");
+  lua_pushcclosure(L, list_row, 2);
   struct reader reader = {.L = L, .each = 2};
   bool good = store_list(bind_sys(L), url, list_one, &reader, &error);
   if (reader.raised) return lua_error(L);

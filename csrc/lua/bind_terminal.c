@@ -131,8 +131,19 @@ static int terminal_read_line(lua_State *L) {
   return 1;
 }
 
+/* is_plain(text) -> whether it is all printable ASCII: most is, and then needs no escape */
+static int terminal_is_plain(lua_State *L) {
+  size_t length, i = 0;
+  const char *text = luaL_checklstring(L, 1, &length);
+  while (i < length && text[i] >= ' ' && text[i] <= '~')
+    i++;
+  lua_pushboolean(L, i == length);
+  return 1;
+}
+
 int bind_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {{"is_terminal", terminal_is_terminal},
+                                       {"is_plain", terminal_is_plain},
                                        {"size", terminal_size},
                                        {"write", terminal_write},
                                        {"lost", terminal_lost},

@@ -5,7 +5,6 @@
 #include "store/store.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/blob.h"
@@ -103,9 +102,11 @@ int64_t header_at(const struct header *header, const char **rest) {
   static const char before[] = "{\"at\":";
   size_t length = sizeof before - 1;
   if (strncmp(header->about, before, length) != 0) return 0;
-  char *end;
-  int64_t at = strtoll(header->about + length, &end, 10);
-  if (*end != ',' || at < 0) return 0;
-  *rest = end + 1;
+  const char *digit = header->about + length;
+  int64_t at = 0;
+  for (; *digit >= '0' && *digit <= '9' && at < INT64_MAX / 100; digit++)
+    at = at * 10 + (*digit - '0');
+  if (*digit != ',') return 0;
+  *rest = digit + 1;
   return at;
 }

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "store/file.h"
 #include "store/journal_index.h"
 #include "store/journal_read.h"
 
@@ -32,10 +32,10 @@ struct scan {
 };
 
 bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct error *e) {
-  int length = snprintf(to, PATH_MAX, "%s/%08" PRIu32 ".sj", folder, segment);
-  if (length < 0 || length >= PATH_MAX)
-    return error_set(e, ERROR_LIMIT, "%s: path too long", folder);
-  return true;
+  char name[] = "00000000.sj"; /* by hand: lists of runs make as many paths as there are runs */
+  for (size_t i = 8; i > 0; i--, segment /= 10)
+    name[i - 1] = (char)('0' + segment % 10);
+  return file_path(to, folder, name, e);
 }
 
 struct segments {

@@ -109,14 +109,16 @@ struct look {
 static bool is_known(struct look *look, const char *name, const char *journal) {
   char path[PATH_MAX];
   struct sys_stat found;
-  struct run_row *row = run_index_find(&look->index, name);
-  row = row && journal_segment_path(path, journal, row->segment, NULL) &&
+  uint64_t stamp;
+  uint32_t segment;
+  struct run_row *row = run_index_find(&look->index, name, &stamp, &segment);
+  row = row && journal_segment_path(path, journal, segment, NULL) &&
                 look->sys->stat(look->sys, path, &found) == 0 &&
-                run_index_stamp(&found, row->segment) == row->stamp
+                run_index_stamp(&found, segment) == stamp
             ? row
             : NULL;
   if (row && found.size >= SEGMENT_LEAST)
-    if (!journal_segment_path(path, journal, row->segment + 1, NULL) ||
+    if (!journal_segment_path(path, journal, segment + 1, NULL) ||
         look->sys->stat(look->sys, path, &found) != -ENOENT)
       row = NULL;
   if (row) row->is_here = true;

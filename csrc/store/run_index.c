@@ -1,7 +1,10 @@
 /* run_index.c: see run_index.h. The file is text: a line with a checksum of all the others, then
  * for each run, the newest first,
  *
- *   <stamp16> <segment8> <due> <status> <name>/<about> */
+ *   <stamp16> <segment8> <due> <status> <name>/<about>
+ *
+ * An about that ends behind its time, {"at":MS, goes on as that of the line before: most runs of a
+ * folder came to the same. */
 #include "store/run_index.h"
 
 #include <errno.h>
@@ -19,6 +22,7 @@ enum {
   INDEX_MAX = 256 << 20, /* bytes of its text */
   ADDED_FEW = 64,        /* so many are looked at again with each list, rather than written */
   HEAD = 32,             /* bytes of the first line */
+  STAMPS = 26,           /* bytes of a line's first two parts */
 };
 
 static const char index_name[] = ".run-index";
@@ -31,12 +35,14 @@ static size_t rows_count(const struct run_index *x) {
   return x->rows.length / sizeof(struct run_row);
 }
 
+static const char *name_of(const struct run_index *x, const struct run_row *row) {
+  return x->text.data + row->line + row->name;
+}
+
 /* ---- lines ---- */
 
 /* A line's parts, where they are. */
 struct line {
-  uint64_t stamp;
-  uint32_t segment;
   struct span due, status, name, about;
 };
 
@@ -62,11 +68,8 @@ static bool part_read(const char **from, const char *stop, char end, size_t most
 /* The line at `from`; what follows it, or NULL: it is none. */
 static const char *line_read(const char *from, const char *end, struct line *to) {
   const char *stop = memchr(from, '\n', (size_t)(end - from));
-  uint64_t segment;
-  if (!stop || stop - from < 32 || !hex_read(&from, 16, &to->stamp) ||
-      !hex_read(&from, 8, &segment) || segment == 0)
-    return NULL;
-  to->segment = (uint32_t)segment;
+  if (!stop || stop - from < STAMPS) return NULL;
+  from += STAMPS;
   if (!part_read(&from, stop, ' ', 20, &to->due) ||
       !part_read(&from, stop, ' ', STORE_STATUS - 1, &to->status) ||
       !part_read(&from, stop, '/', NAME_MAX, &to->name) || to->name.length == 0)
@@ -80,10 +83,16 @@ static void part_copy(char *to, struct span part) {
   to[part.length] = '\0';
 }
 
-static void header_read(const struct line *line, struct header *to) {
+/* `rest`: what follows the time in its about. */
+static bool header_read(const struct line *line, const char *rest, struct header *to) {
+  size_t length = line->about.length, more = strcspn(rest, "\n");
   to->due = strtoll(line->due.data, NULL, 10);
   part_copy(to->status, line->status);
   part_copy(to->about, line->about);
+  if (rest >= line->about.data && rest < line->about.data + length) return true;
+  if (length + more >= STORE_ABOUT) return false;
+  part_copy(to->about + length, (struct span){.data = rest, .length = more});
+  return true;
 }
 
 /* ---- rows by their names ---- */
@@ -95,7 +104,7 @@ static uint32_t *slot_of(const struct run_index *x, struct span name) {
   for (;; at++) {
     uint32_t *slot = &slots[at & (count - 1)];
     if (*slot == 0) return slot;
-    const char *own = x->text.data + rows_of(x)[*slot - 1].name;
+    const char *own = name_of(x, &rows_of(x)[*slot - 1]);
     if (strncmp(own, name.data, name.length) == 0 && own[name.length] == '/') return slot;
   }
 }
@@ -110,7 +119,7 @@ static bool slots_grow(struct run_index *x, struct error *e) {
   memset(room, 0, wanted * sizeof(uint32_t));
   x->slots.length = wanted * sizeof(uint32_t);
   for (size_t i = 0; i < rows; i++) {
-    const char *name = x->text.data + rows_of(x)[i].name;
+    const char *name = name_of(x, &rows_of(x)[i]);
     *slot_of(x, (struct span){.data = name, .length = strcspn(name, "/")}) = (uint32_t)i + 1;
   }
   return true;
@@ -121,14 +130,19 @@ static const char *row_add(struct run_index *x, size_t at, bool is_here, struct 
   struct line line;
   struct header header;
   const char *rest, *next = line_read(x->text.data + at, x->text.data + x->text.length, &line);
-  if (!next) error_set(e, ERROR_CORRUPT, "a line is damaged");
-  if (!next || !slots_grow(x, e)) return NULL;
-  part_copy(header.about, line.about);
-  struct run_row row = {.stamp = line.stamp,
-                        .at = header_at(&header, &rest),
+  int64_t when = 0;
+  if (next) {
+    part_copy(header.about, line.about);
+    when = header_at(&header, &rest);
+    if (when > 0 && *rest)
+      x->rest = (uint32_t)(line.about.data - x->text.data + (rest - header.about));
+  }
+  if (when <= 0 || x->rest == 0) error_set(e, ERROR_CORRUPT, "a line is damaged");
+  if (when <= 0 || x->rest == 0 || !slots_grow(x, e)) return NULL;
+  struct run_row row = {.at = when,
                         .line = (uint32_t)at,
-                        .name = (uint32_t)(line.name.data - x->text.data),
-                        .segment = line.segment,
+                        .rest = x->rest,
+                        .name = (uint16_t)(line.name.data - x->text.data - (ptrdiff_t)at),
                         .is_here = is_here};
   uint32_t *slot = slot_of(x, line.name);
   if (*slot) {
@@ -141,22 +155,31 @@ static const char *row_add(struct run_index *x, size_t at, bool is_here, struct 
   return next;
 }
 
-struct run_row *run_index_find(struct run_index *x, const char *name) {
+struct run_row *run_index_find(struct run_index *x, const char *name, uint64_t *stamp,
+                               uint32_t *segment) {
   if (x->slots.length == 0) return NULL;
   uint32_t *slot = slot_of(x, (struct span){.data = name, .length = strlen(name)});
-  return *slot ? &rows_of(x)[*slot - 1] : NULL;
+  struct run_row *row = *slot ? &rows_of(x)[*slot - 1] : NULL;
+  const char *from = row ? x->text.data + row->line : NULL;
+  uint64_t number;
+  if (!row || !hex_read(&from, 16, stamp) || !hex_read(&from, 8, &number)) return NULL;
+  *segment = (uint32_t)number;
+  return row;
 }
 
-static bool line_write(struct buffer *to, const char *name, uint64_t stamp, uint32_t segment,
+static bool line_write(struct buffer *to, const char stamps[STAMPS], const char *name,
                        const struct header *header, struct error *e) {
-  return buffer_format(to, e, "%016" PRIx64 " %08" PRIx32 " %" PRId64 " %s %s/%s\n", stamp, segment,
-                       header->due, header->status, name, header->about);
+  return buffer_append(to, stamps, STAMPS, e) &&
+         buffer_format(to, e, "%" PRId64 " %s %s/%s\n", header->due, header->status, name,
+                       header->about);
 }
 
 bool run_index_put(struct run_index *x, const char *name, uint64_t stamp, uint32_t segment,
                    const struct header *header, struct error *e) {
+  char stamps[STAMPS + 1];
   size_t at = x->text.length;
-  if (!line_write(&x->text, name, stamp, segment, header, e)) return false;
+  snprintf(stamps, sizeof stamps, "%016" PRIx64 " %08" PRIx32 " ", stamp, segment);
+  if (!line_write(&x->text, stamps, name, header, e)) return false;
   x->added++;
   return row_add(x, at, true, e) != NULL;
 }
@@ -176,7 +199,7 @@ uint64_t run_index_stamp(const struct sys_stat *found, uint32_t segment) {
 
 /* The first line of a text whose others are behind HEAD. */
 static void head_write(char to[HEAD + 1], const struct buffer *text) {
-  snprintf(to, HEAD + 1, "skillrt run index 1, %08" PRIx32 "  \n",
+  snprintf(to, HEAD + 1, "skillrt run index 2, %08" PRIx32 "  \n",
            crc32c(0, text->data + HEAD, text->length - HEAD));
 }
 
@@ -207,6 +230,7 @@ void run_index_init(struct run_index *x, const struct sys *sys, const char *fold
   char path[PATH_MAX];
   x->sys = sys;
   x->added = 0;
+  x->rest = 0;
   buffer_init(&x->text, sys, INDEX_MAX);
   buffer_init(&x->rows, sys, INDEX_MAX);
   buffer_init(&x->slots, sys, INDEX_MAX);
@@ -225,38 +249,52 @@ void run_index_clear(struct run_index *x) {
 
 /* ---- in order ---- */
 
-static int by_age(const void *a, const void *b, void *text) {
+static int by_age(const void *a, const void *b, void *index) {
   const struct run_row *x = a, *y = b;
   if (x->at != y->at) return x->at > y->at ? -1 : 1;
-  const char *names = text;
-  size_t i = x->name, j = y->name;
-  while (names[i] == names[j] && names[i] != '/')
+  const char *i = name_of(index, x), *j = name_of(index, y);
+  while (*i == *j && *i != '/')
     i++, j++;
-  return (names[i] == '/' ? 0 : (unsigned char)names[i]) -
-         (names[j] == '/' ? 0 : (unsigned char)names[j]);
+  return (*i == '/' ? 0 : (unsigned char)*i) - (*j == '/' ? 0 : (unsigned char)*j);
+}
+
+/* As the file has them, mostly: then a copy for sorting is spared. */
+static void rows_sort(struct run_index *x) {
+  struct run_row *rows = rows_of(x);
+  size_t count = rows_count(x), i = 1;
+  while (i < count && by_age(&rows[i - 1], &rows[i], x) < 0)
+    i++;
+  if (i >= count) return;
+  buffer_reset(&x->slots); /* the numbers of the rows change */
+  qsort_r(rows, count, sizeof *rows, by_age, x);
+}
+
+/* What is known of a run that is here, by the number of its row. */
+static bool row_read(const struct run_index *x, size_t number, char name[NAME_MAX + 1],
+                     struct header *to) {
+  const struct run_row *row = &rows_of(x)[number];
+  const char *text = x->text.data;
+  struct line line;
+  if (!row->is_here || !line_read(text + row->line, text + x->text.length, &line) ||
+      !header_read(&line, text + row->rest, to))
+    return false;
+  part_copy(name, line.name);
+  return true;
 }
 
 void run_index_each(struct run_index *x,
                     bool (*each)(void *data, const char *name, const struct header *), void *data) {
-  struct run_row *rows = rows_of(x);
-  size_t count = rows_count(x);
   bool more = true;
-  buffer_reset(&x->slots); /* the numbers of the rows change */
-  if (count > 0) qsort_r(rows, count, sizeof *rows, by_age, x->text.data);
-  const char *end = x->text.data + x->text.length;
-  for (size_t i = 0; i < count && more; i++) {
-    struct line line;
+  rows_sort(x);
+  for (size_t i = 0; i < rows_count(x) && more; i++) {
     struct header header;
     char name[NAME_MAX + 1];
-    if (!rows[i].is_here || !line_read(x->text.data + rows[i].line, end, &line)) continue;
-    header_read(&line, &header);
-    part_copy(name, line.name);
-    more = each(data, name, &header);
+    if (row_read(x, i, name, &header)) more = each(data, name, &header);
   }
 }
 
 void run_index_keep(const struct run_index *x, const char *folder) {
-  char path[PATH_MAX];
+  char path[PATH_MAX], name[NAME_MAX + 1], last[STORE_ABOUT] = "";
   struct buffer text;
   if (x->added < ADDED_FEW || !file_path(path, folder, index_name, NULL)) return;
   buffer_init(&text, x->sys, INDEX_MAX);
@@ -264,9 +302,13 @@ void run_index_keep(const struct run_index *x, const char *folder) {
   bool good = head != NULL;
   if (good) text.length = HEAD;
   for (size_t i = 0; good && i < rows_count(x); i++) {
-    const struct run_row *row = &rows_of(x)[i];
-    const char *from = x->text.data + row->line;
-    if (row->is_here) good = buffer_append(&text, from, strcspn(from, "\n") + 1, NULL);
+    struct header header;
+    const char *rest;
+    if (!row_read(x, i, name, &header) || header_at(&header, &rest) <= 0) continue;
+    bool is_same = strcmp(rest, last) == 0;
+    strcpy(last, rest);
+    if (is_same) header.about[rest - header.about] = '\0';
+    good = line_write(&text, x->text.data + rows_of(x)[i].line, name, &header, NULL);
   }
   if (good) {
     char first[HEAD + 1];

@@ -10,12 +10,11 @@
 #include "store/store.h"
 
 struct run_row {
-  uint64_t stamp;
   int64_t at;    /* of its header */
-  uint32_t line; /* where it begins in the text, and its name, which ends with a slash */
-  uint32_t name;
-  uint32_t segment;
-  bool is_here; /* the folder has it now, with this stamp */
+  uint32_t line; /* where it begins in the text; what follows the time, in it or one before */
+  uint32_t rest;
+  uint16_t name; /* in the line; it ends with a slash */
+  bool is_here;  /* the folder has it now, with the stamp of its line */
 };
 
 struct run_index {
@@ -24,14 +23,17 @@ struct run_index {
   struct buffer rows;  /* struct run_row */
   struct buffer slots; /* uint32_t: the number of a row from 1, by its name; 0: none */
   size_t added;        /* rows that the file does not have */
+  uint32_t rest;       /* of the last row that was read */
 };
 
 /* Reads what the folder has; nothing where that is missing, damaged or not to be read. */
 void run_index_init(struct run_index *, const struct sys *, const char *folder);
 void run_index_clear(struct run_index *);
 
-/* The row of a name; NULL: there is none. Valid until the next put. */
-struct run_row *run_index_find(struct run_index *, const char *name);
+/* The row of a name, and what its line says of the journal; NULL: there is none. Valid until the
+ * next put. */
+struct run_row *run_index_find(struct run_index *, const char *name, uint64_t *stamp,
+                               uint32_t *segment);
 /* Adds the row of a name, in place of the one it had; it is here. */
 bool run_index_put(struct run_index *, const char *name, uint64_t stamp, uint32_t segment,
                    const struct header *, struct error *);

@@ -47,10 +47,12 @@ function open_door() {
   linked("locked", "warning");
 }
 
+// As skillrt list says it (status.ago of report/status.lua).
 function ago(text) {
-  const passed = Math.max(0, Date.now() - Date.parse(text));
-  return isNaN(passed) ? "" : passed < 86400000 ? took(Math.round(passed / 1000) * 1000) + " ago"
-    : Math.floor(passed / 86400000) + " days ago";
+  const passed = Math.floor(Math.max(0, Date.now() - Date.parse(text)) / 1000);
+  const [unit, name] = passed < 120 ? [1, "s"] : passed < 7200 ? [60, "min"] : passed < 172800 ? [3600, "h"]
+    : [86400, "days"];
+  return isNaN(passed) ? "" : Math.floor(passed / unit) + " " + name + " ago";
 }
 function address(run) { return "/runs/" + encodeURIComponent(run); }
 function link_to(run) { return el("a", { href: "#run=" + encodeURIComponent(run) }, run); }

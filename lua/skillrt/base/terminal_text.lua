@@ -4,6 +4,7 @@
 -- ESC, C1, bidi controls and broken UTF-8 become visible escapes. Knows no terminal. Called by
 -- whatever prints.
 
+local is_plain = require("skillrt.core").terminal.is_plain
 local regex = require("skillrt.base.regex")
 
 local M = {}
@@ -60,7 +61,7 @@ end
 ---@param text string
 ---@return string
 function M.escape(text)
-  if text:find("^%g*$") or not text:find("[%c\127-\255]") then -- the first, of one class, takes a tenth of the time
+  if is_plain(text) then
     return text
   end
   text = text:gsub("%c", escaped_byte)

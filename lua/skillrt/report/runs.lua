@@ -88,7 +88,9 @@ function M.each(folder, filter, take)
       unordered[#unordered + 1] = { dir = place, at = 0, problem = problem }
     elseif at then
       local one = { dir = place, at = at, status = stands_of(about) }
-      give_before(one)
+      if unordered[1] then
+        give_before(one)
+      end
       give(one)
       return more and not (since and at < since)
     elseif not statuses or statuses[look.standing(word, is_held)] then
@@ -136,9 +138,11 @@ function M.lines(list)
     out[i] = text_of.escape(one.dir)
     width = math.max(width, #out[i])
   end
+  local blanks = (" "):rep(width + 2)
   for i, one in ipairs(list) do
-    local what = one.problem and text_of.escape(tostring(one.problem)) or words(one.status) .. status.ago(one.at)
-    out[i] = out[i] .. (" "):rep(width + 2 - #out[i]) .. what
+    local gap = blanks:sub(#out[i] + 1)
+    out[i] = one.problem and out[i] .. gap .. text_of.escape(tostring(one.problem))
+      or out[i] .. gap .. words(one.status) .. status.ago(one.at)
   end
   return out
 end

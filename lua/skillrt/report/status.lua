@@ -184,13 +184,18 @@ function M.stands(status)
   return ("%s (%s)%s"):format(escape(status.status), escape(tostring(status.reason)), closing.at_limit(status))
 end
 
----How long ago something was.
+local UNITS <const> = { [1] = "s", [60] = "min", [3600] = "h", [86400] = "days" }
+local agos = {} -- by the seconds that passed, as far as it says them: a few hundred
+
+---How long ago something was: in seconds, minutes, hours or days, at least two of them.
 ---@param ms integer  UTC
 ---@return string
 function M.ago(ms)
-  local passed = math.max(0, core.wall_ms() - ms)
-  local days = passed // 86400000
-  return days > 1 and ("%d days ago"):format(days) or text_of.duration(passed) .. " ago"
+  local passed = math.max(0, core.wall_ms() - ms) // 1000
+  local unit = passed < 120 and 1 or passed < 7200 and 60 or passed < 172800 and 3600 or 86400
+  local said = passed - passed % unit
+  agos[said] = agos[said] or ("%d %s ago"):format(passed // unit, UNITS[unit])
+  return agos[said]
 end
 
 local function step_line(step)

@@ -2,7 +2,7 @@
 
 local selection = require("skillrt.cli.selection")
 
-local PAGE <const> = 500
+local PAGE <const> = 100
 
 return {
   name = "list",
@@ -14,6 +14,7 @@ return {
   ---@return integer code
   run = function(args)
     local output, runs = require("skillrt.report.output"), require("skillrt.report.runs")
+    collectgarbage("generational") -- a row is soon forgotten, and the modules are not looked at again
     local page = {} -- the next lines: of one width
     local function write()
       if page[1] then
