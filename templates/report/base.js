@@ -82,6 +82,25 @@ function clockwork_of(data) {
   };
 }
 
+// Draws, and what was opened is open again, and what had the focus has it, though its part of the page was made anew.
+// Where that is gone, what now has its place in that part does, or the view's heading.
+function keeping(draw) {
+  const parts_of = (one) => [...one.querySelectorAll("details")];
+  const opened = [...document.querySelectorAll("section[id]")].map((one) => [one, parts_of(one).map((part) => part.open)]);
+  const had = document.activeElement, home = had && had !== document.body && had.closest("[id]");
+  const all = () => [...home.querySelectorAll("a, button, summary, input, textarea, [tabindex='0']")]
+    .filter((one) => one.getClientRects().length);
+  const named = (one) => one.tagName + (one.dataset.status || one.getAttribute("href") || one.textContent);
+  const at = home ? all().indexOf(had) : -1, name = home && named(had);
+  draw();
+  for (const [one, were] of opened) { parts_of(one).forEach((part, n) => { part.open = part.open || Boolean(were[n]); }); }
+  if (at >= 0 && !had.getClientRects().length) {
+    const now = all(), same = now.filter((one) => named(one) === name);
+    const next = same.find((one) => one === now[at]) || same[0] || now[Math.min(at, now.length - 1)];
+    (next || [...document.querySelectorAll("h1")].find((one) => one.getClientRects().length)).focus({ preventScroll: true });
+  }
+}
+
 // Draws a run; drawn again with what has come, the same run keeps what was chosen, opened and typed.
 const parts = []; // of the page, each a function of whether it is another run than before
 function show(given) {
@@ -90,5 +109,6 @@ function show(given) {
   steps = data.steps;
   clockwork = clockwork_of(data);
   places = new Map(steps.map((step, i) => [step.number, i]));
-  for (const part of parts) { part(is_other); }
+  const draw = () => { for (const part of parts) { part(is_other); } };
+  if (is_other) { draw(); } else { keeping(draw); }
 }

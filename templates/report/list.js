@@ -34,6 +34,8 @@ function lazy(summary, fill) {
   return made;
 }
 
+const paged = { step: null, count: 0 }; // how many of a step's calls are shown, also when it is drawn again
+
 function detail(step) {
   const out = [el("h3", { class: "name" }, (step.number ? step.number + "  " : "") + step.id)];
   const facts = [step.status, "began " + clock(step.at), took(step.ms), used(step.used),
@@ -51,14 +53,16 @@ function detail(step) {
   if (calls.length) {
     out.push(el("h3", {}, calls.length === 1 ? "1 call" : calls.length + " calls"));
     const home = el("div", {}), PAGE = 50;
-    let at = 0;
-    const more = el("button", { type: "button", on: { click: () => page() } }, "more calls");
-    const page = () => {
-      home.append(...calls.slice(at, at + PAGE).map(call_detail));
-      at += PAGE;
-      more.hidden = at >= calls.length;
+    if (paged.step !== step.number) { Object.assign(paged, { step: step.number, count: PAGE }); }
+    const more = el("button", { type: "button", on: { click: () => {
+      paged.count += PAGE;
+      page(paged.count - PAGE);
+    } } }, "more calls");
+    const page = (from) => {
+      home.append(...calls.slice(from, paged.count).map(call_detail));
+      more.hidden = paged.count >= calls.length;
     };
-    page();
+    page(0);
     out.push(home, more);
   }
   if (step.set) { out.push(el("h3", {}, "Changed in the state"), el("pre", {}, pretty(step.set))); }
@@ -135,15 +139,14 @@ function detail(step) {
     if (!quietly) { mark(i); }
     draw();
   }
-  // The chosen step has changed: what was opened of it stays open.
+  // The chosen step has changed.
   function refresh(i) {
     if (text_of(i) === shown_text) {
       chosen = i;
       return;
     }
-    const open = [...pane.querySelectorAll("details")].map((one) => one.open), at = pane.scrollTop;
+    const at = pane.scrollTop;
     select(i, true);
-    pane.querySelectorAll("details").forEach((one, n) => { one.open = open[n] || false; });
     pane.scrollTop = at;
   }
   choose = function (i) {
@@ -159,7 +162,6 @@ function detail(step) {
     home.scrollIntoView({ block: "nearest", behavior: "smooth" });
   };
   function draw_chips() {
-    const had = chips.contains(document.activeElement) && document.activeElement.dataset.status;
     chips.replaceChildren();
     for (const status in COLORS) {
       const many = steps.filter((step) => step.status === status).length;
@@ -172,7 +174,6 @@ function detail(step) {
         filter();
       });
       chips.append(chip);
-      if (had === status) { chip.focus(); }
     }
   }
   home.querySelector("form").addEventListener("submit", (event) => event.preventDefault());

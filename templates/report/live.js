@@ -27,7 +27,8 @@ function linked(text, kind) {
   $("#link").className = "badge " + (kind || "");
 }
 
-async function ask(path, body) {
+// Asks; `form`: of a reply that is no JSON ("blob").
+async function ask(path, body, form) {
   const key = body && (crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2) + Date.now());
   const reply = await fetch(path, body ? { method: "POST", body: JSON.stringify(body),
     headers: headers_of({ "Content-Type": "application/json", "Idempotency-Key": key }) } : { headers: headers_of() });
@@ -35,7 +36,7 @@ async function ask(path, body) {
     open_door();
     throw new Error("the token is missing, or is not this server's");
   }
-  const value = await reply.json();
+  const value = await reply[reply.ok && form || "json"]();
   if (!reply.ok) { throw new Error(value.error ? value.error.message : "HTTP " + reply.status); }
   return value;
 }
@@ -66,7 +67,8 @@ function question_of(run, one, again) {
   const said = el("p", { class: "bad text", role: "alert", hidden: "" });
   const form = el("form", {});
   const answer = async (value) => {
-    form.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+    if (form.classList.contains("busy")) { return; }
+    form.classList.add("busy"); // a button that is disabled would lose the focus
     said.hidden = true;
     try {
       await ask(address(run) + "/answer", { question: one.q, value: value });
@@ -74,7 +76,7 @@ function question_of(run, one, again) {
       said.textContent = error.message;
       said.hidden = false;
     }
-    form.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+    form.classList.remove("busy");
     again();
   };
   const options = Array.isArray(question.options) ? question.options : [];
@@ -125,16 +127,14 @@ let only_status = "", listed = [], list_timer = 0;
 function draw_list() {
   const words = $("#runs input").value.trim().toLowerCase(), chips = $("#runs .chips"), counts = {};
   for (const one of listed) { counts[one.status] = (counts[one.status] || 0) + 1; }
-  const had = chips.contains(document.activeElement) && document.activeElement.dataset.status;
   chips.replaceChildren(...Object.keys(counts).sort().map((status) => el("button", { type: "button",
     "data-status": status, "aria-pressed": String(only_status === status), on: { click: () => {
       only_status = only_status === status ? "" : status;
-      draw_list();
+      keeping(draw_list);
     } } }, status + " " + counts[status])));
-  for (const chip of chips.children) { if (had === chip.dataset.status) { chip.focus(); } }
   const seen = listed.filter((one) => (!only_status || one.status === only_status)
     && (!words || (one.run + " " + (one.skill || "")).toLowerCase().includes(words)));
-  const MOST = 500, focus = document.activeElement && document.activeElement.getAttribute("href");
+  const MOST = 500;
   $("#runs .count").textContent = seen.length === listed.length ? listed.length + " runs" : seen.length + " of " + listed.length;
   $("#runs .body").replaceChildren(listed.length ? el("table", { class: "runs" }, el("thead", {}, el("tr", {},
     el("th", {}, "Run"), el("th", {}, "Status"), el("th", {}, "Reason"), el("th", { class: "num" }, "Steps"),
@@ -143,10 +143,6 @@ function draw_list() {
     el("td", {}, one.problem || (one.status === "completed" ? "" : one.reason) || ""),
     el("td", { class: "num" }, one.steps === undefined ? "" : one.steps),
     el("td", { class: "num" }, ago(one.updated_at)))))) : el("p", { class: "hint" }, "This folder holds no runs."));
-  if (focus && focus[0] === "#") {
-    const same = document.querySelector('#runs a[href="' + CSS.escape(focus) + '"]');
-    if (same) { same.focus(); }
-  }
 }
 
 async function refresh_list(mine) {
@@ -159,9 +155,15 @@ async function refresh_list(mine) {
     if (mine !== view) { return; }
     listed = found.runs;
     linked("live", "good");
-    draw_list();
-    show_questions($("#inbox"), looks.flatMap((run) => (run.questions || []).map((one) => [run.run, one])),
-      () => refresh_list(mine));
+    keeping(() => {
+      draw_list();
+      show_questions($("#inbox"), looks.flatMap((run) => (run.questions || []).map((one) => [run.run, one])),
+        () => refresh_list(mine));
+    });
+    if (left) {
+      arrive(document.querySelector('#runs a[href="' + CSS.escape(link_to(left).getAttribute("href")) + '"]') || $("#runs h1"));
+      left = "";
+    }
   } catch (error) {
     if (mine !== view) { return; }
     linked("not connected", "error");
@@ -171,22 +173,36 @@ async function refresh_list(mine) {
 
 // ---- one run ----
 
+function say(text) {
+  $("#said").textContent = text || "";
+  $("#said").hidden = !text;
+}
+
+// A link cannot carry the token: what is asked with it is kept as a file here.
+function receipt_button(run) {
+  return el("button", { type: "button", on: { click: async () => {
+    say("");
+    try {
+      const file = URL.createObjectURL(await ask(address(run) + "/receipt", undefined, "blob"));
+      el("a", { href: file, download: run + ".receipt" }).click();
+      setTimeout(() => URL.revokeObjectURL(file), 10000);
+    } catch (error) { say(error.message); }
+  } } }, "Receipt");
+}
+
 // A button that acts; with `sure` it asks by its words first, and acts when it is pressed again.
 function act_button(run, name, path, body, again, sure) {
-  const say = (text) => {
-    $("#said").textContent = text || "";
-    $("#said").hidden = !text;
-  };
   return el("button", { type: "button", on: { click: async (event) => {
     const made = event.target;
     if (sure && made.textContent !== sure) {
       made.textContent = sure;
       return;
     }
-    made.disabled = true;
+    if (made.classList.contains("busy")) { return; }
+    made.classList.add("busy");
     say("");
     try { await ask(address(run) + "/" + path, body); } catch (error) { say(error.message); }
-    made.disabled = false;
+    made.classList.remove("busy");
     made.textContent = name;
     again();
   } } }, name);
@@ -197,6 +213,7 @@ function act_buttons(run, status, again) {
   if (status.held_by) { add("Stop", "stop"); }
   if (!status.held_by && (status.status === "paused" || status.status === "interrupted")) { add("Resume", "resume"); }
   if (!status.held_by && status.status !== "completed" && status.errors > 0) { add("Retry the failed step", "retry"); }
+  can.push(receipt_button(run));
   return can;
 }
 
@@ -296,7 +313,7 @@ function follow(run, came) {
 }
 
 function open_run(run, mine) {
-  let busy = false, again = false, due = 0, drawn = -1, slow = 0, given = null, state = "";
+  let arrives = was_here, busy = false, again = false, due = 0, drawn = -1, slow = 0, given = null, state = "";
   async function refresh() {
     if (busy) {
       again = true;
@@ -317,12 +334,13 @@ function open_run(run, mine) {
         drawn = status.records;
         state = buttons_of.state;
       }
-      draw_run(run, status, refresh);
+      keeping(() => draw_run(run, status, refresh));
+      if (arrives) { arrive($("#run h1")); }
+      arrives = false;
     } catch (error) {
       if (mine === view) {
         $("#run").hidden = false;
-        $("#said").textContent = error.message;
-        $("#said").hidden = false;
+        say(error.message);
       }
     }
     busy = false;
@@ -344,9 +362,20 @@ function open_run(run, mine) {
 
 // ---- where we are ----
 
+// The run that is shown, and the one that was, to whose row the focus goes; and what had the focus then.
+let here = "", left = "", was_here = false, held = null;
+
+// The focus goes to a view that has come, unless it was moved meanwhile.
+function arrive(to) {
+  if (document.activeElement === held || document.activeElement === document.body) { to.focus(); }
+}
+
 function go() {
   const run = /(?:^#|&)run=([^&]+)/.exec(location.hash);
   const mine = ++view;
+  left = run ? "" : here;
+  here = run ? decodeURIComponent(run[1]) : "";
+  held = document.activeElement;
   if (stop_following) { stop_following(); }
   stop_following = null;
   clearTimeout(list_timer);
@@ -355,11 +384,12 @@ function go() {
   $("#run").hidden = true;
   $("#said").hidden = true;
   if (run) {
-    open_run(decodeURIComponent(run[1]), mine);
+    open_run(here, mine);
   } else {
     document.title = "skillrt: runs";
     refresh_list(mine);
   }
+  was_here = true;
 }
 
 $("#door form").addEventListener("submit", (event) => {

@@ -90,6 +90,25 @@ describe("skillrt serve", function()
     end
   end)
 
+  it("gives the receipt of a run, which skillrt and the script in Python of its page verify", function()
+    start()
+    local run = begin ""
+    server:until_it(run, "completed")
+    local status, text, head = server:ask("/runs/" .. run .. "/receipt", { more = { "-o", folder.path .. "/run.receipt" } })
+    assert.same({ 200, "" }, { status, text })
+    assert.truthy(head:lower():find("content-type: application/x-ndjson", 1, true))
+    folder.file("verify.py", K.read("docs/run/receipts.md"):match "```python\n(.-)```")
+    local script = ("cd %s && python3 verify.py run.receipt .state/skillrt/receipt.key.pub >.said 2>&1"):format(folder.path)
+    assert.is_true(os.execute(script), folder.read ".said")
+    assert.truthy(folder.read(".said"):find(": completed, 1 acts", 1, true), folder.read ".said")
+    local verified = K.run(folder, { "verify", "--key", ".state/skillrt/receipt.key.pub", "run.receipt", "runs/" .. run })
+    assert.equal(0, verified.code, verified.err)
+    local whole = folder.read "run.receipt"
+    folder.file("run.receipt", whole:gsub("Ij", "Ik", 1))
+    assert.is_nil(os.execute(script))
+    assert.same({ 404, "missing" }, { error_of(server:ask "/runs/none/receipt") })
+  end)
+
   it("answers a question once, and takes no answer that is none", function()
     start()
     local run = begin "ask"

@@ -1,7 +1,7 @@
 -- cli/envelope.lua: statements in signed envelopes (DSSE): written, and opened again; and the key that signs.
 --
 -- A receipt is a line for each envelope, and has one spelling: what is no such text, to the byte, is refused. Called by
--- the commands receipt and verify.
+-- the commands receipt, verify and serve.
 
 local core = require("skillrt.core")
 local base64 = require("skillrt.base.base64")
@@ -85,21 +85,26 @@ local function envelope(body, id, signature)
     signatures = json.array({ { keyid = id, sig = base64.encode(signature) } }) }, { sorted = true }))
 end
 
----A line for each statement.
----@param key table
----@param statements string[]
+---The receipt of a run: a line for each statement.
+---@param dir string
+---@param path string|nil  of the key; nil: one's own, made where it is missing
 ---@return string|nil text
 ---@return string? message
-function M.seal(key, statements)
-  local lines = {}
-  for i, body in ipairs(statements) do
-    local signature, message = key.sign.sign(key.pem, signed(body))
+---@return string? code
+function M.receipt(dir, path)
+  local lines, message, code = require("skillrt.report.receipt").statements(dir)
+  if not lines then
+    return nil, message, code
+  end
+  local key, problem = M.key(path, true)
+  for i, body in ipairs(key and lines or {}) do
+    local signature, why = key.sign.sign(key.pem, signed(body))
     if not signature then
-      return nil, message
+      return nil, why, "invalid"
     end
     lines[i] = envelope(body, key.id, signature) .. "\n"
   end
-  return table.concat(lines)
+  return key and table.concat(lines), problem, "invalid"
 end
 
 -- The statement of one line; nil and what is wrong.

@@ -10,18 +10,9 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending = require("skillrt.cli.ending")
-    local list, message, code = require("skillrt.report.receipt").statements(args.dir)
-    if not list then
-      return ending.refused(message, code, nil, args.dir)
-    end
-    local key, text
-    key, message = envelope.key(args.key, true)
-    if key then
-      text, message = envelope.seal(key, list)
-    end
+    local text, message, code = envelope.receipt(args.dir, args.key)
     if not text then
-      return ending.refused(message, "invalid")
+      return require("skillrt.cli.ending").refused(message, code, nil, args.dir)
     end
     require("skillrt.report.output").write(text)
     return 0

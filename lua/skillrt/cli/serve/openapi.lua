@@ -16,6 +16,7 @@ local KEY <const> = { name = "Idempotency-Key", ["in"] = "header", schema = { ty
 local SCHEMAS <const> = {
   Any = { type = "object" },
   Page = TEXT,
+  Receipt = TEXT,
   Error = { type = "object", required = json.array({ "error" }), properties = { error = { type = "object",
     required = json.array({ "code", "message" }), properties = { code = TEXT, message = TEXT } } } },
   Run = { type = "object", required = json.array({ "run", "status" }), properties = { run = TEXT, status = TEXT,
@@ -26,6 +27,8 @@ local SCHEMAS <const> = {
   Skills = { type = "object", required = json.array({ "skills" }), properties = {
     skills = { type = "array", items = { type = "object" } } } },
 }
+
+local KINDS <const> = { Page = "text/html", Receipt = "application/x-ndjson" } -- others give JSON
 
 local function content(schema, kind)
   return { [kind or "application/json"] = { schema = schema } }
@@ -57,7 +60,7 @@ function M.of(needs_token)
   local paths = {}
   for _, one in ipairs(operations.LIST) do
     paths[one.path] = paths[one.path] or {}
-    local kind = one.streams and "text/event-stream" or one.gives == "Page" and "text/html" or nil
+    local kind = one.streams and "text/event-stream" or KINDS[one.gives]
     local done = { description = "done", content = content(refers(one.gives), kind) }
     paths[one.path][one.method:lower()] = {
       operationId = one.id,

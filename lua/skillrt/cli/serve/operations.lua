@@ -143,6 +143,14 @@ local function report(_, request)
   return 200, html, { ["Content-Type"] = "text/html; charset=utf-8", ["Content-Security-Policy"] = why }
 end
 
+local function receipt(_, request)
+  local text, why, code = require("skillrt.cli.envelope").receipt(request.dir)
+  if not text then
+    return refused(code == "missing" and 404 or 500, code or "system", why)
+  end
+  return 200, text, { ["Content-Type"] = "application/x-ndjson" }
+end
+
 -- The output files of a run, or one of them.
 local function files(_, request)
   local store, wanted, all = store_of.at(request.dir), request.query.path, json.array({})
@@ -303,6 +311,8 @@ M.LIST = {
     summary = "All that the page of a run shows: steps, calls, texts, state" },
   { method = "GET", path = "/runs/{id}/report", id = "getReport", gives = "Page", perform = report,
     summary = "The report of a run: one page of HTML that loads nothing" },
+  { method = "GET", path = "/runs/{id}/receipt", id = "getReceipt", gives = "Receipt", perform = receipt,
+    summary = "The receipt of a run, as skillrt receipt writes it, signed with the server's key" },
   { method = "GET", path = "/runs/{id}/files", id = "getFiles", gives = "Any", perform = files,
     summary = "The names of the files that steps gave as their output; with path, one of the files",
     query = { path = TEXT } },
