@@ -33,7 +33,7 @@ bool engine_new(const struct engine_options *options, struct engine **to, struct
 void engine_free(struct engine *e) {
   if (!e) return;
   assert(e->sync != SYNC_UNDER_WAY && !e->turning);
-  e->turning = true; /* what is canceled now wakes nobody */
+  e->turning = true; /* so that a canceled exchange does not ask the loop for a turn */
   engine_forget_alarm(e);
   engine_abandon(e, true);
   slots_clear(&e->slots);
@@ -69,7 +69,7 @@ static bool idle(const struct engine *e) {
          !e->shown.first && !e->ticked && !e->load_due && batch_count(&e->out) == 0;
 }
 
-/* What is only shown may be told at any time, also while a sync is under way. */
+/* Progress and ticks are only displayed, so the policy gets them also while a sync is under way. */
 static void tell(struct engine *e) {
   const struct policy *policy = e->options.policy;
   for (struct note *note; (note = notes_pop(&e->shown)); notes_free(&e->shown, note))
@@ -96,9 +96,9 @@ static enum engine_phase turn(struct engine *e) {
     iterate(e);
     if (finished(e)) engine_finish(e);
     if (e->state == RUN_STOPPED) return ENGINE_STOPPED;
-    if (e->state == RUN_ASKED) continue; /* to cancel at once, whatever the disk does */
+    if (e->state == RUN_ASKED) continue; /* cancel at once: do not wait for the sync */
     if (e->sync == SYNC_UNDER_WAY) return ENGINE_WAITING;
-    if (e->state == RUN_INTERRUPTED) return ENGINE_READY; /* so that the caller can say why */
+    if (e->state == RUN_INTERRUPTED) return ENGINE_READY; /* the caller may call engine_stop now */
     if (idle(e)) return engine_rest(e);
   }
   engine_breathe(e);
@@ -112,7 +112,8 @@ static void ask_to_stop(struct engine *e, const char *why) {
 
 enum engine_phase engine_turn(struct engine *e) {
   if (e->state == RUN_STOPPED) return ENGINE_STOPPED;
-  if (e->turning) /* a script's function turns the loop: this run is in the middle of it */
+  if (e->turning) /* a function of the script turned the loop; this run still waits for that
+                     function */
     return ENGINE_WAITING;
   e->turning = true;
   e->deadline_ns = e->options.sys->mono_ns(e->options.sys) + TURN_NS;

@@ -1,25 +1,28 @@
 /* engine.h: one iteration of a run.
  *
- * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files. One iteration:
- * take in a sync that returned (then the policy is told, functions are performed, tasks leave, what
- * was given up is canceled), ask about what arrived, about events, for the choice; write one batch
- * and make it durable (inline when nothing else is in flight, else on the loop's pool). Never
- * writes batch b+1 before the sync of batch b returned; nothing runs ahead of the disk. A turn is
- * some iterations, until there is nothing to do or 10 ms have gone by.
+ * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files. One iteration
+ * does this, in this order:
+ *   1. If a sync has returned: the engine notifies the policy, cancels the calls that the policy
+ *      gave up, performs functions and sends tasks.
+ *   2. It asks the policy about each reply (accept) and event, and then what to do next (choose).
+ *   3. It appends one batch to the store and syncs it: inline when nothing else is in flight, else
+ *      on the loop's pool.
+ * It never appends batch b+1 before the sync of batch b returned. A turn is a number of iterations,
+ * until there is nothing to do or 10 ms have passed.
  *
  * How a run ends, besides what the policy chooses:
- *   paused  store_failed   an append, or a value it names, could not be written; the policy's last
- *                          words are in the journal
- *   failed  store_lost     the store says that the run is not its own any more: nothing is written
+ *   paused  store_failed   an append, or a blob that it refers to, could not be written; the
+ *                          records that the policy appended in `stop` are in the journal
+ *   failed  store_lost     the store says that another process owns the run: nothing is written
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
- *   paused  out_of_memory  the engine's own allocation failed, or a question for want of memory
- *   failed  script_error   a question failed otherwise
+ *   paused  out_of_memory  the engine or the policy could not allocate memory
+ *   failed  script_error   a question failed for another reason
  *   failed  internal       the policy broke its contract (it waits for nothing ...)
  *
- * Views are saved when a new run was loaded, when a run stopped, and in between when it is
- * about to wait: at most every 50 ms and for at most a twentieth of the time (a timer comes
- * back for a view that was not due); a run that never waits saves every second. A view that
- * fails does not stop a run; if the last one fails, engine_error says so. */
+ * The engine saves the views after it loaded a new run and when the run stops. In between it saves
+ * them before the run waits, at most every 50 ms and for at most a twentieth of the time (a timer
+ * saves a view that was not due then); in a run that never waits it saves them every second. A
+ * run continues when a view cannot be written; if the last one fails, engine_error says so. */
 #ifndef SKILLRT_ENGINE_ENGINE_H
 #define SKILLRT_ENGINE_ENGINE_H
 
@@ -29,7 +32,7 @@ struct engine;
 
 enum engine_phase {
   ENGINE_READY,   /* there is something to do now: call engine_turn */
-  ENGINE_WAITING, /* for a reply, an event, a timer or a sync */
+  ENGINE_WAITING, /* waits for a reply, an event, a timer or a sync */
   ENGINE_STOPPED  /* status and reason are final, and durable */
 };
 
@@ -41,11 +44,11 @@ struct engine_options {
   struct transport *(*transport)(void *data, enum task_kind, struct error *);
   /* Runs `work` on another thread, then `after` on the loop's; false: do it inline. */
   bool (*offload)(void *data, void (*work)(void *), void (*after)(void *), void *argument);
-  /* Whether anything else in the process is in flight, so that a slow sync would stall it. */
+  /* Whether another run of this process has something in flight, which a slow sync would delay. */
   bool (*busy)(void *data);
-  /* Something may be done now: the loop calls engine_turn soon. */
+  /* The engine has something to do: the loop has to call engine_turn soon. */
   void (*wake)(void *data);
-  /* The policy said that events may come: who can bring some begins to look. May be NULL. */
+  /* The policy waits for events: the owner starts to watch the sources of events. May be NULL. */
   void (*listen)(void *data);
   void *data;
 };
@@ -54,15 +57,15 @@ bool engine_new(const struct engine_options *, struct engine **, struct error *)
 /* Loads the journal into the policy. Once, before the first turn. */
 bool engine_load(struct engine *, struct error *);
 enum engine_phase engine_turn(struct engine *);
-/* Asks the run to stop: cancels what is under way, then stops with what the policy says. */
+/* Asks the run to stop: the engine cancels all calls, then stops with the policy's status. */
 void engine_stop(struct engine *, const char *why);
-/* Hands a copy to the policy's event with the next turn. False: ERROR_LIMIT where 4 MiB wait
- * already, ERROR_STOPPED where the run is ending, ERROR_MEMORY; then nobody will hear of it. */
+/* Copies an event, which the policy gets with the next turn. False, and the event is dropped:
+ * ERROR_LIMIT where 4 MiB of events wait, ERROR_STOPPED where the run is ending, ERROR_MEMORY. */
 typedef bool engine_hears(struct engine *, const char *source, struct span bytes, struct error *);
 engine_hears engine_event;
-/* The same for what is short, seldom and must be heard: 64 KiB more are kept for it. */
+/* The same for short, rare events that must not be dropped: 64 KiB more are reserved for them. */
 engine_hears engine_notice;
-/* The policy's tick comes with the next turn. */
+/* The engine calls the policy's tick with the next turn. */
 void engine_tick(struct engine *);
 /* Valid once ENGINE_STOPPED. `error` is filled where the engine itself failed. */
 const char *engine_status(const struct engine *);

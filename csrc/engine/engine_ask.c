@@ -1,8 +1,8 @@
-/* engine_ask.c: the questions of one iteration, in their order, and what follows from an answer
- * that is none.
+/* engine_ask.c: asks the policy the questions of one iteration, and ends the run where a question
+ * fails.
  *
- * What a question appended is kept only where it was answered. Knows of transports and stores
- * nothing; called by engine.c. */
+ * Records that a question appended are dropped where the question fails. Knows nothing of
+ * transports and stores; called by engine.c. */
 #include "engine/engine_inside.h"
 
 #include <stdio.h>
@@ -74,9 +74,9 @@ static bool number_bug(struct engine *e, uint64_t number, const char *text) {
   return policy_bug(e, whole);
 }
 
-/* What the question appended is forgotten, what it was about comes back to be heard of, unless the
- * run breaks off. To be stopped from outside is no fault: the run then
- * stops in order, unless that is interrupted, too. */
+/* Drops the records that the failed question appended. A question that was interrupted from outside
+ * (ERROR_STOPPED) is not a fault: the run stops in an orderly way and its call is asked about
+ * again, unless the stop is interrupted, too. */
 static bool question_failed(struct engine *e, size_t mark, const char *question) {
   batch_cut(&e->out, mark);
   switch (e->trouble.code) {
@@ -150,8 +150,8 @@ static bool take_event(struct engine *e) {
   return true;
 }
 
-/* Replies and events in the order in which they came: what a program said before it answered is
- * never less durable than its answer. */
+/* Handles replies and events in the order in which they came, so that the journal never holds a
+ * program's answer without what the program wrote before it. */
 static bool take_what_came(struct engine *e) {
   bool heard = e->state <= RUN_CANCELED;
   for (;;) {
@@ -171,10 +171,11 @@ static void release_over(struct engine *e) {
     slots_release(&e->slots, slot);
 }
 
-/* What is with a transport stays there until the choice is durable; the rest is heard of after that
- * in any case. */
+/* Marks the calls that the choice gave up. A call that was sent is canceled once the choice is
+ * durable; all others are canceled now, as accept gets their replies after that anyway. */
 static bool give_up_on(struct engine *e, struct numbers numbers) {
-  for (size_t i = numbers.count; i-- > 0;) { /* backwards: the list's first is the last pushed */
+  for (size_t i = numbers.count;
+       i-- > 0;) { /* backwards, because the list gives the last pushed first */
     struct slot *slot = slots_find(&e->slots, numbers.items[i]);
     if (!slot) return number_bug(e, numbers.items[i], "canceled, but it is not under way");
     if (slot->unwanted) return number_bug(e, numbers.items[i], "named twice");
@@ -294,7 +295,8 @@ bool engine_ask(struct engine *e) {
     return true;
   }
   if (engine_choice_due(e) && !choose(e)) return false;
-  while (e->state == RUN_ENDING && e->events.first) /* that came while it chose */
+  while (e->state == RUN_ENDING &&
+         e->events.first) /* replies and events that came while the policy chose */
     if (!take_event(e)) return false;
   return e->state != RUN_GOING || ask_requests(e);
 }

@@ -1,8 +1,8 @@
 /* engine_commit.c: how answers become durable.
  *
- * One batch = one append + one sync; nothing is appended while a sync is under way, and what was
- * answered has effects after the sync only. Knows neither files nor what a payload says; called by
- * engine.c. */
+ * One batch = one append + one sync. The engine appends nothing while a sync is under way, and acts
+ * on the policy's answers only after the sync. Knows neither files nor what a payload says; called
+ * by engine.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
@@ -15,12 +15,12 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
   return true;
 }
 
-/* The journal takes no more but a few words: what the policy says to "store_failed". What
- * it learned since the last batch is not in the journal, so no view may show it, and
- * `durable` is not called any more. */
+/* An append failed. The journal has room for a few last records only: those that the policy appends
+ * in stop("store_failed"). The policy knows more than the journal since the last batch, so views
+ * are not saved and `durable` is not called any more. */
 void engine_store_failed(struct engine *e) {
   batch_reset(&e->out);
-  if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
+  if (e->trouble.code == ERROR_LOST) { /* another process owns the journal now */
     engine_break(e, RUN_BLIND, "failed", "store_lost");
     return;
   }
@@ -29,7 +29,7 @@ void engine_store_failed(struct engine *e) {
   struct store *store = e->options.store;
   struct error *error = engine_trouble(e);
   if (batch_count(&e->out) > 0 && append(e, APPEND_LAST_WORDS, error))
-    store->ops->sync(store, error); /* failing again changes nothing */
+    store->ops->sync(store, error); /* where this fails, too, the end is the same */
   batch_reset(&e->out);
 }
 
@@ -47,14 +47,14 @@ static void tell_durable(struct engine *e) {
   e->options.policy->durable(e->options.policy->self, store->ops->seq(store));
 }
 
-static void sync_work(void *argument) { /* maybe on another thread, so it touches little */
+static void sync_work(void *argument) { /* may be on another thread: uses only these fields */
   struct engine *e = argument;
   struct store *store = e->options.store;
   if (!store->ops->sync(store, &e->sync_error) && e->sync_error.code == ERROR_NONE)
     error_set(&e->sync_error, ERROR_SYSTEM, "store: a sync failed without saying why");
 }
 
-/* All of a batch whose blobs may take long. */
+/* Appends and syncs a batch with blobs, which may take long. */
 static void write_work(void *argument) {
   struct engine *e = argument;
   e->written = append(e, APPEND_WHOLE, &e->sync_error);
@@ -78,7 +78,8 @@ static void sync_after(void *argument) {
   engine_wake(e);
 }
 
-/* A slow disk may stall this run, but no other run and nothing under way. */
+/* Whether to sync on this thread: a slow disk may delay this run, but neither another run nor a
+ * call under way. */
 static bool sync_inline(const struct engine *e) {
   const struct engine_options *o = &e->options;
   return !o->offload || (e->flying == 0 && !(o->busy && o->busy(o->data)));
@@ -137,6 +138,6 @@ bool engine_settle(struct engine *e) {
   if (e->state == RUN_GOING)
     engine_dispatch(e);
   else if (e->state == RUN_ENDING)
-    engine_cancel_all(e); /* for a policy that does not wait for what it started */
+    engine_cancel_all(e); /* a policy may stop without waiting for the calls it started */
   return true;
 }

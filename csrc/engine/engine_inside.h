@@ -1,27 +1,28 @@
 /* engine_inside.h: what the files engine*.c share, and no other file includes.
  *
- * engine.c turns; engine_ask.c asks the policy and ends the run; engine_commit.c makes batches
- * durable; engine_send.c lets tasks leave and takes replies in; engine_rest.c does what is due in
- * time: views, the next choice; engine_slots.c keeps what is under way, engine_notes.c what came
- * unasked. */
+ * engine.c turns a run; engine_ask.c asks the policy and ends the run; engine_commit.c makes
+ * batches durable; engine_send.c sends tasks and receives replies; engine_rest.c saves views and
+ * asks for the next choice when they are due; engine_slots.c holds the calls and functions under
+ * way, engine_notes.c the events that wait for the policy. */
 #ifndef SKILLRT_ENGINE_ENGINE_INSIDE_H
 #define SKILLRT_ENGINE_ENGINE_INSIDE_H
 
 #include "engine/engine.h"
 
-/* A number's way, from the choice that names it until it is over:
+/* The states of a slot: a call or function with its number, from the choice that names it to its
+ * end:
  *
  *   from      when                                          to
  *   FREE      chosen to be started                          DUE
  *   FREE      chosen to be performed                        READY
  *   DUE       request filled its task                       READY
  *   READY     durable: its task was handed over             SENT
- *   READY     durable: a function; or nobody takes its task ARRIVED
+ *   READY     durable: a function; or no transport takes it ARRIVED
  *   SENT      its reply came                                ARRIVED
  *   ARRIVED   accept is asked                               TAKEN
- *   TAKEN     over                                          OVER
- *   TAKEN     again, now                                    DUE
- *   TAKEN     again, later                                  DELAYED, or ARRIVED without a timer
+ *   TAKEN     accept says VERDICT_OVER                      OVER
+ *   TAKEN     VERDICT_AGAIN, at once                        DUE
+ *   TAKEN     VERDICT_AGAIN, after a time                   DELAYED, or ARRIVED without a timer
  *   TAKEN     accept was interrupted                        ARRIVED
  *   DELAYED   the time has passed                           DUE
  *   OVER      the choice was made                           FREE
@@ -36,10 +37,10 @@ enum slot_state {
   SLOT_DELAYED, /* its exchange is with the timer */
   SLOT_ARRIVED, /* in `arrived`: accept is to be asked */
   SLOT_TAKEN,   /* accept or request is being asked */
-  SLOT_OVER     /* in `over`: the next choice may have not known that */
+  SLOT_OVER     /* in `over` until the next choice, which may still name it as under way */
 };
 
-/* One number under way. Its address never changes: transports hold the exchange. */
+/* One call or function under way. Its address never changes: transports point to its exchange. */
 struct slot {
   struct engine *engine;
   uint64_t number;
@@ -47,7 +48,7 @@ struct slot {
   bool function; /* performed by the policy: no task, no reply unless canceled */
   bool answered; /* `reply` holds one; else accept gets NULL */
   bool unwanted; /* in `unwanted`: to be canceled once the choice is durable */
-  uint64_t came; /* its place among all that arrived */
+  uint64_t came; /* its position in the order in which replies and events arrived */
   struct task task;
   struct exchange exchange;
   struct transport *carrier; /* who has the exchange while SENT or DELAYED */
@@ -61,7 +62,7 @@ struct slot_queue {
   struct slot *first, *last;
 };
 
-/* What is under way, by number: open addressing over slots that are used again and again. */
+/* Calls and functions under way, by number: a hash table with open addressing; slots are reused. */
 struct slots {
   const struct sys *sys;
   struct slot **table; /* NULL or a slot that is not free */
@@ -71,10 +72,11 @@ struct slots {
   size_t free_count, kept; /* free slots, and the bytes their buffers hold */
 };
 
-/* Something that came when it could not be told: events, and bytes of running calls. */
+/* An event, or progress of a running call, that waits until the policy can be asked. */
 struct note {
   struct note *next;
-  uint64_t number;       /* of an event: its place among all that arrived; else of its slot */
+  uint64_t
+      number; /* of an event: its position as in slot.came; of progress: the number of its slot */
   size_t source, length; /* of the text, with its NUL, and of the bytes behind it */
   char text[];
 };
@@ -85,27 +87,28 @@ struct notes {
   size_t size; /* of all, in memory */
 };
 
-/* The run's way. Before ENDING it may be told to stop; from there on status and reason are known.
+/* The states of a run. Before ENDING engine_stop is possible; from then on status and reason are
+ * set.
  *
  *   from                 when                                         to
  *   GOING                a question was interrupted                   INTERRUPTED
  *   GOING                engine_stop                                  ASKED
  *   INTERRUPTED          engine_stop, or else the next turn           ASKED
  *   ASKED                the next iteration: all is canceled          CANCELED
- *   CANCELED             accept heard of all; policy.stop is told     TOLD
+ *   CANCELED             accept got every reply; policy.stop is asked TOLD
  *   GOING, TOLD          choose says stop                             ENDING
- *   any but STOPPED      a question failed; the contract was broken;
- *                        interrupted while it stops already           ENDING
+ *   any but STOPPED      a question failed; the policy broke its contract;
+ *                        an interrupt while the run already stops     ENDING
  *   any but STOPPED      an append, a blob or a sync failed           BLIND
  *   ENDING, BLIND        nothing is under way, all is durable         STOPPED */
 enum run_state {
   RUN_GOING,
-  RUN_INTERRUPTED, /* the caller may say why until the next turn */
+  RUN_INTERRUPTED, /* until the next turn the caller may give a reason (engine_stop) */
   RUN_ASKED,       /* `why` is known; what is under way is not canceled yet */
   RUN_CANCELED,
   RUN_TOLD,   /* choose has to stop now */
   RUN_ENDING, /* the last batches are on their way */
-  RUN_BLIND,  /* the same, but the policy knows more than the journal: no view may show it */
+  RUN_BLIND,  /* as ENDING, but the policy knows more than the journal, so views are not saved */
   RUN_STOPPED
 };
 
@@ -129,9 +132,9 @@ struct engine {
   size_t flying;              /* slots SENT or DELAYED */
   struct notes events, shown; /* shown: bytes of running calls */
   uint64_t came;              /* events and replies until now */
-  bool missed;                /* messages since could not be kept, and the policy is told so */
+  bool missed; /* there was no room for messages of sessions; the policy gets the event "missed" */
   bool ticked;
-  bool load_due; /* the last choice asked for it */
+  bool load_due; /* the last choice asked for another load */
 
   enum run_state state;
   enum sync_state sync;
@@ -142,17 +145,17 @@ struct engine {
 
   struct batch out; /* answers not yet appended */
   struct error sync_error;
-  bool written; /* the batch whose sync that is was appended */
+  bool written; /* whether the append of that batch succeeded */
 
-  uint64_t saved_seq; /* which the views show; NO_VIEW */
+  uint64_t saved_seq; /* the seq that the views show, or NO_VIEW */
   int64_t saved_ns, save_cost_ns;
 
-  struct exchange alarm; /* the timer that comes back for a view or a choice */
+  struct exchange alarm; /* the timer for the next view or choice */
   struct task alarm_task;
   struct transport *alarm_carrier; /* NULL unless that timer runs */
   int64_t alarm_ns;
 
-  struct header header; /* of its batches: how it ends, once that is decided */
+  struct header header; /* for the store's batches: how the run ends, once that is decided */
   char reason[64];
   struct error error;   /* final */
   struct error trouble; /* of the question being asked */
@@ -166,7 +169,7 @@ void slots_clear(struct slots *); /* all are free by now */
 struct slot *slots_find(const struct slots *, uint64_t number);
 /* A slot for `number`, which has none; NULL with `error` filled (ERROR_MEMORY, ERROR_LIMIT). */
 struct slot *slots_take(struct slots *, uint64_t number, struct error *);
-void slots_release(struct slots *, struct slot *); /* in no queue by now */
+void slots_release(struct slots *, struct slot *); /* it has to be in no queue */
 void slot_queue_push(struct slot_queue *, struct slot *);
 void slot_queue_remove(struct slot_queue *, struct slot *);
 struct slot *slot_queue_pop(struct slot_queue *);
@@ -183,7 +186,8 @@ void notes_free(const struct notes *, struct note *);
 struct span note_bytes(const struct note *);
 
 /* engine.c */
-/* What a number under way says, as an event; one that is awaited whatever else waits. */
+/* Queues a message of a call under way as an event; an awaited one is queued even where others have
+ * filled the room. */
 void engine_message(struct engine *, uint64_t number, struct span message, bool awaited);
 
 /* engine_send.c */
@@ -191,40 +195,40 @@ void engine_dispatch(struct engine *); /* the batch is durable: cancel, perform,
 void engine_delay(struct engine *, struct slot *, int64_t ms);
 void engine_requeue(struct engine *, struct slot *); /* to `arrived` */
 void engine_answer(struct engine *, struct slot *, enum reply_status, const char *message);
-void engine_cancel(struct engine *, struct slot *); /* comes to `arrived`, unless it is over */
+void engine_cancel(struct engine *, struct slot *); /* moves it to `arrived`, unless it is over */
 void engine_cancel_all(struct engine *);
-void engine_abandon(struct engine *, bool at_once); /* each slot is freed, unheard */
+void engine_abandon(struct engine *, bool at_once); /* frees each slot; accept is not asked */
 void engine_wake(struct engine *);
 
 /* engine_ask.c */
-/* What arrived, events, the choice, requests. False: it cannot go on; before ENDING the run was
- * interrupted, and what was answered so far belongs to the next batch. */
+/* Asks accept, event, choose and request. False: the run cannot continue. If its state is before
+ * ENDING, it was interrupted, and the records appended so far belong to the next batch. */
 bool engine_ask(struct engine *);
-/* Ends the run from inside: `trouble` becomes its error, slots are freed, unheard. */
+/* The engine ends the run: `trouble` becomes its error; frees the slots without asking accept. */
 void engine_break(struct engine *, enum run_state, const char *status, const char *reason);
-/* The same for want of memory or by the engine's own fault; the policy has the last word. */
+/* The same where memory is short or a contract is broken; then the policy may append records. */
 bool engine_give_up(struct engine *);
 struct error *engine_trouble(struct engine *); /* cleared, for the next question */
 /* policy.stop(why) and one choose; keeps what was appended if the answer was to stop. */
 void engine_last_words(struct engine *, const char *why);
-bool engine_stopping(const struct engine *); /* nothing new leaves any more */
+bool engine_stopping(const struct engine *); /* no task is sent any more */
 
 /* engine_commit.c */
-/* Appends what is in `out` and makes it durable or lets the pool do so; an empty `out` costs
- * nothing. False: the store failed, and the engine has broken off. */
+/* Appends the records in `out` and syncs them, here or on the pool; does nothing where `out` is
+ * empty. False: the store failed, and the engine has ended the run. */
 bool engine_commit(struct engine *);
-/* The first batch of a run: it is there, or the run could not be opened. */
+/* Commits the first batch of a run. False: the run could not be opened. */
 bool engine_commit_first(struct engine *, struct error *);
-/* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */
+/* Handles a sync that returned: notifies the policy, then dispatches. False: as above. */
 bool engine_settle(struct engine *);
-void engine_store_failed(struct engine *); /* `trouble` says how */
+void engine_store_failed(struct engine *); /* `trouble` says what failed */
 
 /* engine_rest.c */
 void engine_finish(struct engine *); /* the last view, then STOPPED */
-/* Nothing is to be done now: saves a view that is due, sets the timer for what comes next. READY
- * where something is due already. */
+/* Called where there is nothing to do: saves a view that is due, and sets the timer for the next
+ * view or choice. READY where one of them is due already. */
 enum engine_phase engine_rest(struct engine *);
-void engine_breathe(struct engine *); /* in a run that never rests */
+void engine_breathe(struct engine *); /* the same in a run that never waits */
 bool engine_save(struct engine *, struct error *);
 void engine_wait_ms(struct engine *, int64_t ms); /* sets choose_ns; -1: NEVER */
 bool engine_choice_due(const struct engine *);

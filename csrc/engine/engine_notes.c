@@ -1,6 +1,6 @@
-/* engine_notes.c: what came when the policy could not be asked, copied and kept in order.
+/* engine_notes.c: a queue of copied events and progress that wait until the policy can be asked.
  *
- * Knows nothing of who sent it and what becomes of it; called by engine*.c. */
+ * Knows neither who sent them nor who reads them; called by engine*.c. */
 #include "engine/engine_inside.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
-/* engine_rest.c: what comes with time: the views people read, and a choice at its hour.
+/* engine_rest.c: does what depends on time: saves views, and asks for a choice at the time that the
+ * policy named.
  *
- * A view costs the size of the state, a step only its change. So views are written at most
- * every 50 ms and for at most a twentieth of the time, when the run is about to wait; a run
- * that never waits writes them at most every second. One timer comes back for the earlier of both.
+ * A view costs as much as the state is large, a step only as much as it changes. So views are
+ * written at most every 50 ms and for at most a twentieth of the time, before the run waits; in a
+ * run that never waits at most every second. One timer is set for the earlier of view and choice.
  * Called by engine.c. */
 #include "engine/engine_inside.h"
 
@@ -41,8 +42,8 @@ bool engine_save(struct engine *e, struct error *error) {
   return ok;
 }
 
-/* A view that cannot be written does not stop a run: its truth is the journal, and the last
- * view, whose failure is reported, is tried again at the end. */
+/* Saves the views. A run continues where this fails, because its truth is the journal; the engine
+ * saves once more at the end, and reports a failure of that. */
 static bool stale(const struct engine *e) {
   struct store *store = e->options.store;
   return e->saved_seq != store->ops->seq(store);
@@ -80,7 +81,7 @@ void engine_forget_alarm(struct engine *e) {
   if (e->alarm_carrier) e->alarm_carrier->ops->cancel(e->alarm_carrier, &e->alarm, true);
 }
 
-/* One that comes earlier than asked for does no harm. */
+/* A timer that fires too early does no harm. */
 static bool set_alarm(struct engine *e, int64_t now_ns, int64_t at_ns, struct error *error) {
   if (e->alarm_carrier && e->alarm_ns <= at_ns) return true;
   engine_forget_alarm(e);
@@ -106,7 +107,7 @@ enum engine_phase engine_rest(struct engine *e) {
   int64_t at = view ? view_ns(e, VIEW_WAIT_MS) : NEVER;
   if (e->choose_ns < at) at = e->choose_ns;
   if (at == NEVER || set_alarm(e, now, at, engine_trouble(e)) || e->choose_ns == NEVER)
-    return ENGINE_WAITING; /* without a timer a view comes with the next turn */
+    return ENGINE_WAITING; /* without a timer the next turn saves the view */
   engine_give_up(e);
   return ENGINE_READY;
 }

@@ -1,8 +1,8 @@
-/* engine_send.c: how a task leaves the engine and how its reply comes back.
+/* engine_send.c: hands tasks to transports and receives their replies.
  *
- * Replies are copied and queued when they come: nothing is asked of the policy from inside a
- * transport's callback, so that what arrives during a sync forms the next batch. Knows the
- * transports only by their three functions; called by engine.c, engine_ask.c and
+ * A transport's callback copies and queues a reply and does not ask the policy, so that replies
+ * that arrive during a sync form the next batch. Knows the transports only by their three
+ * functions; called by engine.c, engine_ask.c and
  * engine_commit.c. */
 #include "engine/engine_inside.h"
 
@@ -24,7 +24,7 @@ void engine_requeue(struct engine *e, struct slot *slot) {
   slot_queue_push(&e->arrived, slot);
 }
 
-/* Messages go to the journal: a cut one must still be UTF-8. */
+/* Copies a message, truncated between two characters: the journal takes only valid UTF-8. */
 static void cut_text(char *to, size_t size, const char *text) {
   size_t length = strlen(text);
   if (length >= size) {
@@ -36,7 +36,7 @@ static void cut_text(char *to, size_t size, const char *text) {
   to[length] = 0;
 }
 
-/* Of what never left. */
+/* Gives the slot a reply that says its task was never sent. */
 void engine_answer(struct engine *e, struct slot *slot, enum reply_status status,
                    const char *message) {
   slot->reply = (struct reply){.status = status, .retry_after_ms = -1, .sent = false};
@@ -56,8 +56,8 @@ static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual
   return true;
 }
 
-/* One that cannot be kept is as good as none: the call was made, and its outcome is unknown.
- */
+/* Copies a reply. Where it is too large or memory is short, the call was still made, so its outcome
+ * is unknown. */
 static void keep_reply(struct slot *slot, const struct reply *reply) {
   const struct task *task = &slot->task;
   struct error error;
@@ -65,7 +65,7 @@ static void keep_reply(struct slot *slot, const struct reply *reply) {
   size_t id = reply->event_id.length;
   bool kept = keep(&slot->body, reply->body, task->max_body, DEFAULT_MAX_BODY, &body, &error) &&
               keep(&slot->extra, reply->extra, task->max_extra, DEFAULT_MAX_EXTRA, &extra, &error);
-  slot->extra.maximum += id; /* it lies behind */
+  slot->extra.maximum += id; /* the id is stored after `extra` */
   kept = kept && (id == 0 || buffer_append(&slot->extra, reply->event_id.data, id, &error));
   if (kept && id > 0) extra.data = slot->extra.data;
   slot->answered = true;
@@ -104,7 +104,8 @@ static void on_time(struct exchange *exchange, const struct reply *reply) {
   arrive(exchange, reply, SLOT_DELAYED);
 }
 
-/* In the middle of a question none is asked: what comes then is kept. */
+/* Whether the policy waits for a message. While a question is being asked, the policy cannot be
+ * asked this, too: then the answer is `in_doubt`. */
 static bool is_awaited(const struct slot *slot, struct span message, bool in_doubt) {
   const struct policy *policy = slot->engine->options.policy;
   if (slot->engine->turning) return in_doubt;
@@ -131,7 +132,7 @@ static void on_head(struct exchange *exchange, int code, struct span lines) {
   struct engine *e = slot->engine;
   char source[32];
   struct buffer text;
-  struct error ignored; /* its reply says the same */
+  struct error ignored; /* the call's reply reports the same failure */
   buffer_init(&text, e->options.sys, DEFAULT_MAX_EXTRA);
   snprintf(source, sizeof source, "head:%" PRIu64, slot->number);
   if (buffer_format(&text, &ignored, "%d\n", code) &&
@@ -140,19 +141,19 @@ static void on_head(struct exchange *exchange, int code, struct span lines) {
   buffer_clear(&text);
 }
 
-/* An event about a program: "<word>:<number>", with a number and a text. */
+/* Queues an event about a program: source "<word>:<slot's number>", text "<number> <more>". */
 static void notice_program(const struct exchange *exchange, const char *word, int64_t number,
                            const char *more) {
   const struct slot *slot = exchange->owner;
   char source[32], text[128];
-  struct error ignored; /* a run that is ending cancels it */
+  struct error ignored; /* it fails only in a run that is ending, which cancels the program */
   if (slot->state != SLOT_SENT) return;
   snprintf(source, sizeof source, "%s:%" PRIu64, word, slot->number);
   int length = snprintf(text, sizeof text, "%" PRId64 " %s", number, more);
   engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
 }
 
-/* What finds the program again should we die before it does. */
+/* Records how to find the program again if this process dies first. */
 static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
   notice_program(exchange, "started", pid, start);
 }
@@ -174,12 +175,13 @@ static void hand_over(struct engine *e, struct slot *slot, enum slot_state state
   if (carrier && carrier->ops->send(carrier, &slot->exchange, &slot->task, error)) return;
   e->flying--;
   slot->carrier = NULL;
-  /* Nothing was sent. What is missing or wrong stays so; a shortage may pass. */
+  /* Nothing was sent. A shortage (of memory, processes ...) may pass, so the task may be repeated.
+   */
   bool passes = error->code == ERROR_SYSTEM || error->code == ERROR_MEMORY;
   engine_answer(e, slot, passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
 }
 
-/* Writes a message to a program that is under way. */
+/* Writes a message to a session's running program. */
 static void tell(struct engine *e, struct slot *slot) {
   struct error *error = engine_trouble(e);
   uint64_t number = slot->task.message.to;
@@ -233,7 +235,7 @@ static void cancel(struct engine *e, struct slot *slot, bool at_once) {
     break;
   case SLOT_ARRIVED:
     if (!slot->answered) queue = &e->arrived;
-    break; /* else it came in time */
+    break; /* else its reply came before the cancellation */
   case SLOT_TAKEN:
   case SLOT_OVER:
   case SLOT_FREE:
@@ -278,7 +280,7 @@ void engine_abandon(struct engine *e, bool at_once) {
   cancel_all(e, at_once);
   e->due = e->ready = e->arrived = e->over = (struct slot_queue){0};
   for (size_t i = 0; i < e->slots.capacity;)
-    if (e->slots.table[i]) /* a release may move another here */
+    if (e->slots.table[i]) /* slots_release may move another slot to this index */
       slots_release(&e->slots, e->slots.table[i]);
     else
       i++;

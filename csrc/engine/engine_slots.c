@@ -1,8 +1,8 @@
-/* engine_slots.c: what is under way, found by number in O(1).
+/* engine_slots.c: the table of calls and functions under way, by number, in O(1).
  *
- * Slots are used again, some of them with their buffers, so that a run allocates only while it
- * becomes wider than it was, and gives back what a wide moment took. Knows nothing of what happens
- * to a number; called by engine*.c. */
+ * Slots are reused, some of them with their buffers, so that a run allocates only when more calls
+ * are under way than ever before; memory above that is returned. Knows nothing of a slot's states;
+ * called by engine*.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
@@ -48,7 +48,7 @@ static void table_put(struct slots *s, struct slot *slot) {
   s->table[i] = slot;
 }
 
-/* At most half full, so that a search meets a hole soon. */
+/* Grows the table so that it is at most half full and a search finds an empty entry soon. */
 static bool table_reserve(struct slots *s, struct error *error) {
   if ((s->count + 1) * 2 <= s->capacity) return true;
   struct slots wider = {.sys = s->sys, .capacity = s->capacity ? s->capacity * 2 : 16};
@@ -103,8 +103,8 @@ struct slot *slots_take(struct slots *s, uint64_t number, struct error *error) {
   return slot;
 }
 
-/* Takes the slot out and moves those that had to give way to it back, so that no search ends
- * at the new hole too early. */
+/* Removes the slot, and moves slots that a collision had displaced back, so that a search for one
+ * of them does not end at the new empty entry. */
 static void table_drop(struct slots *s, const struct slot *slot) {
   size_t mask = s->capacity - 1, hole = home(s, slot->number);
   while (s->table[hole] != slot)

@@ -1,7 +1,7 @@
-/* loop.c: waits for the world, then turns the runs that asked for it.
+/* loop.c: waits for the system, then turns the runs that asked for a turn.
  *
- * Runs that ask for nothing are not looked at, so ten thousand of them may wait. Knows
- * nothing of what a member does. Called by runtime.c, hosts and tests. */
+ * A run that asks for none costs nothing, so ten thousand may wait. Knows nothing of what a member
+ * does. Called by runtime.c, hosts and tests. */
 #include "engine/loop.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ struct loop {
   _Atomic(struct loop_member *) signaled;
 };
 
-/* To return from the poll is all, but for what functions of a host have answered. */
+/* The signal ends the poll; beyond that, results of a host's functions are delivered. */
 static void woken(uv_async_t *async) {
   const struct loop *l = async->data;
   if (l->door) host_door_deliver(l->door);
@@ -126,14 +126,14 @@ static void turn_one(struct loop *l, struct loop_member *m) {
   m->turn(m);
 }
 
-/* Those that ask again while they are turned come next time. A member may turn the loop itself or
- * leave it, so the list is not taken away from it. */
+/* Turns each ready member once; a member that asks again meanwhile has to wait for the next call. A
+ * member may turn the loop itself or leave it, so the list stays valid after each turn. */
 static void turn_all(struct loop *l) {
   for (size_t count = l->ready; count > 0 && l->first; count--)
     turn_one(l, l->first);
 }
 
-/* What the system has to say; sleeps until it says something. */
+/* Handles what the system reports; may sleep until it reports something. */
 static void look(struct loop *l, bool sleeps) {
   l->inside = true;
   uv_run(l->uv, sleeps ? UV_RUN_ONCE : UV_RUN_NOWAIT);
@@ -151,8 +151,8 @@ void loop_turn_for(struct loop *l, struct loop_member *only, bool wait) {
     turn_all(l);
   else if (only->ready)
     turn_one(l, only);
-  /* libuv gives a new descriptor to the system when it looks next; a host that sleeps on loop_fd
-   * before that would not hear of it. */
+  /* libuv registers a new descriptor only with its next poll, and a host may sleep on loop_fd
+   * before that. So poll once more where a member was turned. */
   if (!wait && l->turns != before) look(l, false);
   l->nested--;
 }
@@ -171,7 +171,7 @@ bool loop_wait(struct loop *l, struct loop_watch *watches, size_t count, int64_t
   bool turns = l->nested == 0;
   uint64_t before = l->turns;
   assert(count <= LOOP_WATCHES_MAX);
-  if (turns) loop_turn(l, false); /* what was begun is handed to the system */
+  if (turns) loop_turn(l, false); /* registers new descriptors with the system */
   if (l->turns != before) ms = 0;
   ready[count] = (struct pollfd){.fd = turns ? loop_fd(l) : -1, .events = POLLIN};
   for (size_t i = 0; i < count; i++)
@@ -221,9 +221,9 @@ void loop_join(struct loop *l, struct loop_member *m, void (*turn)(struct loop_m
 }
 
 void loop_leave(struct loop_member *m) {
-  struct loop *l = atomic_exchange(&m->loop, NULL); /* a signal from now on is too late */
+  struct loop *l = atomic_exchange(&m->loop, NULL); /* from now on loop_signal does nothing */
   if (!l) return;
-  take_signaled(l); /* an earlier one is not left in the list */
+  take_signaled(l); /* removes a signal that came before from the list */
   if (m->ready) unready(l, m);
   if (m->counts) l->members--;
 }
@@ -240,7 +240,8 @@ void loop_ready(struct loop_member *m) {
     l->first = m;
   l->last = m;
   l->ready++;
-  if (l->inside) uv_stop(l->uv); /* a timer rings before the poll, which must not sleep then */
+  if (l->inside)
+    uv_stop(l->uv); /* libuv runs timers before it polls; the poll must not sleep now */
 }
 
 /* Lock-free: a signal handler may interrupt take_signaled at any place. */

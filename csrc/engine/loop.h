@@ -22,32 +22,34 @@ bool loop_open(const struct sys *, struct loop **, struct error *);
 void loop_close(struct loop *);
 int loop_fd(const struct loop *);
 int loop_timeout_ms(const struct loop *); /* -1: no limit; 0: loop_turn has work now */
-/* Handles what is ready; with `wait` sleeps until something is. */
+/* Handles all that is ready; with `wait` sleeps until something is. */
 void loop_turn(struct loop *, bool wait);
 /* Makes a sleeping loop_turn return; safe in a signal handler and from another thread. */
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
 
-/* A descriptor of who waits, as a terminal's; -1: none. Ready: it can be read, or is at its end. */
+/* A descriptor that the caller waits for, such as a terminal's; -1: none. Ready: it can be read, or
+ * is at its end. */
 struct loop_watch {
   int fd;
   bool ready;
 };
 enum { LOOP_WATCHES_MAX = 64 };
-/* Sleeps until one of them is ready, a member was turned, or `ms` have passed; -1: however
- * long it takes. False: a signal came. Inside a member's turn the loop itself has to wait. */
+/* Sleeps until a descriptor is ready, a member was turned, or `ms` have passed (-1: no limit).
+ * False: a signal came. */
 bool loop_wait(struct loop *, struct loop_watch *, size_t count, int64_t ms);
-/* Whether who reads what is written to a descriptor went away. Waits for nothing. */
+/* Whether the reader of a pipe or socket has closed it. Does not wait. */
 bool loop_reader_gone(int fd);
 
-/* Where the functions of a host are: opened on first use; NULL with `error` filled. */
+/* The transport that calls a host's functions: opened on first use; NULL with `error` filled. */
 struct host_door *loop_open_door(struct loop *, struct error *);
 struct host_door *loop_door(const struct loop *); /* NULL: it was not opened */
-/* Whether slow work leaves its thread even where nobody else would be held up. */
+/* Whether slow work runs on another thread even where it would delay no other run. */
 void loop_offload(struct loop *, bool always);
 
-/* The same for who waits for this member. A member whose turn waits for another turns the others
- * meanwhile; deep inside such waits the others have to wait, so that they end. */
+/* As loop_turn, for a caller that waits for `only`. A member whose own turn waits for another
+ * member turns all meanwhile; where such waits are nested too deeply, it turns `only` alone, so
+ * that the nesting ends. */
 struct loop_member;
 void loop_turn_for(struct loop *, struct loop_member *, bool wait);
 
@@ -64,14 +66,14 @@ struct loop_member {
 };
 
 void loop_join(struct loop *, struct loop_member *, void (*turn)(struct loop_member *));
-/* The same for one that is only signaled: it is no member that others are turned beside. */
+/* The same for a member that only receives signals; it does not count among the loop's members. */
 void loop_attend(struct loop *, struct loop_member *, void (*turn)(struct loop_member *));
 void loop_leave(struct loop_member *); /* idempotent */
-void loop_ready(struct loop_member *); /* please turn me; idempotent */
+void loop_ready(struct loop_member *); /* asks for a turn; idempotent */
 /* The same, safe in a signal handler and from another thread. */
 void loop_signal(struct loop_member *);
 size_t loop_members(const struct loop *);
-bool loop_is_shared(const struct loop *); /* slow work must leave its thread */
+bool loop_is_shared(const struct loop *); /* slow work must run on another thread */
 struct transports *loop_transports(struct loop *);
 
 #endif

@@ -1,7 +1,7 @@
 /* runtime.c: puts one run together: its store, its engine, its programs, the loop's transports.
  *
- * Decides nothing; opens and closes in the right order, and carries a slow sync to libuv's
- * pool. Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
+ * Decides nothing; opens and closes in the right order, and hands a slow sync to libuv's pool.
+ * Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
 #include "engine/runtime.h"
 
 #include <assert.h>
@@ -11,18 +11,18 @@
 
 #include "engine/transports.h"
 
-/* A sync on the pool. Outlives its run if that is closed before libuv gives it back. */
+/* A sync on the pool. If the run is closed first, this is freed once libuv has finished it. */
 struct errand {
   uv_work_t uv;
   const struct sys *sys;
   uv_sem_t done;
-  bool out;    /* libuv has it */
-  bool orphan; /* the run is closed; free it when it comes back */
+  bool out;    /* the pool works on it */
+  bool orphan; /* the run is closed: free this when the pool has finished */
   void (*work)(void *), (*after)(void *);
   void *argument;
 };
 
-/* The clock of a policy that shows time. Outlives its run until libuv gives it back. */
+/* The timer of a policy's tick. Outlives its run until libuv has closed it. */
 struct ticker {
   uv_timer_t uv;
   const struct sys *sys;
@@ -36,10 +36,10 @@ struct runtime {
   struct store *store;
   struct engine *engine;
   struct errand *errand;
-  struct ticker *ticker;       /* NULL: nobody watches the time */
-  struct transports *programs; /* end with the run, and only then has it stopped */
+  struct ticker *ticker;       /* NULL: the policy has no tick */
+  struct transports *programs; /* the run has stopped once these have ended */
   char *http_module;
-  bool listening; /* it was tried */
+  bool listening; /* listening was tried, successfully or not */
   bool stepping;  /* a function of the run turns the loop */
   bool stopped, keeps;
   void *user; /* its owner, which is called when it has stopped */
@@ -128,7 +128,7 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
-/* However much waits. A run that is ending does not hear of it. */
+/* Queues an event even where many wait. A run that is ending ignores it. */
 static void arrived(struct runtime *r, const char *source, struct span bytes) {
   struct error ignored;
   if (r->engine) engine_notice(r->engine, source, bytes, &ignored);
@@ -138,7 +138,7 @@ static void inbox_changed(void *data) {
   arrived(data, "inbox", (struct span){"", 0});
 }
 
-/* What was put there before is looked at, too. */
+/* Starts to watch the inbox, and reports it once, for messages that came before. */
 static void begin_to_listen(void *data) {
   struct runtime *r = data;
   struct error error = {0};
@@ -178,8 +178,8 @@ static void turned(struct loop_member *member) {
   runtime_step((struct runtime *)member);
 }
 
-/* A policy that refuses to go on (the run is over, a file changed) knows its books; where the views
- * show less, their writer died. */
+/* A policy that refuses to resume (the run has finished, a file changed) has still read the
+ * journal: where the views are older, because their writer died, they are saved. */
 static bool load(struct runtime *r, const struct policy *policy, struct error *error) {
   struct error ignored = {0};
   if (engine_load(r->engine, error)) return true;

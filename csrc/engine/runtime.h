@@ -20,13 +20,13 @@ struct runtime_options {
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 
-/* Opens the store and loads the journal into the policy. From when that first waits for events its
- * inbox is listened to: event("inbox", ""), and once at the beginning; event("deaf", message) where
- * it cannot be. The report may be NULL. */
+/* Opens the store and loads the journal into the policy. When the policy first waits for events,
+ * the runtime starts to watch the run's inbox and queues event("inbox", "") then and after each
+ * change, or event("deaf", message) where the inbox cannot be watched. The report may be NULL. */
 bool runtime_open(const struct runtime_options *, struct runtime **, struct store_report *,
                   struct error *);
-/* Does what can be done without waiting. A run has stopped when the programs it canceled are gone,
- * too: they have 2 s from SIGTERM to SIGKILL. */
+/* Does what can be done without waiting. A run has stopped only when the programs that it canceled
+ * have ended; they get SIGKILL 2 s after SIGTERM. */
 enum engine_phase runtime_step(struct runtime *);
 /* Turns the loop once for a caller who waits for this run, and waits for something to do. */
 void runtime_turn(struct runtime *);
@@ -34,17 +34,17 @@ void runtime_turn(struct runtime *);
 void runtime_wait(struct runtime *);
 /* Safe in a signal handler and from another thread. `why` must be a string literal. */
 void runtime_stop(struct runtime *, const char *why);
-/* Whose it is, for the functions of a host that it calls; `stopped` is told once it has, from
- * inside of a step: it closes nothing. Before the first step. */
+/* Sets the run's owner, which functions of a host get; `stopped` is called once the run has
+ * stopped, from inside runtime_step, so it must not close the run. To be called before the first
+ * step. */
 void runtime_belongs(struct runtime *, void *user, void (*stopped)(void *user));
-/* Something arrived that answers no request: copied, for the policy's event; see
- * engine_event. On the loop's thread. */
+/* Copies an event for the policy; see engine_event. On the loop's thread only. */
 bool runtime_event(struct runtime *, const char *source, struct span bytes, struct error *);
 const char *runtime_status(const struct runtime *);
 const char *runtime_reason(const struct runtime *);
 const struct error *runtime_error(const struct runtime *);
 bool runtime_stopped(const struct runtime *);
-/* Whether its store keeps what it knows when it is closed. */
+/* Whether its store still has the run after it is closed ("memory:" does not). */
 bool runtime_keeps(const struct runtime *);
 struct loop *runtime_loop(const struct runtime *);
 struct store *runtime_store(struct runtime *);

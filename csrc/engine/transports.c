@@ -1,8 +1,8 @@
 /* transports.c: opens a transport when its first task comes.
  *
- * HTTP lives in a module of its own, because linking libcurl costs time and memory at each
- * start; it stays loaded for ever, as a thread of libcurl's that looks a name up may outlive all
- * we know of. Called by runtime.c and loop.c. */
+ * HTTP is in a module of its own, because linking libcurl costs time and memory at each start. The
+ * module is never unloaded: a thread of libcurl that resolves a name may still run after its
+ * request was canceled. Called by runtime.c and loop.c. */
 #include "engine/transports.h"
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ static bool http_open(struct transports *t, const char *path, struct error *erro
                      "skillrt again",
                      path, dlerror());
   void *symbol = dlsym(module, "skillrt_http_open");
-  dlclose(module); /* it stays */
+  dlclose(module); /* never unloaded; see above */
   if (!symbol)
     return error_set(error, ERROR_INVALID,
                      "%s: has no skillrt_http_open: it is not skillrt's http module; build "
