@@ -1,9 +1,8 @@
 -- skillrt-scm-1.rockspec: the LuaRocks face of the Makefile.
 --
--- Only Lua is named under `dependencies`. LPeg, lyaml and lua-cjson come from the
--- system's packages on the machines this is made for, where LuaRocks does not see them: naming
--- them would make it fetch and build second copies from the network. `make deps` installs them,
--- and `require "skillrt"` names the one that is missing.
+-- `dependencies` are the modules in Lua that skillrt loads (docs/inside/architecture.md has the reasons). LuaRocks does
+-- not see those of the system's packages and installs its own from luarocks.org. Where they are installed already, or
+-- luarocks.org cannot be reached: `luarocks --lua-version=5.4 make --deps-mode none`.
 rockspec_format = "3.0"
 package = "skillrt"
 version = "scm-1"
@@ -16,7 +15,8 @@ description = {
     limits, and resumes a run that was killed.]],
   license = "MIT",
 }
-dependencies = { "lua >= 5.4, < 5.5" }
+dependencies = { "lua >= 5.4, < 5.5", "lpeg >= 1.0", "lyaml >= 6.2", "lua-cjson >= 2.1" }
+build_dependencies = { "lua-zlib >= 1.2" }
 -- libcurl's headers lie in a folder per machine type that LuaRocks does not search; the Makefile
 -- finds it, and libuv and Lua, through pkg-config, and says what is missing
 external_dependencies = { UV = { header = "uv.h" } }

@@ -1,4 +1,4 @@
-/* batch.c: what one append adds to a run: record payloads, one behind the other, and blobs.
+/* batch.c: the record payloads and blobs that one append adds to a run.
  *
  * Keeps its memory between batches, so that a long run does not allocate per step. Knows
  * nothing of what is in a payload. Filled by policies, emptied by the engine, read by stores. */
@@ -9,7 +9,7 @@
 
 #include "store/blob.h"
 
-/* A value over 64 KiB travels as a blob, so a batch this large is a mistake. */
+/* Values over 64 KiB are passed as blobs, so a larger batch is a bug. */
 enum {
   DIGEST = 64,
   BATCH_BYTES = 256 << 20,

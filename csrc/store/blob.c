@@ -44,7 +44,7 @@ static bool blob_there(const struct sys *sys, const char *path, const char *dige
   return good;
 }
 
-/* Makes a blob that was found durable: its writer may have died before, or did not care. */
+/* Makes an existing blob durable: its writer may have died before its sync, or used `process`. */
 static bool blob_settle(const struct sys *sys, const char *path, struct error *e) {
   char parent[PATH_MAX];
   int fd = file_open(sys, path, O_RDONLY, e);

@@ -1,5 +1,5 @@
-/* claim.c: see claim.h. A folder is one machine's, and each queue of it has one worker: what it has
- * claimed it knows itself.
+/* claim.c: see claim.h. A folder belongs to one machine, and each of its queues has one worker,
+ * which holds its claims in memory.
  *
  * Must not know what a run does. Called by store.c. */
 #include "store/claim.h"
@@ -24,7 +24,7 @@ enum { CLAIM_MS = 15000, RUNS_MAX = 256 << 20, LABEL_MAX = 512 };
 struct row {
   char url[PATH_MAX], key[QUEUE_NAME + 1];
   int64_t prio, most, rate, rate_ms, due;
-  bool waits; /* else a process holds it, or is about to */
+  bool waits; /* else a process holds it or was just started for it */
 };
 
 struct claimed {
@@ -39,13 +39,14 @@ struct folder {
   int lock;
   struct buffer claimed; /* struct claimed */
   struct buffer rows;    /* struct row, of one take */
-  struct error *error;   /* of that */
+  struct error *error;   /* the next row to give */
   bool failed;
 };
 
 /* ---- labels ---- */
 
-/* "<folder>/.fleet/<name>", where the name is none: the folder. It is made where it is missing. */
+/* "<folder>/.fleet/<name>", or the folder .fleet itself where the name is NULL. Makes the folder.
+ */
 static bool fleet_path(const struct sys *sys, const char *folder, const char *name, char *to,
                        struct error *e) {
   char fleet[PATH_MAX];
@@ -69,7 +70,7 @@ bool directory_label(const struct sys *sys, const char *path, const struct label
          sys_replace_file(sys, file, text, (size_t)length, true, e) && wake(sys, folder, e);
 }
 
-/* What the label of a run says; a run without one has that of who claims "default". */
+/* Reads the label of a run; a run without one belongs to the queue "default". */
 static bool label_read(const struct sys *sys, const char *path, char queue[QUEUE_NAME + 1],
                        struct row *to) {
   char file[PATH_MAX];
@@ -145,9 +146,9 @@ static bool claim(struct folder *f, const char *url, struct error *e) {
 
 /* ---- rates ---- */
 
-/* When the last runs with a key were claimed, oldest first: numbers in a file of the folder, which
- * one worker changes at a time. True: one more may be claimed, and is among them from now on. Where
- * that cannot be told, none may. */
+/* A file of the folder holds the times at which the last runs with a key were claimed, oldest
+ * first. True: one more may be claimed, and its time was added. False also where the file cannot be
+ * read. */
 static bool rate_admits(struct folder *f, const struct row *row, struct error *e) {
   char name[QUEUE_NAME + 16], path[PATH_MAX], file[PATH_MAX];
   snprintf(name, sizeof name, "rate-%s", row->key);

@@ -1,8 +1,8 @@
 /* claim.h: runs of a folder that wait for a process, as store.h has them; called by store.c only.
  *
- * "<run>/label" says how a run is to be claimed. In "<folder>/.fleet" are the lock of each queue's
- * worker, a file for each queue that is paused, for each key with a rate when its runs were
- * claimed, and one file that changes when a label was put. */
+ * "<run>/label" says how a run is to be claimed. The folder "<folder>/.fleet" holds: the lock of
+ * each queue's worker; a file for each paused queue; for each key with a rate, a file with the
+ * times of its claims; and one file that changes with each new label. */
 #ifndef SKILLRT_STORE_CLAIM_H
 #define SKILLRT_STORE_CLAIM_H
 

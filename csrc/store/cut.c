@@ -1,5 +1,5 @@
 /* cut.c: copies a torn tail aside, then cuts it off.
- * Must not judge what is torn. Called by directory.c after journal_scan said so. */
+ * Does not decide what is torn: directory.c calls it after journal_scan did. */
 #include "store/cut.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "store/journal_scan.h"
 #include "store/stamp.h"
 
-/* A new file "journal.cut-<time>", with a number behind it where that one is there already. */
+/* Makes a new file "journal.cut-<time>", with a number appended where that name exists. */
 static int cut_create(const struct sys *sys, const char *folder, char *path, char *name,
                       struct error *e) {
   char when[STAMP_SIZE], number[16] = "";
@@ -69,7 +69,7 @@ bool cut_tail(const struct sys *sys, const char *folder, const char *segment, in
   return good;
 }
 
-/* The last one first, so that what is left has no gap whenever this ends. */
+/* The last segment first, so that the remaining ones have no gap if this is interrupted. */
 bool cut_later(const struct sys *sys, const char *run, const char *folder, uint32_t last,
                bool durable, uint64_t *bytes, struct error *e) {
   char from[PATH_MAX], to[PATH_MAX], name[128], when[STAMP_SIZE];

@@ -1,5 +1,5 @@
 /* directory.c: a run in a directory: opens, recovers and closes it, and is its struct store.
- * Must not know lines, digests or lock files itself: journal*, view, blob, lock and cut do.
+ * Leaves lines, digests and lock files to journal*, view, blob, lock and cut.
  * Called by store.c. */
 #include "store/directory.h"
 
@@ -171,8 +171,8 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
   return NULL;
 }
 
-/* ERROR_EXISTS where the directory holds a run. A creation that died before its first payload
- * was whole left none: it was never reported. */
+/* ERROR_EXISTS where the directory holds a run. A process that died before it wrote the first
+ * payload left no run: it has not reported one. */
 static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
   static const struct journal_look whole = {.rule = JOURNAL_TORN};
   struct journal_end end;
@@ -183,7 +183,7 @@ static bool directory_vacant(struct directory *d, uint32_t *segments, struct err
                    "%s: holds a run already; resume it or choose another directory", d->path);
 }
 
-/* A directory may hold other things, but a state.json of somebody's own would be replaced. */
+/* A directory may hold other files, but no state.json, because the run would overwrite it. */
 static bool directory_spares(struct directory *d, struct error *e) {
   struct view_state view;
   if (!view_check(d->sys, d->path, &view, e)) return false;
@@ -194,7 +194,7 @@ static bool directory_spares(struct directory *d, struct error *e) {
                    d->path);
 }
 
-/* What such a creation left, but for the first segment, which the new one takes the place of. */
+/* Removes the files of such a dead creation, except the first segment, which will be replaced. */
 static bool directory_clear(struct directory *d, uint32_t segments, struct error *e) {
   char path[PATH_MAX];
   for (; segments > 1; segments--) {
@@ -212,7 +212,7 @@ static bool directory_lock(struct directory *d, struct error *e) {
   return failed == 0 || error_system(e, -failed, "%s/run.lock", d->path);
 }
 
-/* From here on, what the journal holds was written since this boot. */
+/* From here on, the whole journal was written or checked in this boot of the machine. */
 static void directory_sign(const struct directory *d) {
   char boot[SYS_BOOT];
   if (d->sys->boot(d->sys, boot) < 0) boot[0] = '\0';
@@ -234,7 +234,7 @@ static bool directory_create(struct directory *d, const struct store_options *o,
       !directory_spares(d, e))
     return false;
   if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
-    return false; /* somebody was faster */
+    return false; /* another process was faster */
   directory_sign(d);
   if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
     return false;
@@ -245,7 +245,7 @@ static bool directory_create(struct directory *d, const struct store_options *o,
 static bool directory_view_check(struct directory *d, const struct view_state *view,
                                  const struct store_options *o, struct store_report *report,
                                  struct error *e) {
-  /* A torn one is worth no more than none: the journal has it all. */
+  /* A torn state.json is treated as a missing one: it can be rebuilt from the journal. */
   report->view_missing = view->missing || view->torn;
   report->view_stale = report->view_missing || (!view->edited && view->seq < d->end.payload);
   if (report->view_missing) return true;
@@ -267,8 +267,8 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
   return true;
 }
 
-/* What a bad end may be: where the machine was not started anew since it was written, and no other
- * writes there, only what a kill leaves. */
+/* Which kinds of damage at the end are accepted: if the machine was not rebooted since, and the
+ * file system is local, only a short last record, which a kill leaves. */
 static enum journal_rule directory_rule(const struct directory *d, const struct store_options *o) {
   char then[SYS_BOOT] = "", now[SYS_BOOT] = "";
   if (o->cut) return JOURNAL_CUT;
@@ -279,8 +279,8 @@ static enum journal_rule directory_rule(const struct directory *d, const struct 
   return known && strcmp(then, now) == 0 ? JOURNAL_SHORT : JOURNAL_TORN;
 }
 
-/* Looks at everything and changes nothing. The view first: a run that goes on meanwhile may
- * get ahead of what is read first, never fall behind. */
+/* Reads everything and changes nothing. Reads the view first: if the run continues meanwhile, the
+ * journal can only be newer than the view, never older. */
 static bool directory_inspect(struct directory *d, const struct store_options *o,
                               struct store_report *report, struct error *e) {
   struct view_state view;
@@ -303,8 +303,8 @@ static bool directory_inspect(struct directory *d, const struct store_options *o
   return directory_view_check(d, &view, o, report, o->cut ? NULL : e) || o->cut;
 }
 
-/* What the scan found no good goes aside. Nothing of it may have been written in this boot when the
- * lock says so: it is signed after. */
+/* Moves the damaged tail aside. The lock is signed with this boot only after that, so a signed lock
+ * means that the journal was whole. */
 static bool directory_cut(struct directory *d, bool power, bool all, struct store_report *report,
                           struct error *e) {
   char segment[PATH_MAX];
@@ -322,7 +322,7 @@ static bool directory_cut(struct directory *d, bool power, bool all, struct stor
   return true;
 }
 
-/* Brings the journal into order after an unclean stop, and opens it for writing. */
+/* Repairs the journal after an unclean stop, and opens it for writing. */
 static bool directory_recover(struct directory *d, const struct store_options *o,
                               struct store_report *report, struct error *e) {
   bool power = o->durability == DURABILITY_POWER, torn = d->end.offset < d->end.size;
@@ -344,7 +344,7 @@ static bool directory_resume(struct directory *d, const struct store_options *o,
                              struct store_report *report, struct error *e) {
   uint32_t count;
   char boot[SYS_BOOT];
-  /* Before the lock: where no run is, no lock file is to appear. */
+  /* Asked before the lock is taken, so that no lock file is made where there is no run. */
   if (o->cut)
     count = journal_segments_in_row(d->sys, d->folder);
   else if (!journal_segments(d->sys, d->folder, &count, e))
@@ -383,7 +383,7 @@ void directory_salvage(const struct sys *sys, const char *path,
                        void *data) {
   char folder[PATH_MAX];
   uint32_t count;
-  /* What is wrong, directory_open has told. */
+  /* The error was reported by directory_open. */
   if (!file_path(folder, path, "journal", NULL)) return;
   journal_segments(sys, folder, &count, NULL);
   struct journal_end beyond = {.segment = count, .offset = INT64_MAX};

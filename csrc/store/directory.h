@@ -1,7 +1,7 @@
 /* directory.h: a run in a directory, as store.h has it; called by store.c only.
  *
- * Its truth is the journal below it; the lock says who advances it, and both are looked at with
- * each batch: where one was removed or replaced, the run is lost to whoever held it. */
+ * Its truth is the journal in it; the lock says which process advances it. The store checks both
+ * with each batch: where a file was removed or replaced, the process has lost the run. */
 #ifndef SKILLRT_STORE_DIRECTORY_H
 #define SKILLRT_STORE_DIRECTORY_H
 

@@ -1,5 +1,5 @@
 /* file.c: opening, replacing, syncing whole files and making folders.
- * Must not know what is in them. Called by the other files of this room. */
+ * Must not know what is in them. Called by the other files of this folder. */
 #include "store/file.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ bool file_path(char *to, const char *folder, const char *name, struct error *e) 
 int file_open(const struct sys *sys, const char *path, int flags, struct error *e) {
   struct sys_stat found;
   int fd;
-  do { /* a pipe that somebody put there must hold nobody up */
+  do { /* opening a pipe would wait for its writer */
     fd = sys->open(sys, path, flags | O_NOFOLLOW | O_NONBLOCK, 0600);
   } while (fd == -EINTR);
   if (fd >= 0) {
@@ -59,7 +59,8 @@ bool file_sync_parent(const struct sys *sys, const char *path, struct error *e) 
   if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
   sys_parent(parent, path);
   if (sys_sync_directory(sys, parent, &why)) return true;
-  if (why.number == EACCES || why.number == EPERM) return true; /* not ours to sync */
+  if (why.number == EACCES || why.number == EPERM)
+    return true; /* we may not open it, so we cannot sync it */
   if (e) *e = why;
   return false;
 }
@@ -70,17 +71,17 @@ bool file_make_folders(const struct sys *sys, const char *path, bool durable, st
   if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
   int failed = sys->mkdir(sys, path, 0700);
   if (failed == -EEXIST) {
-    /* A link to a folder is as good as the folder; other things show up at the next open. */
+    /* A link to a folder is accepted; anything else fails at the next open. */
     failed = sys->stat(sys, path, &found);
     if (failed == 0 && found.kind != SYS_DIRECTORY && found.kind != SYS_LINK) failed = -ENOTDIR;
     if (failed < 0) return error_system(e, -failed, "%s", path);
-    return !durable || file_sync_parent(sys, path, e); /* its maker may have died before */
+    return !durable || file_sync_parent(sys, path, e); /* its maker may have died before its sync */
   }
   sys_parent(parent, path);
   if (failed == -ENOENT && strcmp(parent, path) != 0 && strcmp(parent, ".") != 0) {
     if (!file_make_folders(sys, parent, durable, e)) return false;
     failed = sys->mkdir(sys, path, 0700);
-    if (failed == -EEXIST) failed = 0; /* somebody else was faster */
+    if (failed == -EEXIST) failed = 0; /* another process was faster */
   }
   if (failed < 0) return error_system(e, -failed, "%s", path);
   return durable ? sys_sync_directory(sys, parent, e) : true;

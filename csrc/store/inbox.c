@@ -1,5 +1,5 @@
-/* inbox.c: the inbox of a run in a directory: "<run>/inbox", a file for each arrival, which appears
- * whole under its name; what cannot be used goes to "inbox/refused".
+/* inbox.c: the inbox of a run in a directory: "<run>/inbox" has a file for each arrival, renamed
+ * into place when it is whole. Files that cannot be used are moved to "inbox/refused".
  *
  * People put files there by hand, too. Must not know what an arrival says. Called by store.c. */
 #include "store/inbox.h"
@@ -32,8 +32,8 @@ struct folder {
   char *path; /* the run */
   size_t path_size;
   struct buffer rows;  /* struct row, by name */
-  struct buffer turns; /* struct turn: those that are to be given, oldest first */
-  size_t given;        /* how many of those were */
+  struct buffer turns; /* struct turn: the arrivals to give, oldest first */
+  size_t given;        /* how many of them were given */
   struct buffer text;
   struct error problem;
 };
@@ -69,7 +69,8 @@ static bool folder_path(const struct folder *f, const char *under, const char *n
 
 /* ---- put ---- */
 
-/* The key with what is no part of a name replaced, and a part that no other process uses. */
+/* A file name from the key: unfit characters are replaced, and a part unique to this process added.
+ */
 static bool name_make(const struct sys *sys, const char *key, char *to, struct error *e) {
   uint32_t random;
   int failed = sys->random(sys, &random, sizeof random);
@@ -101,7 +102,7 @@ struct names {
   struct error error;
 };
 
-/* What begins with a dot or ends otherwise is on its way to its name. */
+/* Files that begin with a dot or end otherwise are still being written. */
 static bool is_arrival(const char *name, enum sys_kind kind) {
   size_t length = strlen(name);
   return kind != SYS_DIRECTORY && name[0] != '.' && length > 5 && length <= NAME_MAX &&
@@ -118,7 +119,7 @@ static bool list_one(void *data, const char *name, enum sys_kind kind) {
   return buffer_append(listing->rows, &row, sizeof row, &listing->error);
 }
 
-/* One that is not there is empty. */
+/* A missing inbox counts as an empty one. */
 static bool folder_list(const struct folder *f, struct names *listing, struct error *e) {
   char path[PATH_MAX];
   if (!file_path(path, f->path, "inbox", e)) return false;
@@ -145,7 +146,8 @@ static bool turn_add(struct folder *f, const struct buffer *rows, size_t index, 
   return buffer_append(&f->turns, &turn, sizeof turn, e);
 }
 
-/* Looks again. What was taken before and is there still is not given again. */
+/* Reads the folder again. An arrival that was given before and is still there is not given again.
+ */
 static bool folder_look(struct folder *f, struct error *e) {
   struct buffer rows;
   struct names listing = {.rows = &rows};
@@ -171,7 +173,7 @@ static bool folder_look(struct folder *f, struct error *e) {
   return true;
 }
 
-/* Reads the arrival of a row; false where somebody took it away. */
+/* Reads the arrival of a row; false where its file was removed meanwhile. */
 static bool folder_read(struct folder *f, struct row *row, struct arrival *to) {
   char part[NAME_MAX + 8];
   error_clear(&f->problem);
@@ -208,7 +210,7 @@ static bool folder_acknowledge(struct inbox *inbox, const char *name, struct err
   char path[PATH_MAX];
   if (!folder_path(f, "inbox/", name, path, e)) return false;
   struct row *row = row_find(&f->rows, name);
-  if (row) row->taken = false; /* another one may come under its name */
+  if (row) row->taken = false; /* another arrival may get the same name */
   int failed = f->sys->unlink(f->sys, path);
   return failed == 0 || failed == -ENOENT || error_system(e, -failed, "%s", path);
 }

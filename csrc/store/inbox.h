@@ -4,7 +4,7 @@
 
 #include "store/store.h"
 
-/* `path`: the run's, whether one is there or not. */
+/* `path`: of the run, which need not exist yet. */
 bool directory_inbox(const struct sys *, const char *path, struct inbox **, struct error *);
 
 #endif

@@ -1,5 +1,5 @@
 /* journal.c: appends batches to the last segment and begins new segments.
- * Must not look into payloads, and never writes a batch before the one before is synced.
+ * Does not look into payloads, and writes a batch only after the previous one was synced.
  * Called by directory.c. */
 #include "store/journal.h"
 
@@ -29,11 +29,11 @@ struct journal {
   struct journal_end end; /* its header is that of the last batch */
   struct reserve reserve;
   struct journal_index *index;
-  struct buffer out; /* a batch's lines; its memory is used again */
+  struct buffer out; /* a batch's lines; its memory is reused */
   bool synced;       /* what was appended last is durable */
-  bool failed;       /* takes nothing but last words */
-  bool spent;        /* they were said */
-  bool broken;       /* what the disk holds is unknown: it is left as it is */
+  bool failed;       /* refuses all batches except last words */
+  bool spent;        /* they were written */
+  bool broken;       /* the disk's content is unknown, so the file must not be changed */
   struct error why;  /* of `failed` */
   uint64_t bytes, syncs;
 };
@@ -47,8 +47,8 @@ static bool journal_fail(struct journal *j, bool broken, const struct error *why
   return false;
 }
 
-/* A new segment: written and synced under another name first, so that a name that ends in
- * .sj always stands for a file with a good first line. `*named`: a failure came after that. */
+/* Makes a new segment: writes and syncs it under another name first, so that each file that ends in
+ * .sj has a good first line. `*named`: it has its name, even where a later part failed. */
 static int journal_segment_make(struct journal *j, const char *path, struct reserve *reserve,
                                 bool *named, struct error *e) {
   const struct sys *sys = j->sys;
@@ -71,7 +71,7 @@ static int journal_segment_make(struct journal *j, const char *path, struct rese
   return -1;
 }
 
-/* Begins the next segment; the last one's bytes are durable before. */
+/* Begins the next segment, once the last one is durable. */
 static bool journal_rotate(struct journal *j, struct error *e) {
   char payload[JOURNAL_OWN_MAX], path[PATH_MAX];
   struct error why = {0};
@@ -91,7 +91,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   int fd = journal_segment_make(j, path, &reserve, &named, &why);
   if (fd < 0) return journal_fail(j, named, &why, e);
   if (j->fd >= 0) {
-    j->sys->truncate(j->sys, j->fd, j->end.offset); /* gives back what was allotted behind it */
+    j->sys->truncate(j->sys, j->fd, j->end.offset); /* frees the space reserved after its end */
     j->sys->close(j->sys, j->fd);
   }
   j->fd = fd;
@@ -110,8 +110,8 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   return true;
 }
 
-/* Opens the last segment to go on in it. What is there is made durable before anything is
- * built on it: its writer may have died before its sync. */
+/* Opens the last segment to append to it, and first makes its content durable: its writer may have
+ * died before its sync. */
 static bool journal_continue(struct journal *j, struct error *e) {
   j->fd = file_open(j->sys, j->object, O_WRONLY | O_APPEND, e);
   if (j->fd < 0) return false;
@@ -161,8 +161,8 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
   return false;
 }
 
-/* Fills `out` with the lines of a batch, or with one of our own where that is NULL; `end` becomes
- * what the journal's end will be. */
+/* Fills `out` with the lines of a batch, or with the store's "closed" line where the batch is NULL;
+ * `end` becomes the end that the journal will have. */
 static bool journal_batch(struct journal *j, const struct batch *batch, struct journal_end *end,
                           struct error *e) {
   struct journal_chain chain = {.seq = end->seq, .batch = end->batch, .crc = end->crc};
@@ -185,18 +185,18 @@ static bool journal_cut_back(struct journal *j) {
   struct sys_stat found;
   int failed;
   if (j->sys->fstat(j->sys, j->fd, &found) == 0 && found.size == j->end.offset)
-    return true; /* nothing to cut, and the space behind the end stays allotted */
+    return true; /* nothing to cut; the space after the end stays reserved */
   do {
     failed = j->sys->truncate(j->sys, j->fd, j->end.offset);
   } while (failed == -EINTR);
   if (failed < 0) return false;
-  /* That gave back the room for last words too: take it again. */
+  /* Cutting the file also freed the room for last words: reserve it again. */
   j->reserve.end = 0;
   reserve_ensure(&j->reserve, j->sys, j->fd, j->folder, j->end.offset, 0, j->object, NULL);
   return true;
 }
 
-/* One write; a short one is a failure (the disk is full, or a limit was met). */
+/* One write; a short one counts as a failure (the disk is full, or a size limit was reached). */
 static bool journal_write(struct journal *j, struct error *e) {
   struct error why = {0};
   ssize_t count;
@@ -248,7 +248,8 @@ bool journal_append(struct journal *j, const struct batch *batch, enum append ki
   if (batch_count(batch) == 0) return true;
   j->spent = j->failed;
   bool good = journal_put(j, batch, kind, e);
-  if (j->out.capacity > BATCH_KEPT) buffer_clear(&j->out); /* a rare giant must not stay */
+  if (j->out.capacity > BATCH_KEPT)
+    buffer_clear(&j->out); /* do not keep the memory of a rare large batch */
   return good;
 }
 
@@ -305,7 +306,7 @@ void journal_close(struct journal *j) {
   if (j->fd >= 0) {
     if (!j->broken && !j->failed && j->synced && !j->end.closed)
       journal_put(j, NULL, APPEND_WHOLE, NULL);
-    if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only gives back allotted space */
+    if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only frees reserved space */
     sys->close(sys, j->fd);
   }
   if (j->folder) reserve_release(&j->reserve, sys, j->folder);

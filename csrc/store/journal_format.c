@@ -1,4 +1,4 @@
-/* journal_format.c: lines of the journal to bytes and back, strictly.
+/* journal_format.c: writes and strictly parses lines of the journal.
  * Must not touch files or decide what a bad line means. Called by journal, journal_read and
  * journal_scan. */
 #include "store/journal_format.h"
@@ -11,7 +11,7 @@
 
 #include "base/crc32c.h"
 
-/* Where the fields of a head begin; a space stands before each but the first. */
+/* Where the fields of a head begin; a space precedes each but the first. */
 enum {
   AT_CRC = 3,
   AT_COVERED = 11,
@@ -26,8 +26,8 @@ static const char own_begin[] = "{\"t\":\"journal\"";
 static const char own_format[] = "{\"t\":\"journal\",\"format\":";
 static const char own_closed[] = "{\"t\":\"journal\",\"closed\":true";
 
-/* Eight digits at a time, a byte of a word for each: a step writes 80 of them, and a resume reads
- * 48 of every record. */
+/* Converts eight digits at once, each in a byte of a word, because a step writes 80 digits and a
+ * resume reads 48 of every record. */
 enum { HEX_DIGITS = 8 };
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
@@ -61,7 +61,7 @@ static void hex_write64(char *to, uint64_t value) {
   hex_write32(to + HEX_DIGITS, (uint32_t)value);
 }
 
-/* Strictly: upper case would make two spellings of one line. */
+/* Refuses upper case: a line must have one spelling only. */
 static bool hex_read32(const char *from, uint32_t *value) {
   uint64_t text;
   memcpy(&text, from, HEX_DIGITS);
@@ -152,8 +152,8 @@ size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, u
   return (size_t)length;
 }
 
-/* The text behind `before` up to the next `end`, where the payload continues so; '\0': up to its
- * last character. */
+/* The text after `before` up to the next `end` ('\0': up to the last character), if the payload
+ * continues with `before`. */
 static bool field_read(struct span *rest, const char *before, char end, char *to, size_t room) {
   size_t length = strlen(before);
   if (rest->length < length || memcmp(rest->data, before, length) != 0) return false;
@@ -191,7 +191,7 @@ bool journal_closed(struct span payload, struct header *to) {
       field_read(&rest, "\",\"due\":", ',', due, sizeof due) &&
       field_read(&rest, ",\"about\":", '\0', header.about, sizeof header.about))
     header.due = strtoll(due, NULL, 10);
-  /* What is expected is known to the byte, as that of a segment is. */
+  /* The expected bytes are known, as in a segment's first payload. */
   size_t length = journal_closed_payload(own, &header);
   if (payload.length != length || memcmp(payload.data, own, length) != 0) return false;
   if (to) *to = header;
@@ -209,7 +209,7 @@ enum journal_header journal_segment_check(struct span payload, char *run_id, uin
   if (!field_read(&rest, ",\"run\":\"", '"', run, sizeof run) || !journal_run_id_valid(run))
     return JOURNAL_HEADER_BAD;
   if (!run_id[0]) memcpy(run_id, run, sizeof run);
-  /* What is expected is known to the byte: written again, it must be the same. */
+  /* The expected bytes are known: writes the payload again and compares. */
   size_t length = journal_segment_payload(own, run_id, segment, previous);
   bool same = payload.length == length && memcmp(payload.data, own, length) == 0;
   return same ? JOURNAL_HEADER_GOOD : JOURNAL_HEADER_BAD;

@@ -2,11 +2,11 @@
  *
  *   J1 <crc32c> <seq16> <batch8> <mark> <prevcrc> <len8> {json}\n
  *
- * All numbers are lower-case hex with leading zeros. The crc covers all bytes behind its own
- * digits, newline included. `seq` counts every line of a run from 0, through all its segments;
- * `batch` counts batches from 0; `mark` says how the line stands to its batch (see below);
- * `prevcrc` is the crc of the line before (of the previous segment's last line in a segment's
- * first one, 0 in the very first). `len` counts the payload's bytes.
+ * All numbers are lower-case hex with leading zeros. The crc covers all bytes after its own digits,
+ * newline included. `seq` counts every line of a run from 0, through all its segments; `batch`
+ * counts batches from 0; `mark` says whether the line ends its batch (see below); `prevcrc` is the
+ * crc of the previous line (in a segment's first line: of the previous segment's last line; 0 in
+ * the very first). `len` counts the payload's bytes.
  *
  * Payloads that begin with {"t":"journal" are the store's own:
  *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
@@ -34,7 +34,7 @@ enum {
 };
 
 enum journal_mark {
-  JOURNAL_MORE = '0', /* nothing without the next line of its batch */
+  JOURNAL_MORE = '0', /* valid only with the next line of its batch */
   JOURNAL_LAST = '1'  /* the batch ends */
 };
 
@@ -47,34 +47,35 @@ struct journal_line {
 
 enum journal_shape {
   JOURNAL_WHOLE,   /* a valid line */
-  JOURNAL_PARTIAL, /* could be one, but `size` bytes end before it does */
+  JOURNAL_PARTIAL, /* may be a line, but the bytes end before it does */
   JOURNAL_BROKEN   /* no line begins here */
 };
 
 /* Writes payload.length + JOURNAL_FRAME bytes to `to`; fills line->crc. */
 size_t journal_line_write(char *to, struct journal_line *line);
-/* Reads the line at `from`. JOURNAL_WHOLE: `line` is filled, its payload lies in `from`.
+/* Reads the line at `from`. JOURNAL_WHOLE: `line` is filled, its payload points into `from`.
  * JOURNAL_PARTIAL: `*needed` is the size to try again with. */
 enum journal_shape journal_line_read(const char *from, size_t size, struct journal_line *line,
                                      size_t *needed);
 
-/* Only the head, of JOURNAL_HEAD bytes: form, not crc. `*size` is the line's; no payload. */
+/* Reads only the head (JOURNAL_HEAD bytes) and does not check the crc. `*size`: of the whole line.
+ */
 bool journal_head_read(const char *from, struct journal_line *line, size_t *size);
 
 bool journal_run_id_valid(const char *id); /* [A-Za-z0-9._-]{1,64} */
 bool journal_own(struct span payload);     /* a record of the store itself */
-/* Whether it says that the run was closed, with which header; NULL: it is not asked for. */
+/* Whether the payload is a "closed" record; fills its header unless that is NULL. */
 bool journal_closed(struct span payload, struct header *);
-/* Writes the payload that says so to `to` (JOURNAL_OWN_MAX bytes); gives its length. */
+/* Writes a "closed" payload to `to` (JOURNAL_OWN_MAX bytes); returns its length. */
 size_t journal_closed_payload(char *to, const struct header *);
-/* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); gives its length. */
+/* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); returns its length. */
 size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous);
 
 enum journal_header { JOURNAL_HEADER_GOOD, JOURNAL_HEADER_NEWER, JOURNAL_HEADER_BAD };
 /* Checks a segment's first payload. An empty `run_id` (65 bytes) is filled from it. */
 enum journal_header journal_segment_check(struct span payload, char *run_id, uint32_t segment,
                                           uint32_t previous);
-/* The digits of the format in a segment's first payload that the check found to be newer. */
+/* The format number in a segment's first payload that the check found to be newer. */
 struct span journal_segment_format(struct span payload);
 
 #endif

@@ -1,5 +1,5 @@
 /* journal_index.c: a sparse list of places, and the walk from the nearest one to a record.
- * Must not judge how a journal ends, nor change a byte. Called by directory.c, filled also by
+ * Does not judge how a journal ends and changes nothing. Called by directory.c, filled also by
  * journal.c and journal_scan.c. */
 #include "store/journal_index.h"
 
@@ -19,7 +19,7 @@ struct place {
   uint32_t segment;
 };
 
-/* Walks from line to line; a window of the file holds the heads. */
+/* Walks from line to line; `window` holds a part of the file. */
 struct walk {
   const struct sys *sys;
   const char *folder;
@@ -27,7 +27,7 @@ struct walk {
   struct place at;
   char path[PATH_MAX];
   int fd;
-  int64_t limit, base; /* bytes of the file that count; where the window begins */
+  int64_t limit, base; /* where the part to read ends; where the window begins */
   size_t length;
   char window[WINDOW];
 };
@@ -61,7 +61,7 @@ void journal_index_note(struct journal_index *index, uint64_t seq, uint32_t segm
   buffer_append(&index->places, &place, sizeof place, NULL);
 }
 
-/* The last place known that is not behind `seq`; else the journal's begin. */
+/* The last known place that is not after `seq`; else the journal's begin. */
 static struct place nearest(const struct journal_index *index, uint64_t seq) {
   size_t low = 0, high = places(index);
   while (low < high) {
@@ -140,7 +140,7 @@ static bool walk_to(struct walk *w, uint64_t seq, size_t *size, struct error *e)
   }
 }
 
-/* The whole line behind what `to` holds; of it, what is not payload goes again. */
+/* Appends the whole line to `to`, then removes the part that is not payload. */
 static bool walk_take(struct walk *w, size_t size, struct buffer *to, struct error *e) {
   struct journal_line line;
   size_t needed;

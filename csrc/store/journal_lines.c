@@ -1,4 +1,4 @@
-/* journal_lines.c: see journal_lines.h. Must not know where lines go. */
+/* journal_lines.c: see journal_lines.h. Must not know where lines are stored. */
 #include "store/journal_lines.h"
 
 #include <string.h>

@@ -12,11 +12,12 @@ struct journal_chain {
   uint32_t batch, crc;
 };
 
-/* Appends the line to `out`, chained behind `chain`, which becomes it. */
+/* Appends the line to `out`, chained to `chain`, which then becomes this line. */
 bool journal_line_add(struct buffer *out, struct journal_chain *chain, enum journal_mark mark,
                       struct span payload, struct error *);
-/* Appends the lines of the next batch; of one that says "closed" with this header where `batch` is
- * NULL. ERROR_INVALID, ERROR_LIMIT: it holds what no journal takes; `object` begins the message. */
+/* Appends the lines of the next batch, or where `batch` is NULL a "closed" line with this header.
+ * ERROR_INVALID, ERROR_LIMIT: a payload is not allowed in a journal; `object` begins the message.
+ */
 bool journal_batch_add(struct buffer *out, struct journal_chain *chain, const char *object,
                        const struct batch *batch, const struct header *closed, struct error *);
 

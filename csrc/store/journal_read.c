@@ -42,7 +42,7 @@ void journal_reader_seek(struct journal_reader *r, int64_t offset) {
   r->base = offset;
 }
 
-/* Brings `size` bytes from the current place into the window, or as many as there are. */
+/* Reads `size` bytes from the current place into the window, or as many as there are. */
 static bool reader_fill(struct journal_reader *r, size_t size, struct error *e) {
   while (r->window.length - r->at < size) {
     int64_t from = r->base + (int64_t)r->window.length;
@@ -59,7 +59,7 @@ static bool reader_fill(struct journal_reader *r, size_t size, struct error *e) 
     ssize_t count = r->sys->pread(r->sys, r->fd, to, chunk, from);
     if (count == -EINTR) continue;
     if (count < 0) return error_system(e, (int)-count, "%s: offset %" PRId64, r->object, from);
-    if (count == 0) r->limit = from; /* cut by its owner meanwhile */
+    if (count == 0) r->limit = from; /* its owner has cut it meanwhile */
     r->window.length += (size_t)count;
   }
   return true;
@@ -112,8 +112,7 @@ enum journal_found journal_reader_search(struct journal_reader *r, uint32_t batc
   }
 }
 
-/* A line has one newline, its last byte; its head, where that is whole, says that more should come.
- */
+/* A line has one newline, as its last byte; a whole head says how long the line should be. */
 bool journal_reader_short(const struct journal_reader *r, bool *is, struct error *e) {
   static const char begin[] = "J1 ";
   char bytes[4096];

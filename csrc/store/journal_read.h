@@ -1,8 +1,7 @@
 /* journal_read.h: the lines of one segment file, one after the other, each checked by itself.
  *
- * Reads in large chunks through struct sys and never beyond the size given at the start, so
- * that a reader beside a writer sees a fixed piece. Whether lines belong together is
- * journal_scan's matter. */
+ * Reads in large chunks through struct sys and never beyond the size given at the start, so that a
+ * concurrent writer does not matter. journal_scan checks whether lines belong together. */
 #ifndef SKILLRT_STORE_JOURNAL_READ_H
 #define SKILLRT_STORE_JOURNAL_READ_H
 
@@ -15,14 +14,14 @@ struct journal_reader {
   struct buffer window;
   int64_t base;  /* where the window begins in the file */
   size_t at;     /* the next line in the window */
-  int64_t limit; /* bytes of the file that count */
+  int64_t limit; /* where the part to read ends */
 };
 
 enum journal_found {
   JOURNAL_LINE, /* `line` is filled; its payload lives until the next call */
-  JOURNAL_END,  /* the end, exactly behind a line */
-  JOURNAL_BAD,  /* no valid line here, and bytes left */
-  JOURNAL_ERROR /* the world failed; `error` is filled */
+  JOURNAL_END,  /* the end, right after a line */
+  JOURNAL_BAD,  /* bytes remain, but they are no valid line */
+  JOURNAL_ERROR /* reading failed; `error` is filled */
 };
 
 /* `limit` < 0: the size of the file now. */
@@ -30,16 +29,16 @@ bool journal_reader_open(struct journal_reader *, const struct sys *, const char
                          int64_t limit, struct error *);
 void journal_reader_close(struct journal_reader *); /* idempotent */
 int64_t journal_reader_offset(const struct journal_reader *);
-/* Goes on at `offset`; before anything was read. */
+/* Starts at `offset`; to be called before the first line. */
 void journal_reader_seek(struct journal_reader *, int64_t offset);
 enum journal_found journal_reader_next(struct journal_reader *, struct journal_line *,
                                        struct error *);
-/* From a bad place: looks at every byte behind it for a valid line of a batch after `batch`.
- * JOURNAL_LINE (found; the reader stands on it), JOURNAL_END (there is none), JOURNAL_ERROR. */
+/* From a bad place: tries every byte after it as a valid line of a batch later than `batch`.
+ * JOURNAL_LINE (found: the reader is at it), JOURNAL_END (there is none), JOURNAL_ERROR. */
 enum journal_found journal_reader_search(struct journal_reader *, uint32_t batch,
                                          struct journal_line *, struct error *);
 
-/* From a bad place: `*is` says whether all that is left may be the begin of one line. */
+/* From a bad place: `*is` says whether the rest of the file may be the begin of one line. */
 bool journal_reader_short(const struct journal_reader *, bool *is, struct error *);
 
 #endif

@@ -19,14 +19,14 @@ struct scan {
   uint64_t from;                   /* what `each` is called for */
   journal_each *each;              /* NULL: only check */
   void *data;
-  struct journal_end end; /* behind the last complete batch so far */
-  uint32_t segment;       /* being read, and its size */
+  struct journal_end end; /* after the last complete batch so far */
+  uint32_t segment;       /* the segment being read, and its size */
   int64_t size;
-  bool inside; /* not begun at the journal's begin: what the first line follows is not known */
-  bool ended;  /* by a bad place that is to be cut */
-  bool begun;  /* a line was seen: seq, batch and crc below count */
+  bool inside; /* not started at the journal's begin, so the line before the first is not known */
+  bool ended;  /* the scan ended at a bad place that is to be cut */
+  bool begun;  /* a line was read: seq, batch and crc below are set */
   uint64_t seq;
-  uint32_t batch, crc; /* and `mark`: how that line stands to its batch */
+  uint32_t batch, crc; /* and the mark of that line */
   enum journal_mark mark;
   uint64_t records, newest, payload;
 };
@@ -103,7 +103,7 @@ static bool scan_corrupt(const struct journal_reader *r, int64_t offset, uint64_
                    r->object, offset, record, why);
 }
 
-/* What must not be there: corruption, or the place to cut at. */
+/* A bad place: reports corruption, or notes where to cut. */
 static bool scan_bad(struct scan *s, const struct journal_reader *r, int64_t offset,
                      uint64_t record, const char *why, struct error *e) {
   if (!s->look || s->look->rule != JOURNAL_CUT || s->end.segment == 0)
@@ -113,12 +113,12 @@ static bool scan_bad(struct scan *s, const struct journal_reader *r, int64_t off
   return true;
 }
 
-/* Of the batch that the last line belongs to, more must come. */
+/* Whether the batch of the last line needs more lines. */
 static bool scan_open(const struct scan *s) {
   return s->begun && s->mark == JOURNAL_MORE;
 }
 
-/* NULL where the line belongs behind the ones seen, else what is wrong with it. */
+/* NULL where the line continues the chain, else what is wrong with it. */
 static const char *scan_chain(const struct scan *s, const struct journal_line *line) {
   if (!s->begun && s->inside) return NULL;
   uint64_t seq = s->begun ? s->seq + 1 : 0;
@@ -136,7 +136,7 @@ static bool scan_newer(const struct journal_reader *r, struct span format, struc
                    r->object, (int)format.length, format.data, JOURNAL_FORMAT);
 }
 
-/* A segment's first line: the store's own, whole, in a batch of its own. */
+/* Checks a segment's first line: a record of the store, alone in its batch. */
 static bool scan_header(struct scan *s, struct journal_reader *r, const struct journal_line *line,
                         struct error *e) {
   uint32_t previous = s->begun || !s->inside ? s->crc : line->previous;
@@ -184,7 +184,7 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->end.closed = journal_closed(line->payload, &s->end.header);
 }
 
-/* One line behind a segment's first. */
+/* Checks any later line of a segment. */
 static bool scan_line(struct scan *s, struct journal_reader *r, const struct journal_line *line,
                       int64_t offset, struct error *e) {
   const char *wrong = scan_chain(s, line);
@@ -200,7 +200,7 @@ static bool scan_line(struct scan *s, struct journal_reader *r, const struct jou
   return s->each(s->data, &record, e);
 }
 
-/* A bad place, in the last segment, with no later batch behind it. */
+/* A bad place in the last segment, with no later batch after it. */
 static bool scan_torn(struct scan *s, struct journal_reader *r, int64_t offset, uint64_t record,
                       bool cut_short, struct error *e) {
   if (s->look->rule == JOURNAL_SHORT && !cut_short)
@@ -208,11 +208,11 @@ static bool scan_torn(struct scan *s, struct journal_reader *r, int64_t offset, 
                         "damaged: it was written since the computer was started last, and no kill "
                         "leaves such a record",
                         e);
-  s->records = s->end.records; /* those of the torn batch do not count */
+  s->records = s->end.records; /* records of the torn batch do not count */
   return true;
 }
 
-/* The lines end, well or badly, at the reader's place. */
+/* The valid lines end at the reader's place: decides how. */
 static bool scan_tail(struct scan *s, struct journal_reader *r, bool bad, bool final,
                       struct error *e) {
   struct journal_line line;
@@ -279,7 +279,7 @@ static bool scan_segment(struct scan *s, uint32_t segment, int64_t offset, bool 
   return good;
 }
 
-/* From segment `first` to the last. */
+/* Scans from segment `first` to the last. */
 static bool scan_from(struct scan *s, uint32_t first, uint32_t count, struct error *e) {
   s->inside = first > 1;
   if (s->look->index) journal_index_clear(s->look->index);
@@ -288,7 +288,7 @@ static bool scan_from(struct scan *s, uint32_t first, uint32_t count, struct err
   return true;
 }
 
-/* Of a segment that is not looked at else, the first line. */
+/* Checks only the first line of a segment that is not scanned. */
 static bool scan_begin(const struct sys *sys, const char *folder, struct error *e) {
   static const struct journal_look look = {.rule = JOURNAL_TORN};
   char path[PATH_MAX];

@@ -1,17 +1,17 @@
 /* journal_scan.h: a whole journal read in order, and what its end looks like.
  *
- * Checks every line (form, crc) and that each belongs behind the one before (run, segment,
- * seq, batch, chain). Changes nothing. The rule for a bad place in the last segment: batch
- * b+1 is written only after the sync of batch b returned, so a bad place with no valid line
- * of a later batch behind it may be a torn tail, anything else is corruption. Earlier segments
- * were synced before the next was made: there every bad place is corruption. */
+ * Checks every line (form, crc) and that each continues the one before (run, segment, seq, batch,
+ * chain). Changes nothing. The rule for a bad place in the last segment: batch b+1 is written only
+ * after the sync of batch b returned, so a bad place without a valid line of a later batch after
+ * it may be a torn tail; anything else is corruption. Earlier segments were synced before the next
+ * was made, so there every bad place is corruption. */
 #ifndef SKILLRT_STORE_JOURNAL_SCAN_H
 #define SKILLRT_STORE_JOURNAL_SCAN_H
 
 #include "store/journal_format.h"
 #include "store/store.h"
 
-/* Where the good part of a journal ends: behind its last complete batch. */
+/* Where the good part of a journal ends: after its last complete batch. */
 struct journal_end {
   char run_id[JOURNAL_RUN_ID + 1];
   uint32_t segment; /* the last one, from 1 */
@@ -21,11 +21,11 @@ struct journal_end {
   uint64_t payload; /* seq of the last line that is not the store's own */
   uint32_t batch;   /* of it */
   uint32_t crc;     /* of it */
-  uint64_t records; /* payloads, without the store's own, of what was scanned */
+  uint64_t records; /* payloads that were scanned, without the store's own */
   uint64_t newest;  /* seq of the last one with the ending that was asked for; 0: there is none */
   bool closed;      /* the last line says that the run was closed */
   struct header header; /* then: with this */
-  bool bare;            /* the last segment holds nothing but its first line */
+  bool bare;            /* the last segment has only its first line */
 };
 
 struct journal_index;
@@ -39,17 +39,17 @@ bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct
  * ERROR_CORRUPT. */
 bool journal_segments(const struct sys *, const char *folder, uint32_t *count, struct error *);
 
-/* The highest number of one; 0: there is none. */
+/* The highest number of a segment; 0: there is none. */
 uint32_t journal_segments_highest(const struct sys *, const char *folder);
 /* How many there are before the first gap. */
 uint32_t journal_segments_in_row(const struct sys *, const char *folder);
 
-/* What a bad place with no later batch behind it is. */
+/* How to treat a bad place without a later batch after it. */
 enum journal_rule {
-  JOURNAL_TORN,  /* what a power cut leaves: the journal ends in front of it */
+  JOURNAL_TORN,  /* a power cut may leave it: the journal ends before it */
   JOURNAL_SHORT, /* the same only for a last line that is cut short, as a kill leaves it: else it is
                     corruption */
-  JOURNAL_CUT    /* the journal ends in front of a bad place, whatever is behind it */
+  JOURNAL_CUT    /* the journal ends before the first bad place, whatever follows */
 };
 
 struct journal_look {

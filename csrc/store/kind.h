@@ -1,13 +1,15 @@
-/* kind.h: what a kind of store answers when it is named by a URL; called by store.c only.
+/* kind.h: the functions of a kind of store, such as directories or PostgreSQL; called by store.c
+ * only.
  *
- * `at` is what kind_of made of the URL. NULL: it has no such thing. A kind that needs a library
- * lies in a module of its own, as a `store_kind_function` under the name "skillrt_store_kind". */
+ * `at` is the address that kind_of made of the URL. A function may be NULL: the kind does not have
+ * it. A kind that needs a library is a module of its own, which exports a `store_kind_function`
+ * named "skillrt_store_kind". */
 #ifndef SKILLRT_STORE_KIND_H
 #define SKILLRT_STORE_KIND_H
 
 #include "store/store.h"
 
-/* A batch of a journal as it stands there: its lines, whole. */
+/* A batch of a journal: its lines, byte for byte. */
 struct bundle {
   uint32_t batch, segment;
   uint64_t seq;     /* of its last line */
@@ -15,7 +17,7 @@ struct bundle {
   struct span lines;
 };
 
-/* Where a journal is moved to: nothing of it is a run before `finish` returned. */
+/* The place that a journal is moved to: there is no run there before `finish` returned. */
 struct receiver {
   bool (*bundle)(struct receiver *, const struct bundle *, struct error *);
   bool (*blob)(struct receiver *, const char *digest, struct span value, struct error *);
@@ -23,9 +25,9 @@ struct receiver {
   void (*close)(struct receiver *);
 };
 
-/* Of a run that is moved away. */
+/* The states of a run that is moved to another place. */
 enum leaving {
-  LEAVING_NOT,  /* it stays: undoes LEAVING_NOW */
+  LEAVING_NOT,  /* it stays here: undoes LEAVING_NOW */
   LEAVING_NOW,  /* no process can advance it here any more */
   LEAVING_ENDED /* it is whole in its new place */
 };
@@ -50,7 +52,7 @@ struct kind {
   bool (*pause)(const struct sys *, const char *at, const char *queue, bool paused, struct error *);
   bool (*claims)(const struct sys *, const char *at, const char *queue, struct claims **,
                  struct error *);
-  /* ERROR_MISSING: it is not there, or LEAVING_NOW does not hold. */
+  /* ERROR_MISSING: there is no such run, or its state is not LEAVING_NOW. */
   bool (*leave)(const struct sys *, const char *at, enum leaving, struct error *);
   /* The batches of a run while LEAVING_NOW, first to last. */
   bool (*send)(const struct sys *, const char *at, struct receiver *, struct error *);

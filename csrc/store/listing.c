@@ -1,7 +1,7 @@
 /* listing.c: the runs of a folder, each known by the first and the last line of its journal.
  *
- * Reads no more of them: what a run came to, says the line that closes it. Where the index has that
- * line, a look at the segment's size and time is all. Called by store.c and claim.c. */
+ * The last line, "closed", holds the run's status, so nothing else is read. Where the index has
+ * that line, only the segment's size and time are compared. Called by store.c and claim.c. */
 #include "store/listing.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static bool line_own(const char *from, size_t size, struct journal_line *line) {
          journal_own(line->payload);
 }
 
-/* Reads what is there at `offset`; how much, or -1. */
+/* Reads at `offset`; returns the number of bytes, or -1. */
 static ssize_t bytes_at(const struct sys *sys, int fd, int64_t offset, char to[LINE_MAX_OWN]) {
   ssize_t count;
   do {
@@ -101,11 +101,11 @@ struct look {
   struct run_index index;
   bool (*each)(void *data, const struct listing *);
   void *data;
-  bool is_over; /* `each` wants no more */
+  bool is_over; /* `each` returned false */
 };
 
-/* Whether the index knows the run, and its journal is as it was then. A segment of less than
- * SEGMENT_LEAST bytes is not followed by another while it ends in order. */
+/* Whether the index has the run and its journal has not changed since. A segment of less than
+ * SEGMENT_LEAST bytes has no successor, because a new one is begun only at that size. */
 static bool is_known(struct look *look, const char *name, const char *journal) {
   char path[PATH_MAX];
   struct sys_stat found;
@@ -132,14 +132,14 @@ static const char *url_of(const struct look *look, const char *name, char path[P
   return here ? path + 1 : path;
 }
 
-/* Those whose close says when go to the index, to be listed behind the others. */
+/* Runs whose "closed" line has a time go to the index, and are listed after the others. */
 static bool look_one(void *data, const char *name, enum sys_kind kind) {
   struct look *look = data;
   char path[PATH_MAX], journal[PATH_MAX], line[STORE_HOLDER];
   struct error error = {0};
   struct seen seen = {.closed = false};
   struct listing run = {.header = {.status = "executing"}};
-  bool is_hidden = name[0] == '.'; /* one that is being removed, for one */
+  bool is_hidden = name[0] == '.'; /* for example a run that is being removed */
   if (kind != SYS_DIRECTORY || is_hidden || !(run.url = url_of(look, name, path)) ||
       !file_path(journal, run.url, "journal", NULL) || is_known(look, name, journal))
     return true;

@@ -1,4 +1,4 @@
-/* lock.c: takes, signs and gives back the lock of a run.
+/* lock.c: takes, signs and releases the lock of a run.
  * Must not know what the lock protects. Called by directory.c. */
 #include "store/lock.h"
 
@@ -18,7 +18,7 @@ static void lock_line(const struct sys *sys, int fd, char *to, size_t room) {
   ssize_t count = sys->pread(sys, fd, to, room - 1, 0);
   to[count > 0 ? count : 0] = '\0';
   to[strcspn(to, "\r\n")] = '\0';
-  for (char *at = to; *at; at++) /* goes to a terminal */
+  for (char *at = to; *at; at++) /* the text may be shown on a terminal */
     if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e) *at = '?';
 }
 
@@ -66,7 +66,7 @@ int lock_take(const struct sys *sys, const char *folder, struct error *e) {
     else
       error_system(e, -failed, "%s", path);
     sys->close(sys, fd);
-    if (failed != -EAGAIN) return -1; /* else somebody removed the file: take the new one */
+    if (failed != -EAGAIN) return -1; /* else the file was removed: take the new one */
   }
   return -1;
 }
@@ -99,7 +99,7 @@ bool lock_held(const struct sys *sys, const char *folder, char *line, size_t roo
     failed = sys->lock(sys, fd);
   } while (failed == -EINTR);
   lock_line(sys, fd, line, room);
-  sys->close(sys, fd); /* gives back what was taken */
+  sys->close(sys, fd); /* releases the lock */
   return failed == -EAGAIN;
 }
 
@@ -122,7 +122,8 @@ void lock_sign(const struct sys *sys, int fd, const char *boot) {
   stamp_text(start, sys->wall_ms(sys));
   int length = snprintf(text, sizeof text, "%ld %s %s%s%s\n", (long)getpid(), host[0] ? host : "?",
                         start, boot[0] ? " " : "", boot);
-  /* Cut behind it, not before: a file that was cut to nothing is flushed when it is closed. */
+  /* Truncate after the write, not before: ext4 flushes a file that was truncated to 0 when it
+   * closes. */
   if (length > 0 && sys->seek(sys, fd, 0, SEEK_SET) == 0 &&
       sys_write_all(sys, fd, text, (size_t)length, "run.lock", NULL))
     sys->truncate(sys, fd, length);

@@ -1,4 +1,4 @@
-/* memory.c: a store that keeps nothing but blobs, and those only while it is open.
+/* memory.c: a store that holds only blobs, and only while it is open.
  * Must not touch files. Called where a run's context strategy is `memory`. */
 #include "store/memory.h"
 

@@ -1,10 +1,10 @@
-/* memory.h: a store that keeps nothing but blobs; called by store.c only. */
+/* memory.h: a store that holds only blobs; called by store.c only. */
 #ifndef SKILLRT_STORE_MEMORY_H
 #define SKILLRT_STORE_MEMORY_H
 
 #include "store/store.h"
 
-/* Append and view succeed, read and record find nothing, blobs live in memory. */
+/* Append and view succeed and store nothing; read and record find nothing. */
 bool memory_open(const struct sys *, const char *at, const struct store_options *, struct store **,
                  struct store_report *, struct error *);
 

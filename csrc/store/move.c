@@ -1,10 +1,10 @@
-/* move.c: see move.h. Knows kinds, and the order in which nothing can be in two places; no journal.
- * Called by store.c. */
+/* move.c: see move.h. Calls the two kinds in an order in which a run is never in two places; knows
+ * nothing of journals. Called by store.c. */
 #include "store/move.h"
 
 #include <string.h>
 
-/* What its records say is checked here, whole; its id comes with it. */
+/* Checks the whole journal, and reads the run's id. */
 static bool look(const struct sys *sys, const struct move *m, struct store_report *report,
                  struct error *e) {
   struct store_options options = {.mode = STORE_READ, .whole = true, .accept_edits = true};
@@ -27,7 +27,8 @@ static bool look(const struct sys *sys, const struct move *m, struct store_repor
   return good;
 }
 
-/* A blob can be read only while the run is open: before its journal leaves. */
+/* Copies the blobs first: they can be read only while the run is open, before its journal is moved.
+ */
 static bool carry_blobs(const struct sys *sys, const struct move *m, struct receiver *to,
                         struct error *e) {
   struct store_options options = {.mode = STORE_READ, .accept_edits = true};
@@ -58,7 +59,8 @@ static bool carry(const struct sys *sys, const struct move *m, struct receiver *
 bool move_run(const struct sys *sys, const struct move *m, struct error *e) {
   struct store_report report = {0};
   struct receiver *to = NULL;
-  m->old->leave(sys, m->old_at, LEAVING_NOT, NULL); /* what died in the middle begins anew */
+  m->old->leave(sys, m->old_at, LEAVING_NOT,
+                NULL); /* a move that died in the middle starts again */
   if (!look(sys, m, &report, e)) return false;
   if (!m->young->receive(sys, m->young_at, report.run_id, &to, e)) return false;
   bool good = carry(sys, m, to, e);

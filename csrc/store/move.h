@@ -1,4 +1,4 @@
-/* move.h: a run that goes from one kind of store to another; called by store.c only. */
+/* move.h: moves a run from one kind of store to another; called by store.c only. */
 #ifndef SKILLRT_STORE_MOVE_H
 #define SKILLRT_STORE_MOVE_H
 
@@ -14,11 +14,12 @@ struct move {
   size_t count;
 };
 
-/* As store_move has it. */
+/* See store_move. */
 bool move_run(const struct sys *, const struct move *, struct error *);
 
-/* A run in a directory that is moved away, or comes: kind.h. Its journal lies in
- * "<run>/journal.leaving" then, and in the end in "<run>/journal.moved". */
+/* Moving a run out of a directory or into one; see kind.h. While it is moved out its journal is
+ * named
+ * "<run>/journal.leaving", and after that "<run>/journal.moved". */
 bool directory_leave(const struct sys *, const char *path, enum leaving, struct error *);
 bool directory_send(const struct sys *, const char *path, struct receiver *, struct error *);
 bool directory_receive(const struct sys *, const char *path, const char *run_id, struct receiver **,

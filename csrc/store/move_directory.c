@@ -1,5 +1,5 @@
-/* move_directory.c: a run in a directory that is moved away, or comes, by its journal's own lines.
- * Called by store.c, by way of kinds. */
+/* move_directory.c: moves a run out of a directory or into one, line by line of its journal.
+ * Called by move.c through struct kind. */
 #include "store/move.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static bool rename_in(const struct sys *sys, const char *folder, const char *fro
   return sys_sync_directory(sys, folder, e);
 }
 
-/* What was left of the last time that it was moved away. */
+/* Removes what an earlier move out of this directory left. */
 static void forget_moved(const struct sys *sys, const char *path) {
   char folder[PATH_MAX], segment[PATH_MAX];
   if (!file_path(folder, path, "journal.moved", NULL)) return;
@@ -103,7 +103,7 @@ struct arrival_folder {
   char path[PATH_MAX], folder[PATH_MAX], file[PATH_MAX]; /* the run, "journal.new", a segment */
 };
 
-/* The segment that is being written is whole and durable. */
+/* Finishes the current segment: makes it durable and gives it its name. */
 static bool end_segment(struct arrival_folder *a, struct error *e) {
   if (a->fd < 0) return true;
   bool good = file_sync(a->sys, a->fd, false, a->file, e);

@@ -1,8 +1,8 @@
 /* postgres.c: a run in PostgreSQL, as store.h has it: opens, appends and closes it.
  *
- * append sends a batch, sync waits until it is committed. Where the answer is lost, the place of
- * the batch tells: it holds this batch, or nothing, or another's. Must not know what a row holds
- * but for that. Called by store.c, by way of the kind. */
+ * append sends a batch, sync waits until it is committed. If the answer is lost, a look at the row
+ * with the batch's key decides: it is this batch, it is missing, or it is another process's. Knows
+ * no more of rows. Called by store.c through struct kind. */
 #include "store/postgres.h"
 
 #include <inttypes.h>
@@ -19,18 +19,18 @@ struct postgres {
   struct url url;
   struct link link;
   struct lease *lease; /* NULL: only read */
-  bool taken;          /* the run is held under it */
+  bool taken;          /* the lease that holds the run */
   char run_id[JOURNAL_RUN_ID + 1];
-  struct rows_end end; /* behind what was appended last */
-  uint64_t before;     /* the last line of the batch before that; 0: there is none */
-  struct buffer out;   /* the lines of that */
-  bool flying;         /* it is not known to be durable */
-  bool sent;           /* and an answer is to come */
-  bool failed;         /* takes nothing but last words */
-  bool spent;          /* they were said */
+  struct rows_end end; /* after the last append */
+  uint64_t before;     /* the last line of the batch before it; 0: there is none */
+  struct buffer out;   /* the lines of the last batch */
+  bool flying;         /* its commit is not confirmed yet */
+  bool sent;           /* and the server's answer is awaited */
+  bool failed;         /* refuses all batches except last words */
+  bool spent;          /* they were written */
   struct error why;    /* of `failed` */
   uint64_t bytes, syncs;
-  struct watch *inbox; /* NULL: nobody listens */
+  struct watch *inbox; /* NULL: the run has not asked to watch its inbox */
 };
 
 static const char put_row[] =
@@ -58,7 +58,7 @@ static int64_t patience(const struct postgres *p) {
   return p->sys->mono_ns(p->sys) + (int64_t)PATIENCE_S * 1000000000;
 }
 
-/* A server that is started anew refuses for a while. */
+/* A server that restarts refuses connections for a while. */
 static bool reconnect(struct postgres *p, int64_t until, struct error *e) {
   for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
     struct error why = {0};
@@ -82,8 +82,8 @@ static void send_row(struct postgres *p) {
 
 enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_GONE, OUTCOME_UNKNOWN };
 
-/* The place of the batch is empty: whether the batch before it is still there. A standby
- * that was promoted may lack what its primary had committed. */
+/* Called where the batch's row is missing: is the batch before it still there? A standby that was
+ * promoted may lack rows that its primary had committed. */
 static enum outcome look_before_place(struct postgres *p, struct error *e) {
   struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch - 1), NUMBER(p->before)};
   if (p->before == 0) return OUTCOME_NOBODYS;
@@ -94,7 +94,7 @@ static enum outcome look_before_place(struct postgres *p, struct error *e) {
   return rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
 }
 
-/* Whose the row is that stands in the place of the batch. */
+/* Finds out which process wrote the row with the batch's key. */
 static enum outcome look_at_place(struct postgres *p, struct error *e) {
   struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch)};
   PGresult *result =
@@ -112,7 +112,7 @@ static enum outcome look_at_place(struct postgres *p, struct error *e) {
   return outcome == OUTCOME_NOBODYS ? look_before_place(p, e) : outcome;
 }
 
-/* Until it is known what became of the row that was sent. */
+/* Tries until it is known whether the row that was sent is committed. */
 static enum outcome settle(struct postgres *p, struct error *e) {
   int64_t until = patience(p);
   for (;;) {
@@ -176,7 +176,7 @@ static bool postgres_record(struct store *store, uint64_t seq, struct buffer *to
   return postgres_sync(store, e) && rows_record(&p->link, p->url.run, &p->end, seq, to, e);
 }
 
-/* Each in a commit of its own, before the row that names it is sent. */
+/* Each blob in a commit of its own, before the row that refers to it is sent. */
 static bool keep_blobs(struct postgres *p, const struct batch *batch, struct error *e) {
   int64_t until = patience(p);
   struct span value;
@@ -233,7 +233,7 @@ static bool postgres_blob_get(struct store *store, const char *digest, struct bu
   return postgres_sync(store, e) && blob_find(&p->link, digest, to, e);
 }
 
-/* A view can be written again from the journal at any time, by whoever wants a file. */
+/* Views are not stored: they can be written from the journal at any time. */
 static bool postgres_view(struct store *store, const char *name, struct span content,
                           struct error *e) {
   struct postgres *p = (struct postgres *)store;
@@ -261,7 +261,7 @@ static uint64_t postgres_syncs(const struct store *store) {
   return ((const struct postgres *)store)->syncs;
 }
 
-/* Says "closed" if all is well. */
+/* Writes a "closed" line if nothing failed. */
 static bool say_closed(struct postgres *p) {
   if (!postgres_sync(&p->store, NULL) || p->failed || p->end.closed) return false;
   struct rows_end end = p->end;
@@ -304,8 +304,8 @@ static const struct store_ops ops = {
 
 /* ---- opening ---- */
 
-/* The first line of the next segment, in the place behind the end: whoever held the run before
- * finds its place taken. */
+/* Adds the first line of the next segment as the next row: a process that held the run before finds
+ * the key of its next batch taken. */
 static enum outcome fence(struct postgres *p, struct error *e) {
   char own[JOURNAL_OWN_MAX];
   struct rows_end end = p->end;
@@ -333,7 +333,7 @@ static bool has_batches(struct postgres *p, bool *has, struct error *e) {
   return rows >= 0;
 }
 
-/* Behind the end, wherever that is now: whoever held it before may have written one more. */
+/* Adds that row after the current end: the previous holder may have written one more batch. */
 static bool take_over(struct postgres *p, struct rows_look *look, struct error *e) {
   bool has;
   for (int i = 0; i < FENCES; i++) {
@@ -353,8 +353,8 @@ static bool take(struct postgres *p, struct error *e) {
   return p->taken;
 }
 
-/* A creation that died before its first payload left no run: no message named it. Its first line
- * stays, with the id that it had. */
+/* A process that died before it wrote the first payload left no run, because it has not reported
+ * one. Its first line stays, with its run id. */
 static bool check_vacant(struct postgres *p, struct error *e) {
   struct rows_look look = {.run_id = p->run_id};
   bool has;
@@ -439,7 +439,7 @@ bool postgres_open(const struct sys *sys, const char *at, const struct store_opt
     *store = &p->store;
     return true;
   }
-  /* What was not opened is not closed, either. */
+  /* A store that failed to open is freed without a "closed" line. */
   p->end.segment = 0;
   if (p->taken && link_open(&p->link, NULL))
     run_give_back(&p->link, p->url.run, lease_id(p->lease), NULL);

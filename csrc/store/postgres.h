@@ -3,16 +3,16 @@
  *   skillrt.fleet    one row: the version of the tables, and how long a lease is
  *   skillrt.run      a row for each run: who holds it, and what the last batch's header said
  *   skillrt.journal  a row for each batch, with the lines that a directory would have. Its key is
- *                    (run, batch), and only rows are added: who finds the place of its batch taken
- *                    has lost the run. A process that takes a run first adds a row that says so
- *                    (the first line of a segment), and fences off whoever had it
+ *                    (run, batch), and rows are only added: a process that finds the key of its
+ *                    batch taken has lost the run. A process that takes a run first adds a row
+ *                    (the first line of a segment), which fences off the previous holder
  *   skillrt.worker   a row for each process that holds runs: its lease, on the database's clock.
- *                    Where the row is removed, its runs have no owner any more
+ *                    When the row is removed, its runs have no owner any more
  *   skillrt.inbox    a row for each arrival
  *   skillrt.blob     large values, by digest
  *   skillrt.queue    a row for each queue that was ever paused
- *   skillrt.slot     a row for each run that may have a key at the same time as others
- *   skillrt.rate     a row for each run with a key that may be claimed within a time
+ *   skillrt.slot     for each key, as many rows as runs with it may run at the same time
+ *   skillrt.rate     for each key, as many rows as runs with it may be claimed within its time
  *
  * A step adds one row of the journal; it updates none, locks none and reads none. */
 #ifndef SKILLRT_STORE_POSTGRES_H
@@ -32,10 +32,10 @@ struct url {
   char whole[PATH_MAX];    /* as it was given; begins messages */
   char database[PATH_MAX]; /* what libpq connects to */
   char run[JOURNAL_RUN_ID + 1];
-  size_t before, behind; /* in `whole`, what is before "/<run>" and from where it goes on */
+  size_t before, behind; /* in `whole`: where "/<run>" begins and ends */
 };
 
-/* ERROR_INVALID: it is none, or holds a password; with `run`, it names none. */
+/* ERROR_INVALID: it is no URL of PostgreSQL, holds a password, or (with `run`) names no run. */
 bool url_read(const char *text, bool run, struct url *, struct error *);
 /* The URL of another run of the same database; `to` has PATH_MAX bytes. */
 bool url_write(const struct url *, const char *run, char *to);
@@ -48,7 +48,7 @@ struct link {
   PGconn *connection; /* NULL: none */
   const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
   const char *put;    /* a statement that link_send sends; NULL: none */
-  bool dropped;       /* the server or the way to it is gone, whatever libpq says yet */
+  bool dropped;       /* the connection is broken, even if libpq has not noticed yet */
   int64_t lease_ms;
   bool fresh; /* may be connected to a database without tables */
 };
@@ -67,16 +67,16 @@ struct value {
 #define NUMBER(from) ((struct value){.number = (int64_t)(from)})
 
 void link_init(struct link *, const struct sys *, const struct url *);
-/* Connects where it is not; ERROR_MISSING: the tables are not there, ERROR_NEWER. */
+/* Connects if it is not connected. ERROR_MISSING: there are no tables; ERROR_NEWER. */
 bool link_open(struct link *, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);
 /* Performs a statement; the result is to be cleared by PQclear. NULL: it failed. */
 PGresult *link_ask(struct link *, const char *statement, int count, const struct value *,
                    struct error *);
-/* The same, of which only the number of rows that it changed or gave is wanted; -1: it failed. */
+/* The same; returns the number of rows that it changed or returned; -1: it failed. */
 int link_do(struct link *, const char *statement, int count, const struct value *, struct error *);
-/* Sends the prepared one; false: it could not be. link_answer waits for what comes back. */
+/* Sends the prepared statement; false: that failed. link_answer waits for the result. */
 bool link_send(struct link *, int count, const struct value *);
 int link_answer(struct link *, struct error *);
 
@@ -88,21 +88,21 @@ void cell_text(const PGresult *, int row, int column, char *to, size_t room); /*
 
 struct lease;
 
-/* That of this process for a database: begun where it has none. */
+/* The lease of this process for a database; begins one where there is none. */
 bool lease_take(const struct sys *, const struct url *, struct lease **, struct error *);
 void lease_release(struct lease *);
 const char *lease_id(const struct lease *);
-/* Whether it has not lapsed; renews it where that is not known. ERROR_LOST: another process found
- * that it had. */
+/* Whether the lease is still valid; renews it where that is not certain. ERROR_LOST: another
+ * process found it expired. */
 bool lease_held(struct lease *, struct error *);
-/* Whether a process that wrote this is known to be gone, because it was one of this machine. */
+/* Whether the process that wrote this ran on this machine and has ended. */
 bool lease_is_dead(const struct sys *, const char *process);
 
 /* ---- a run's row: postgres_run.c ---- */
 
 /* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. */
 bool run_take(struct link *, const char *run, const char *owner, struct error *);
-/* Gives it back; what the last batch's header said is listed from now on (NULL: nothing is). */
+/* Releases the run; lists show this header, that of the last batch, from now on (NULL: none). */
 void run_give_back(struct link *, const char *run, const char *owner, const struct header *);
 bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
 bool postgres_exists(const struct sys *, const char *at);
@@ -111,7 +111,7 @@ bool postgres_list(const struct sys *, const char *at,
 
 /* ---- rows of the journal: postgres_rows.c ---- */
 
-/* Where a journal ends, or what a row of it says. */
+/* The end of a journal, or of one row of it. */
 struct rows_end {
   struct journal_chain chain; /* its last line */
   uint32_t segment;
@@ -121,17 +121,18 @@ struct rows_end {
   struct header header;
 };
 
-/* What is looked for from the end of a journal backwards. */
+/* What to search for, from the end of a journal backwards. */
 struct rows_look {
   char *run_id; /* 65 bytes */
   struct span ending;
-  uint64_t newest; /* the last payload that ends so; 0: none, or none was looked for */
+  uint64_t newest; /* the last payload with that ending; 0: none, or none was searched for */
 };
 
-/* Reads the end of a journal, as far back as the payload that is looked for. */
+/* Reads the end of a journal, as far back as the payload that is searched for. */
 bool rows_end(struct link *, const char *run, struct rows_look *, struct rows_end *,
               struct error *);
-/* Every payload from record `from` up to the end, checked; every row, where `to` is not NULL. */
+/* Checks and gives every payload from record `from` to the end; every row where `to` is not NULL.
+ */
 bool rows_read(struct link *, const char *run, const struct rows_end *, uint64_t from,
                bool (*each)(void *, const struct record *, struct error *), void *data,
                struct receiver *to, struct error *);
@@ -153,10 +154,10 @@ bool postgres_open(const struct sys *, const char *at, const struct store_option
 bool postgres_inbox(const struct sys *, const char *at, struct inbox **, struct error *);
 bool postgres_watch(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
                     void *data, struct watch **, struct error *);
-/* The same about the inbox, and at once as a rule. */
+/* The same for the inbox; usually without delay. */
 bool postgres_listen(const struct sys *, const struct url *, struct uv_loop_s *,
                      void (*changed)(void *), void *data, struct watch **, struct error *);
-/* The same about all that may be claimed in a database. */
+/* The same for everything that may be claimed in a database. */
 bool postgres_watch_claims(const struct sys *, const struct url *, struct uv_loop_s *,
                            void (*changed)(void *), void *data, struct watch **, struct error *);
 bool postgres_prepare(const struct sys *, const char *at, const struct store_setup *,

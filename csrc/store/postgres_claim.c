@@ -1,10 +1,10 @@
 /* postgres_claim.c: runs in PostgreSQL that wait for a process: labels, queues and claims.
  *
- * A claim marks the run's row for the time of a lease, so that workers do not start processes for
- * the same run; who takes a run is decided by run_take alone. A slot is a row for each run that may
- * have a key at the same time: it is free where the run in it has no process and no claim. A rate
- * is a row for each claim that may be made within a time, and free again once that is over. Called
- * by store.c, by way of the kind. */
+ * A claim marks the run's row for the time of a lease, so that two workers do not start processes
+ * for the same run; run_take alone decides which process gets it. A key with a limit has as many
+ * slots (rows) as runs may use it at the same time: a slot is free if its run has neither a process
+ * nor a claim. A key with a rate has as many rows as claims may be made within its time; a row is
+ * free again after that time. Called by store.c through struct kind. */
 #include "store/postgres.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct queue {
 
 /* ---- labels ---- */
 
-/* Performs statements on a connection of their own, all or none. */
+/* Performs statements on a new connection, all of them or none. */
 struct work {
   const char *statement;
   int count;
@@ -81,21 +81,20 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
 
 /* ---- claims ---- */
 
-/* Whether the run in a slot has neither a process nor a claim. */
+/* SQL: whether the run in a slot has neither a process nor a claim. */
 #define SLOT_FREE                                                                                  \
   " (s.run is null or not exists (select 1 from skillrt.run o"                                     \
   " left join skillrt.worker h on h.worker = o.owner where o.run = s.run"                          \
   " and (o.claimed > clock_timestamp() or h.deadline > clock_timestamp())))"
 
-/* Whether a rate's row is free, for a claim that fills it for `ms`. */
+/* SQL: whether a rate's row is free for a claim, which then takes it for `ms`. */
 #define RATE_FREE(ms)                                                                              \
   " (t.taken is null or t.taken + " ms " * interval '1 millisecond' <= clock_timestamp())"
 
 #define MAY_BE_CLAIMED                                                                             \
   " r.owner is null and (r.claimed is null or r.claimed < statement_timestamp())"
 
-/* What a key has room for: the first slot that is free. Looked up once, however many runs have the
- * key. */
+/* SQL: the first free slot of each key; looked up once per key, not per run. */
 #define ROOM                                                                                       \
   " (r.limit_key is null or r.limit_most = 0 or exists (select 1 from slots s"                     \
   " where s.key = r.limit_key and s.slot <= r.limit_most))"                                        \
@@ -104,8 +103,8 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
 
 #define FIRST_ONES " order by r.prio desc, r.due, r.run limit 64"
 
-/* Those that could be claimed now, each kind by an index of these alone: what waits and what
- * has a process costs nothing. As many as others may be claiming at the same moment. */
+/* SQL: runs that could be claimed now, found by partial indexes, so that runs which wait or have a
+ * process cost nothing. As many as other workers may claim at the same moment. */
 static const char asked_next[] =
     "with slots as materialized (select s.key, min(s.slot) as slot from skillrt.slot s"
     " where" SLOT_FREE " group by s.key), ready as ("
@@ -143,8 +142,8 @@ static int take_rate(struct link *l, const char *key, int64_t rate, int64_t ms, 
                  3, values, e);
 }
 
-/* Claims with a key follow one another, each with its own look at what the one before has
- * committed. */
+/* Claims with a key are made one after the other, so that each sees what the one before committed.
+ */
 static int take_limits(struct link *l, const PGresult *next, const char *run, const char *key,
                        struct error *e) {
   struct value locked[] = {TEXT(key)};
@@ -155,7 +154,7 @@ static int take_limits(struct link *l, const PGresult *next, const char *run, co
   return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, 0, 4), e) : rows;
 }
 
-/* A process whose lease has lapsed loses it, and with it its runs. */
+/* Removes expired leases; their processes lose their runs. */
 static const char asked_lapsed[] = "delete from skillrt.worker where deadline < clock_timestamp()";
 
 /* 1: `run` was claimed; 0: there is none; -1: it failed. */
@@ -196,7 +195,7 @@ static bool take(struct claims *claims, int64_t count, bool (*each)(void *data, 
   return true;
 }
 
-/* What closes a run in a database ends its claim with it. */
+/* Does nothing: closing a run in a database also ends its claim. */
 static void settle(struct claims *claims, const char *url) {
   (void)claims, (void)url;
 }

@@ -1,7 +1,7 @@
 /* postgres_inbox.c: the inbox of a run in PostgreSQL: a row for each arrival.
  *
- * A row stays when it was taken: what the same sender puts again under its key is not another one.
- * Must not know what an arrival says. Called by store.c, by way of the kind. */
+ * A row stays after it was taken, so that an arrival sent again with the same key is recognized.
+ * Must not know what an arrival says. Called by store.c through struct kind. */
 #include "store/postgres.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct rows {
   const struct sys *sys;
   struct url url;
   struct link link;
-  struct buffer given; /* int64_t: those that are not to be given again */
+  struct buffer given; /* int64_t: arrivals that must not be given again */
   PGresult *look;      /* of the last look; NULL: look anew */
   int next;            /* the next row of it */
   PGresult *text;      /* what was taken last */
@@ -41,7 +41,7 @@ static bool put(struct inbox *inbox, const char *key, struct span text, bool dur
                               3, values, e);
   bool good = result && PQntuples(result) > 0;
   if (good) snprintf(name, ARRIVAL_NAME, "%" PRId64, cell_number(result, 0, 0));
-  if (result && !good) /* the same, by another process, at this moment */
+  if (result && !good) /* another process inserts the same at this moment */
     error_set(e, ERROR_SYSTEM, "%s: the arrival \"%.80s\" is put by somebody else right now",
               r->url.whole, key ? key : "");
   PQclear(result);
@@ -83,7 +83,7 @@ static bool look(struct rows *r, struct error *e) {
   return r->look != NULL;
 }
 
-/* False where somebody took it meanwhile, or it cannot be read now: `to->again`. */
+/* False where another process took it meanwhile, or where it cannot be read now (`to->again`). */
 static bool read_one(struct rows *r, int64_t arrival, struct arrival *to) {
   struct value values[] = {NUMBER(arrival)};
   PQclear(r->text);

@@ -1,6 +1,7 @@
-/* postgres_kind.c: the door of the module skillrt/postgres.so, and large values, by their digests.
+/* postgres_kind.c: the entry point of the module skillrt/postgres.so; also stores and reads blobs.
  *
- * store.c opens it when the first URL of PostgreSQL is named: libpq costs time and memory. */
+ * store.c loads the module with the first URL of PostgreSQL, because libpq costs time and memory.
+ */
 #include "store/postgres.h"
 
 #include "store/blob.h"

@@ -1,9 +1,9 @@
 /* postgres_lease.c: the lease of this process for a database: one row, renewed by a thread.
  *
- * The row's deadline is on the database's clock. What this process counts on is its own clock,
- * which goes on while the machine sleeps: from before the renewal was sent, less a tenth. Who finds
- * a lease lapsed removes its row, and only then takes what it held: from there on it cannot be
- * renewed. Called by postgres.c and postgres_run.c. */
+ * The row's deadline is on the database's clock. This process uses its own clock, which also counts
+ * while the machine sleeps: it trusts the lease from before it sent the renewal, less a tenth. A
+ * process that finds a lease expired first removes its row, so that it cannot be renewed, and then
+ * takes its runs. Called by postgres.c and postgres_run.c. */
 #include "store/postgres.h"
 
 #include <fcntl.h>
@@ -50,8 +50,7 @@ static bool read_text(const struct sys *sys, const char *path, char *to, size_t 
   return got > 0;
 }
 
-/* When a process was started, in ticks since the boot; 0: there is none, or it only waits for its
- * parent to ask how it ended. */
+/* When a process was started, in ticks since the boot; 0: there is none, or it is a zombie. */
 static uint64_t started(const struct sys *sys, long pid) {
   char path[48], text[1024], state;
   uint64_t ticks;
@@ -66,7 +65,7 @@ static uint64_t started(const struct sys *sys, long pid) {
   return state == 'Z' || state == 'X' ? 0 : ticks;
 }
 
-/* This machine since it was started, and the processes that we see: "" where that is not known. */
+/* Identifies this boot of the machine and our process namespace; "" where that is not known. */
 static void surroundings(const struct sys *sys, char to[PROCESS]) {
   char boot[SYS_BOOT];
   struct sys_stat space;
@@ -99,7 +98,7 @@ bool lease_is_dead(const struct sys *sys, const char *process) {
 
 /* ---- renewing ---- */
 
-/* How long from `sent` on it may be counted on. */
+/* How long from `sent` on this process may trust the lease. */
 static void renewed(struct lease *l, int64_t sent) {
   atomic_store(&l->until_ns, sent + l->link.lease_ms * 900000);
 }
@@ -124,7 +123,7 @@ static bool begin(struct lease *l, struct error *e) {
   return true;
 }
 
-/* With the mutex. ERROR_LOST: its row is gone. */
+/* The caller holds the mutex. ERROR_LOST: the row was removed. */
 static bool renew(struct lease *l, struct error *e) {
   if (!link_open(&l->link, e)) return false;
   int64_t sent = l->sys->boot_ns(l->sys);

@@ -23,7 +23,7 @@ bool link_broken(const struct link *l) {
   return !l->connection || l->dropped || PQstatus(l->connection) != CONNECTION_OK;
 }
 
-/* What the server or libpq said, in one line. */
+/* The message of the server or libpq, in one line. */
 static bool fail(struct link *l, const PGresult *result, struct error *e) {
   const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
   const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(l->connection);
@@ -42,7 +42,8 @@ static bool fail(struct link *l, const PGresult *result, struct error *e) {
 }
 
 static PGconn *connect_to(const struct url *url) {
-  /* What stands behind the URL is not overruled by it, what stands before is. */
+  /* libpq takes the last of several values: those after the URL override it, those before do not.
+   */
   const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name", "dbname",
                                NULL};
   const char *const values[] = {"10", "10000", "skillrt", url->database, NULL};
@@ -53,7 +54,7 @@ static PGconn *connect_to(const struct url *url) {
   return connection;
 }
 
-/* Of a URL that may come from anywhere, "off" is not what survives a power cut. */
+/* A URL may come from anywhere, and synchronous_commit=off does not survive a power cut. */
 static const char asked_commit[] =
     "select set_config('synchronous_commit', coalesce($1, case when"
     " current_setting('synchronous_commit') in ('off', 'local') then 'on'"

@@ -1,12 +1,12 @@
-/* postgres_move.c: a run in PostgreSQL that is moved away, or comes: in one transaction.
- * Called by store.c, by way of the kind. */
+/* postgres_move.c: moves a run out of PostgreSQL or into it, in one transaction.
+ * Called by move.c through struct kind. */
 #include "store/postgres.h"
 
 #include <string.h>
 
 #include "store/blob.h"
 
-/* A run that is leaving, or has left, is no run: its status says so, and `about` which of both. */
+/* A run that is being moved, or was, is not listed: its status says so, and `about` says which. */
 bool postgres_leave(const struct sys *sys, const char *at, enum leaving leaving, struct error *e) {
   static const char *const statements[] = {
       "update skillrt.run set status = 'executing', about = ''"
@@ -50,7 +50,7 @@ struct rows {
   struct header header; /* of the last batch, where that says "closed" */
 };
 
-/* What is listed of it. */
+/* Fills the columns that lists show. */
 static void note_header(struct rows *r, struct span lines) {
   struct journal_line line;
   size_t size;
@@ -89,11 +89,11 @@ static bool take_end(struct receiver *receiver, struct error *e) {
 
 static void take_close(struct receiver *receiver) {
   struct rows *r = (struct rows *)receiver;
-  link_close(&r->link); /* what was not committed is gone */
+  link_close(&r->link); /* the database drops what was not committed */
   sys_free(r->sys, r, sizeof *r);
 }
 
-/* A run that was moved away from here, and comes back, takes the place of what it left. */
+/* A run that was moved away from here and comes back replaces the rows that it left. */
 static bool begin(struct rows *r, const char *run_id, struct error *e) {
   struct value values[] = {TEXT(r->url.run), TEXT(run_id)};
   if (!link_open(&r->link, e) || link_do(&r->link, "begin", 0, NULL, e) < 0 ||

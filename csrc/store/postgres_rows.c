@@ -1,4 +1,4 @@
-/* postgres_rows.c: the rows of a journal, each a batch of lines, read and checked.
+/* postgres_rows.c: reads and checks the rows of a journal, each a batch of lines.
  *
  * The same checks as in a directory: every line's form, checksum and number, and the chain from one
  * to the next. Changes nothing. Called by postgres.c and postgres_move.c. */
@@ -13,7 +13,7 @@ enum { PORTION = 256, BACK = 8, BACK_MOST = 512 };
 struct row {
   struct bundle bundle;
   uint64_t first;    /* the number of its first line */
-  uint32_t previous; /* what that follows */
+  uint32_t previous; /* the crc of the line before it */
   uint32_t crc;
   uint64_t payload, newest; /* 0: none */
   uint64_t records;         /* of its own */
@@ -43,7 +43,7 @@ static bool ends_so(struct span payload, struct span ending) {
          memcmp(payload.data + payload.length - ending.length, ending.data, ending.length) == 0;
 }
 
-/* A line of the store's own is a batch by itself. */
+/* A record of the store is alone in its batch. */
 static const char *own_problem(struct row *row, const struct journal_line *line, char *run_id) {
   if (line->seq != row->first || line->mark != JOURNAL_LAST) return "not a batch of its own";
   row->closed = journal_closed(line->payload, &row->header);
@@ -91,7 +91,7 @@ static bool check_row(const struct link *l, struct row *row, char *run_id, struc
   return seq == row->bundle.seq || corrupt(l, row, seq, "its row says another number", e);
 }
 
-/* Whether two rows that were checked stand behind one another. */
+/* Whether a checked row is the successor of another. */
 static bool check_chain(const struct link *l, const struct row *before, const struct row *row,
                         struct error *e) {
   if (row->bundle.batch != before->bundle.batch + 1)
@@ -183,7 +183,7 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
 
 /* ---- from a record on ---- */
 
-/* The batch that a record is in, by halves: its number is at least that of its batch. */
+/* Finds the batch of a record by bisection: a record's number is at least that of its batch. */
 static bool find_batch(struct link *l, const char *run, const struct rows_end *end, uint64_t seq,
                        uint32_t *batch, struct error *e) {
   uint32_t low = 0, high = seq < end->chain.batch ? (uint32_t)seq : end->chain.batch;

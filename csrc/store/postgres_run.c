@@ -25,7 +25,7 @@ static const char asked_holder[] =
     " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
     " where r.run = $1";
 
-/* What a run's row says of its holder. */
+/* The holder of a run, from its row. */
 static PGresult *look_at_holder(struct link *l, const char *run, struct error *e) {
   PGresult *holder = link_ask(l, asked_holder, 1, (struct value[]){TEXT(run)}, e);
   if (!holder) return NULL;
@@ -43,9 +43,9 @@ static bool is_free(struct link *l, const PGresult *holder, struct error *e) {
   return busy(l, line, e);
 }
 
-/* Removes the lease of a holder that is gone, so that it cannot be renewed any more; its
- * runs have no owner with that. In a transaction of its own: who removes a lease waits for rows
- * of runs, so it may hold none. */
+/* Removes the lease of a holder that has ended, so that the lease cannot be renewed and its runs
+ * have no owner any more. In a transaction of its own: removing a lease locks rows of runs, so this
+ * process must hold no such lock. */
 static bool remove_holder(struct link *l, const char *run, struct error *e) {
   char process[200], worker[64];
   PGresult *holder = look_at_holder(l, run, e);
@@ -107,7 +107,7 @@ static bool asked(const struct sys *sys, const char *at, const char *statement, 
   return *result != NULL;
 }
 
-/* Whether the row of a worker that stands in these columns holds what it holds. */
+/* SQL: whether the worker in these columns still holds its runs. */
 static bool is_live(const struct sys *sys, const PGresult *result, int row, int process,
                     int lapsed) {
   return !PQgetisnull(result, row, process) && !cell_number(result, row, lapsed) &&

@@ -1,6 +1,7 @@
 /* postgres_schema.c: the tables that runs in PostgreSQL need: makes them, and says what is missing.
  *
- * Their version is one number; what is there stays. Called by store.c, by way of the kind. */
+ * Their version is one number; existing tables are not changed. Called by store.c through struct
+ * kind. */
 #include "store/postgres.h"
 
 #include <inttypes.h>
@@ -49,9 +50,9 @@ static const char columns[] =
     " add if not exists limit_key text collate \"C\", add if not exists limit_most bigint,"
     " add if not exists limit_rate bigint not null default 0,"
     " add if not exists limit_ms bigint not null default 0,"
-    " add if not exists claimed timestamptz"; /* until then no other claim gives it */
+    " add if not exists claimed timestamptz"; /* no other worker may claim the run before */
 
-/* Whoever's lease is gone holds no run: the database itself sees to it, since version 4. */
+/* Since version 4 the database itself releases the runs of a lease that is removed. */
 static const char owners[] =
     "do $$ begin"
     " if not exists (select 1 from pg_constraint where conname = 'run_owner_lease') then"
@@ -74,7 +75,7 @@ static bool is_there(struct link *l, const char *name, bool *there, struct error
   return result != NULL;
 }
 
-/* Something that is made by a statement where it is missing. */
+/* A thing that a statement makes where it is missing. */
 static bool provide(struct link *l, const struct store_setup *setup, const char *name,
                     const char *statement, struct buffer *missing, struct error *e) {
   bool there;
@@ -118,7 +119,7 @@ static bool provide_version(struct link *l, const struct store_setup *setup, str
   return !setup->lease_ms || link_do(l, "update skillrt.fleet set lease_ms = $1", 1, lease, e) == 1;
 }
 
-/* Where there is one, it is no later one. */
+/* Whether the version in the tables is not newer than ours. */
 static bool check_version(struct link *l, struct buffer *missing, struct error *e) {
   bool there;
   if (!is_there(l, "fleet", &there, e)) return false;
@@ -145,7 +146,7 @@ static bool provide_all(struct link *l, const struct store_setup *setup, struct 
   return setup->only_check ? check_version(l, missing, e) : provide_version(l, setup, e);
 }
 
-/* What of the server's settings does not keep what it says it has kept. */
+/* Names settings of the server with which a committed row may be lost. */
 static bool look_at_settings(struct link *l, struct buffer *missing, struct error *e) {
   static const char *const names[] = {"fsync", "full_page_writes"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

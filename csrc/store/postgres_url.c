@@ -1,11 +1,11 @@
-/* postgres_url.c: postgres://<user>@<host>/<database>/<run>?<what libpq takes>: what libpq gets of
- * it, and the run. Pure. Called by the module's other files. */
+/* postgres_url.c: splits postgres://<user>@<host>/<database>/<run>?<parameters of libpq> into the
+ * URL for libpq and the run. Pure. Called by the module's other files. */
 #include "store/postgres.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Messages and command lines that are proposed show URLs. */
+/* No passwords in URLs, because messages and suggested commands show URLs. */
 static bool has_password(const char *authority, size_t length, const char *settings) {
   const char *at = memchr(authority, '@', length);
   const char *colon = at ? memchr(authority, ':', (size_t)(at - authority)) : NULL;
@@ -13,7 +13,7 @@ static bool has_password(const char *authority, size_t length, const char *setti
 }
 
 bool url_read(const char *text, bool wants_run, struct url *to, struct error *e) {
-  const char *authority = strstr(text, "://") + 3; /* store.c looked */
+  const char *authority = strstr(text, "://") + 3; /* store.c has checked this */
   size_t length = strcspn(authority, "/?");
   const char *database = authority + length;
   const char *settings = database + strcspn(database, "?");

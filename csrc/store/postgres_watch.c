@@ -1,9 +1,8 @@
-/* postgres_watch.c: who waits for a change in a database: a timer, and a notice where the server
- * gives one.
+/* postgres_watch.c: watches a database for changes: by a timer, and by NOTIFY where there is one.
  *
- * A step gives no notice: that would cost it a lock of the whole server. So who watches a journal
- * looks twice a second; who waits for arrivals is told of each, and looks all the same now and
- * then. Called by store.c, by way of the kind, and by postgres.c. */
+ * A step sends no NOTIFY, because that would take a lock of the whole server. So a watch of a
+ * journal reads it twice a second. A watch of an inbox gets a NOTIFY for each arrival, and also
+ * reads it now and then. Called by store.c through struct kind, and by postgres.c. */
 #include "store/postgres.h"
 
 #include <string.h>
@@ -55,7 +54,7 @@ static void look_close(struct watch *watch) {
   uv_close((uv_handle_t *)&look->timer, closed);
 }
 
-/* Not where the server knows no notices, or a pool of connections stands before it. */
+/* False where the server has no LISTEN, or is behind a pool of connections. */
 static void listen_too(struct look *look, struct uv_loop_s *loop) {
   if (!link_open(&look->link, NULL) ||
       link_do(&look->link, "listen skillrt_inbox", 0, NULL, NULL) < 0 ||

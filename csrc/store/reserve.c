@@ -12,13 +12,15 @@ enum { PIECE_MIN = 64 << 10, PIECE_MAX = 4 << 20 };
 
 static bool reserve_file(struct reserve *r, const struct sys *sys, const char *folder,
                          struct error *e) {
-  static const char filling[RESERVE_LAST_WORDS]; /* real blocks, not a hole */
+  static const char filling[RESERVE_LAST_WORDS]; /* writes real blocks, not a hole */
   char path[PATH_MAX];
   if (!file_path(path, folder, "reserve", e)) return false;
   int fd = file_open(sys, path, O_WRONLY | O_CREAT | O_TRUNC, e);
   if (fd < 0) return false;
   bool good = sys_write_all(sys, fd, filling, sizeof filling, path, e);
-  if (good) good = file_sync(sys, fd, false, path, e); /* until then blocks may be only promised */
+  if (good)
+    good = file_sync(sys, fd, false, path,
+                     e); /* before the sync the blocks may not be allocated yet */
   sys->close(sys, fd);
   if (!good) sys->unlink(sys, path);
   r->by_file = good;
@@ -38,7 +40,7 @@ bool reserve_ensure(struct reserve *r, const struct sys *sys, int fd, const char
   } while (failed == -EINTR);
   if (failed == -EOPNOTSUPP || failed == -ENOSYS) return reserve_file(r, sys, folder, e);
   bool is_full = failed == -ENOSPC || failed == -EFBIG;
-  if (is_full && end > needed) { /* the large piece does not fit: what is needed may */
+  if (is_full && end > needed) { /* the large piece does not fit; try the size that is needed */
     failed = sys->reserve(sys, fd, from, needed - from);
     end = needed;
   }

@@ -1,10 +1,10 @@
 /* reserve.h: disk space taken in advance, so that a run's last words fit on a full disk.
  *
- * Space is allotted behind the end of the segment, in growing pieces, without changing the
- * file's size (tail -f and grep see only lines). Before a batch is written there is room for
- * it and for RESERVE_LAST_WORDS more bytes; a full disk therefore shows up here, before a
- * byte was written. Where the file system cannot allot, a file "<folder>/reserve" of that
- * size is kept, and removed when the last words come. Called by journal.c. */
+ * Space is allocated after the end of the segment, in growing pieces, without changing the file's
+ * size (tail -f and grep see only lines). Before a batch is written there is room for it and for
+ * RESERVE_LAST_WORDS more bytes, so that a full disk is noticed here, before a byte was written.
+ * Where the file system cannot allocate ahead, a file "<folder>/reserve" of that size takes the
+ * space; it is removed before the last words are written. Called by journal.c. */
 #ifndef SKILLRT_STORE_RESERVE_H
 #define SKILLRT_STORE_RESERVE_H
 
@@ -17,11 +17,11 @@
 enum { RESERVE_LAST_WORDS = 16 << 10 };
 
 struct reserve {
-  int64_t end;  /* of what is allotted in the segment */
-  bool by_file; /* the file system cannot allot: the file holds the space */
+  int64_t end;  /* where the allocated space of the segment ends */
+  bool by_file; /* the file system cannot allocate ahead: the reserve file holds the space */
 };
 
-/* Sees to it that `size` bytes behind `offset` of the segment, and the last words, fit. */
+/* Ensures that `size` bytes after `offset` of the segment, and the last words, fit. */
 bool reserve_ensure(struct reserve *, const struct sys *, int fd, const char *folder,
                     int64_t offset, int64_t size, const char *object, struct error *);
 /* Removes the reserve file, if there is one. */

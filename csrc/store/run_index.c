@@ -20,7 +20,7 @@
 
 enum {
   INDEX_MAX = 256 << 20, /* bytes of its text */
-  ADDED_FEW = 64,        /* so many are looked at again with each list, rather than written */
+  ADDED_FEW = 64,        /* so many new rows are not written yet: each list reads their journals */
   HEAD = 32,             /* bytes of the first line */
   STAMPS = 26,           /* bytes of a line's first two parts */
 };
@@ -41,7 +41,7 @@ static const char *name_of(const struct run_index *x, const struct run_row *row)
 
 /* ---- lines ---- */
 
-/* A line's parts, where they are. */
+/* The parts of a line, as pointers into the text. */
 struct line {
   struct span due, status, name, about;
 };
@@ -65,7 +65,7 @@ static bool part_read(const char **from, const char *stop, char end, size_t most
   return at && to->length <= most;
 }
 
-/* The line at `from`; what follows it, or NULL: it is none. */
+/* Parses the line at `from`; returns the next one, or NULL: it is no line. */
 static const char *line_read(const char *from, const char *end, struct line *to) {
   const char *stop = memchr(from, '\n', (size_t)(end - from));
   if (!stop || stop - from < STAMPS) return NULL;
@@ -197,7 +197,7 @@ uint64_t run_index_stamp(const struct sys_stat *found, uint32_t segment) {
   return stamp;
 }
 
-/* The first line of a text whose others are behind HEAD. */
+/* Writes the first line of a text whose other lines follow HEAD. */
 static void head_write(char to[HEAD + 1], const struct buffer *text) {
   snprintf(to, HEAD + 1, "skillrt run index 2, %08" PRIx32 "  \n",
            crc32c(0, text->data + HEAD, text->length - HEAD));

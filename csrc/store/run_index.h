@@ -11,10 +11,11 @@
 
 struct run_row {
   int64_t at;    /* of its header */
-  uint32_t line; /* where it begins in the text; what follows the time, in it or one before */
+  uint32_t line; /* where it begins in the text; where its part after the time begins, which may be
+                    in an earlier line */
   uint32_t rest;
   uint16_t name; /* in the line; it ends with a slash */
-  bool is_here;  /* the folder has it now, with the stamp of its line */
+  bool is_here;  /* the folder has the run now, and its journal has the stamp of the line */
 };
 
 struct run_index {
@@ -22,19 +23,20 @@ struct run_index {
   struct buffer text;  /* a line for each row */
   struct buffer rows;  /* struct run_row */
   struct buffer slots; /* uint32_t: the number of a row from 1, by its name; 0: none */
-  size_t added;        /* rows that the file does not have */
+  size_t added;        /* rows that are not in the file yet */
   uint32_t rest;       /* of the last row that was read */
 };
 
-/* Reads what the folder has; nothing where that is missing, damaged or not to be read. */
+/* Reads the folder's index file; the index is empty where that is missing, damaged or unreadable.
+ */
 void run_index_init(struct run_index *, const struct sys *, const char *folder);
 void run_index_clear(struct run_index *);
 
-/* The row of a name, and what its line says of the journal; NULL: there is none. Valid until the
+/* The row of a name, with the stamp and segment of its line; NULL: there is none. Valid until the
  * next put. */
 struct run_row *run_index_find(struct run_index *, const char *name, uint64_t *stamp,
                                uint32_t *segment);
-/* Adds the row of a name, in place of the one it had; it is here. */
+/* Adds or replaces the row of a name, and marks it as `is_here`. */
 bool run_index_put(struct run_index *, const char *name, uint64_t stamp, uint32_t segment,
                    const struct header *, struct error *);
 

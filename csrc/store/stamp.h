@@ -1,4 +1,4 @@
-/* stamp.h: a moment as text, in UTC. Not by gmtime, which reads the zone files on its way. */
+/* stamp.h: a moment as text, in UTC. Does not use gmtime, which reads time zone files. */
 #ifndef SKILLRT_STORE_STAMP_H
 #define SKILLRT_STORE_STAMP_H
 

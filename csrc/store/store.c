@@ -1,5 +1,5 @@
-/* store.c: which store a URL means, and what all of them share.
- * Must not know how any of them works. Called by whoever opens or looks at a run. */
+/* store.c: finds the kind of store that a URL names, and does what all kinds share.
+ * Must not know how any of them works. */
 #include "store/store.h"
 
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ static bool url_path(const char *url, char *to, struct error *e) {
   return length > 0 || error_set(e, ERROR_INVALID, "%s: names no path", url);
 }
 
-/* Those whose URL is a path. */
+/* The kind whose URLs are paths. */
 static const struct kind directory = {.open = directory_open,
                                       .salvage = directory_salvage,
                                       .holder = directory_holder,
@@ -65,7 +65,7 @@ static const struct kind directory = {.open = directory_open,
                                       .receive = directory_receive};
 static const struct kind memory = {.open = memory_open};
 
-/* The module with PostgreSQL, which a run in a directory does not load. */
+/* The module with PostgreSQL; not loaded for a run in a directory. */
 static char module_path[PATH_MAX];
 
 void store_module(const char *path) {
@@ -80,7 +80,7 @@ bool store_needs_module(const char *url) {
   return is_postgres(url) && !module_path[0];
 }
 
-/* It stays loaded: it is known under one name for as long as the process lives. */
+/* The module is never unloaded. */
 static const struct kind *postgres(const char *url, struct error *e) {
   store_kind_function *function;
   if (!module_path[0]) {
@@ -103,7 +103,7 @@ static const struct kind *postgres(const char *url, struct error *e) {
   return function();
 }
 
-/* The kind that a URL means, and what it gets of it, into `at` (PATH_MAX bytes). */
+/* The kind that a URL names; `at` (PATH_MAX bytes) gets the address for it. */
 static const struct kind *kind_of(const char *url, char *at, struct error *e) {
   at[0] = '\0';
   if (strcmp(url, "memory:") == 0) return &memory;
@@ -185,7 +185,7 @@ bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, st
                      : error_set(e, ERROR_MISSING, "%s: has no inbox", url);
 }
 
-/* Names of queues and keys become names of files and words of a line. */
+/* Names of queues and keys are used as file names and as words of a line, so few characters fit. */
 static bool queue_valid(const char *name, struct error *e) {
   size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
   if (length > 0 && length <= QUEUE_NAME && name[length] == '\0') return true;

@@ -1,7 +1,8 @@
 /* host.c: see host.h. Knows nothing of what is called and answered.
  *
- * A call has two owners: the run that waits (its exchange) and the host that has to answer. What
- * the host says is a letter in its door's box, under a lock, and is delivered on the loop's thread:
+ * A call has two owners: the run that waits (its exchange) and the host that has to answer. The
+ * host's answers and progress are letters in the door's box, under a lock; the loop's thread
+ * delivers them:
  *
  *   state      entered by                         left by
  *   asked      send                               an answer is delivered; cancel; the time is up
@@ -60,13 +61,13 @@ struct skillrt_call {
   struct host_transport *owner; /* NULL: unwanted */
   struct skillrt_call *next, **link;
   struct exchange *exchange;
-  struct alarm *alarm; /* NULL: there is all the time of the world */
+  struct alarm *alarm; /* NULL: there is no time limit */
   bool answered;       /* under the door's lock */
   int64_t started_ns;
   void *user;
   char *key;
   struct buffer input;
-  struct letter *spare; /* so that an answer without bytes needs no memory */
+  struct letter *spare; /* room for an answer without bytes, which then needs no memory */
 };
 
 /* ---- the door ---- */
@@ -159,7 +160,7 @@ void host_door_close(struct host_door *door) {
   uv_mutex_lock(&door->lock);
   door->wake = NULL;
   uv_mutex_unlock(&door->lock);
-  host_door_deliver(door); /* the calls were given up: what was answered is freed */
+  host_door_deliver(door); /* all calls were canceled before: frees their answers */
   door_leave(door);
 }
 
@@ -198,7 +199,7 @@ void host_call_answer(struct skillrt_call *call, int code, bool sent, struct spa
                       const char *message) {
   const struct sys *sys = call->door->sys;
   struct letter *letter = letter_new(sys, call, body);
-  if (!letter) { /* it was executed, and its outcome stays unknown */
+  if (!letter) { /* the function was executed, but its outcome is unknown */
     letter = call->spare;
     call->spare = NULL;
     code = -1;
@@ -236,7 +237,7 @@ static void alarm_closed(uv_handle_t *handle) {
   sys_free(alarm->sys, alarm, sizeof *alarm);
 }
 
-/* The policy gave it up; `done` may do anything. */
+/* Cancels a call for the run; `done` may do anything. */
 static void call_end(struct skillrt_call *call, struct reply *reply) {
   const struct sys *sys = call->door->sys;
   struct exchange *exchange = call->exchange;
@@ -350,7 +351,7 @@ static bool host_send(struct transport *base, struct exchange *exchange, const s
   if (call->next) call->next->link = &call->next;
   t->calls = call;
   exchange->handle = call;
-  function->call(function->data, call); /* what it answers is delivered by the loop */
+  function->call(function->data, call); /* the loop delivers an answer that it gives now */
   return true;
 }
 

@@ -17,7 +17,7 @@ enum {
   HTTP_MAX_BODY = 16 << 20,
   HTTP_MAX_EXTRA = 256 << 10,
   HTTP_MAX_EVENT_ID = 4096,
-  HTTP_AT_ONCE = 1 << 20 /* of a stream that is handed on: what may come before it is */
+  HTTP_AT_ONCE = 1 << 20 /* ... of the body of a stream that is passed on */
 };
 
 struct http {
@@ -27,7 +27,7 @@ struct http {
   CURLM *multi;       /* NULL once closed */
   uv_timer_t timer;   /* libcurl's own */
   struct call *calls; /* not yet discarded */
-  struct call *fresh; /* with events to hand on */
+  struct call *fresh; /* calls with new events */
   bool closed;
   size_t living; /* handles and calls not yet freed, and users of this struct */
   int no_socket; /* errno of the last socket that could not be opened; 0: the last was */
@@ -57,8 +57,8 @@ struct call {
 
   enum head_stage stage;
   int status;                  /* of the status line last seen */
-  bool cut;                    /* it was sent, and the connection ended before a word came */
-  char forbidden[64];          /* the address that it may not be sent to, if it came to one */
+  bool cut;                    /* it was sent, and the connection ended before any reply */
+  char forbidden[64];          /* the forbidden address that it resolved to, if any */
   bool old_version;            /* HTTP/1.0 */
   size_t head_bytes, max_head; /* all header bytes as they came */
   size_t max_body;
@@ -75,7 +75,7 @@ struct call {
   size_t taken; /* bytes that came, as they came */
 };
 
-/* What became of a call, for its reply. */
+/* The result of a call, for its reply. */
 struct outcome {
   enum reply_status status;
   char message[256];
@@ -91,7 +91,7 @@ struct origin {
 CURLUcode http_origin(const char *url, struct origin *);
 void http_origin_clear(struct origin *);
 
-/* In http_reply.c: libcurl's callbacks, which only append, and what is made of the whole. */
+/* In http_reply.c: libcurl's callbacks, which only append, and the judgment of a whole reply. */
 size_t http_on_head(char *line, size_t size, size_t count, void *call);
 size_t http_on_body(char *bytes, size_t size, size_t count, void *call);
 void http_reply_reset(struct call *); /* before the first and each following request */

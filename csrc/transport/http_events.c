@@ -1,7 +1,7 @@
-/* http_events.c: the events of a text/event-stream reply while it arrives: joined where the task
- * says which of their texts are pieces, and handed on to who watches. Runs outside libcurl's
- * callbacks, where a listener may cancel; the body keeps what came, and its maximum bounds the
- * parser too. Called by http.c. */
+/* http_events.c: parses the events of a text/event-stream reply while it arrives, joins pieces of
+ * text where the task says so, and passes the events on. Runs outside libcurl's callbacks, so that
+ * a listener may cancel; the body holds all bytes, and its maximum bounds the parser, too. Called
+ * by http.c. */
 #include "transport/http_call.h"
 
 #include <string.h>

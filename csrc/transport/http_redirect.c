@@ -22,7 +22,7 @@ static bool same_origin(const char *here, const char *there) {
   return same;
 }
 
-/* False: following would lose what the request says. */
+/* False: a redirect with this code would change the request. */
 static bool redirect_method(struct call *call) {
   if (call->status == 307 || call->status == 308 || http_reads(call->task)) return true;
   if (call->status != 303) return false;

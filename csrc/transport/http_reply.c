@@ -1,9 +1,9 @@
-/* http_reply.c: takes what a server says, within its limits, and judges the whole of it.
+/* http_reply.c: collects a server's reply within its limits, and judges the whole of it.
  * The callbacks only append bytes: they run inside libcurl, where nothing may be canceled.
  *
  * A body that ends with the connection looks complete to libcurl. It is taken as whole only if
  * the server announced that it would close (`Connection: close`, or HTTP/1.0), and never inside an
- * event; without a length, chunks or that word, a cut could not be told from the end. */
+ * event; without a length, chunks or that header, a cut connection looks like the end. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -227,7 +227,7 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
   else if (code == CURLE_SSL_CACERT_BADFILE && call->task->http.ca_file)
     http_outcome(call, outcome, REPLY_REFUSED, "the CA file %.120s cannot be used",
                  call->task->http.ca_file);
-  else if (code == CURLE_SEND_ERROR) /* its own words speak of select and poll */
+  else if (code == CURLE_SEND_ERROR) /* libcurl's text for it is about select and poll */
     http_outcome(call, outcome, REPLY_BROKEN, "the connection was reset after %zu bytes",
                  call->taken);
   else

@@ -69,7 +69,7 @@ static bool request_add_header(struct call *call, const char *line) {
   return longer != NULL;
 }
 
-/* A line break would smuggle in another header or request. */
+/* A line break would add another header or request. */
 static bool header_is_sane(const char *line) {
   size_t name = strcspn(line, ":");
   if (name == 0 || line[name] != ':') return false;
@@ -145,7 +145,7 @@ static int on_connected(void *data, char *there, char *here, int there_port, int
     snprintf(call->forbidden, sizeof call->forbidden, "%s", there);
     return CURL_PREREQFUNC_ABORT;
   }
-  /* libcurl sends a request again by itself where a connection that was kept ends without a word;
+  /* libcurl repeats a request by itself where a reused connection ends before any reply;
    * what may act is not sent twice */
   call->cut = call->connected && call->task && !http_reads(call->task);
   if (call->cut) return CURL_PREREQFUNC_ABORT;

@@ -63,7 +63,7 @@ bool leftover_find(const struct sys *sys, int64_t pid, const char *start, struct
   return true;
 }
 
-/* The first that is left of them; each is sent the signal, unless that is 0. */
+/* Sends the signal, unless it is 0, to each group that still runs; returns the first of them. */
 static const struct leftover *first_left(struct leftover *list, size_t count, int signal) {
   const struct leftover *first = NULL;
   for (size_t i = 0; i < count; i++) {

@@ -1,8 +1,8 @@
 /* process.c: the transport that runs programs by argv, never by a shell.
- * Deadlines, kills and replies; process_child.c starts and reads. A program runs in a group of
- * its own and the group never outlives its exchange: whatever it left behind is killed when it
- * ends. Its pid is reaped last, so that a signal can never reach a stranger. Knows nothing of
- * steps; the engine reaches it through transport.h. */
+ * Deadlines, kills and replies; process_child.c starts and reads. A program runs in a group of its
+ * own, and the group never outlives its exchange: when the program ends, the rest of its group is
+ * killed. Its pid is reaped last, so that a signal can never reach another program. Knows nothing
+ * of steps; the engine reaches it through transport.h. */
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ enum {
   MAX_BODY = 16 << 20,
   MAX_EXTRA = 256 << 10,
   TERM_GRACE_MS = 2000, /* from SIGTERM to SIGKILL */
-  PIPE_GRACE_MS = 200,  /* from the program's end to the end of what it left behind */
+  PIPE_GRACE_MS = 200,  /* from the program's end to the end of the rest of its group */
   KILL_GRACE_MS = 1000, /* from SIGKILL to a reply without its end (uninterruptible sleep) */
   CLOSE_GRACE_MS = 200, /* the same when the transport closes */
   TOOL_MS = 1000,       /* a tool may run before we have read that it begins */
@@ -67,7 +67,7 @@ void process_settle(struct child *child) {
   if (--owner->ending == 0 && ours->settled) ours->settled(ours->data);
 }
 
-/* Calls done with the verdict, once. The last thing its caller does with the child. */
+/* Calls done with the verdict, once. The caller must not use the child after that. */
 static void child_reply(struct child *child) {
   struct exchange *exchange = child->exchange;
   if (!exchange) return;
@@ -92,7 +92,7 @@ static void child_reply(struct child *child) {
   exchange->done(exchange, &reply);
 }
 
-/* Ends what the program left behind, takes the last bytes and its status, replies. */
+/* Kills the rest of the group, reads the last bytes and the exit status, and replies. */
 static void child_finish(struct child *child) {
   const struct sys *sys = child->owner->sys;
   if (child->stage != CHILD_KILLED) sys->kill_group(sys, child->pid, SIGKILL);
@@ -101,7 +101,7 @@ static void child_finish(struct child *child) {
     child_read(&child->pipes[i], LAST_ROUNDS);
   if (child->stage == CHILD_GONE) return; /* a progress call closed the transport */
   int failed = sys->reap(sys, child->pid, &child->wait_status);
-  if (failed == -EAGAIN) { /* killed but not dead: whenever it ends, process_ended reaps it */
+  if (failed == -EAGAIN) { /* killed but not dead yet: process_ended will reap it */
     uv_timer_stop(&child->timer);
     child_reply(child);
     process_settle(child);
@@ -133,7 +133,8 @@ void process_fail(struct child *child, enum reply_status verdict, const struct e
   }
   if (child->stage != CHILD_RUNNING) return;
   child_signal(child, SIGTERM, CHILD_TERMED, TERM_GRACE_MS);
-  if (verdict == REPLY_TOO_LARGE) { /* SIGPIPE ends a flood, and nobody reads it any more */
+  if (verdict ==
+      REPLY_TOO_LARGE) { /* a program that floods gets SIGPIPE; its output is not read any more */
     child_close_pipe(&child->pipes[PIPE_OUT]);
     child_close_pipe(&child->pipes[PIPE_ERR]);
   }
@@ -166,7 +167,7 @@ static void tell_started(struct child *child) {
   if (start[0]) exchange->started(exchange, child->pid, start);
 }
 
-/* What is missing, or not to be had, stays so; a shortage may pass. */
+/* A missing program or permission stays missing; a shortage may pass. */
 static bool may_pass(const struct error *e) {
   static const int lasting[] = {ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENOEXEC};
   for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
@@ -191,7 +192,7 @@ static void child_begin(struct child *child) {
   child_reply(child);
 }
 
-/* It has been silent for too long: it is ended, or the silence is reported. */
+/* Ends a program that has been silent for too long, or reports the silence. */
 static void child_is_silent(struct child *child, uint64_t now) {
   const struct task *task = child->task;
   const struct sys *sys = child->owner->sys;
@@ -215,8 +216,8 @@ static void child_is_silent(struct child *child, uint64_t now) {
   process_fail(child, REPLY_TIMEOUT, &why);
 }
 
-/* How long until its silence is to be looked at. Whether it works is seen from the middle of a
- * silence to its end. */
+/* How long until the next look at its silence. Whether the program works is measured in the second
+ * half of a silence. */
 static uint64_t child_check_silence(struct child *child, uint64_t now) {
   const struct task *task = child->task;
   uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->told_at;
@@ -334,8 +335,8 @@ static bool process_ending(const struct transport *base) {
   return ((const struct process *)base)->ending > 0;
 }
 
-/* Waits a moment for a killed program, so that closing leaves no zombie behind: no longer for all
- * of them than `*ms`. */
+/* Waits for a killed program, so that it does not remain as a zombie; at most `*ms` for all of them
+ * together. */
 static void child_bury(struct child *child, int *ms) {
   const struct sys *sys = child->owner->sys;
   while (sys->reap(sys, child->pid, &child->wait_status) == -EAGAIN && (*ms)-- > 0)
@@ -343,7 +344,7 @@ static void child_bury(struct child *child, int *ms) {
   child_discard(child);
 }
 
-/* All are killed before one of them is waited for; a done call may do anything. */
+/* Kills all programs before it waits for one; a done call may do anything. */
 static void kill_all(struct process *owner) {
   for (struct child *child = owner->children; child;) {
     bool waits = child->exchange != NULL;

@@ -1,4 +1,4 @@
-/* process_child.c: starts one program and reads what it says.
+/* process_child.c: starts one program and reads its output.
  * Standard input is a file in memory, so that a program that never reads it can neither block
  * us nor raise SIGPIPE; standard output and error are pipes, read as they become readable.
  * Knows nothing of deadlines and replies: process.c decides. */
@@ -77,7 +77,8 @@ static bool start_pipe(struct child_pipe *pipe, int ends[2], struct error *e) {
 static bool start_life(struct child *child, struct start *start, struct error *e) {
   const struct sys *sys = child->owner->sys;
   int failed = sys->pipe(sys, start->life);
-  if (failed == -EMFILE || failed == -ENFILE) return true; /* the program alone dies with us */
+  if (failed == -EMFILE || failed == -ENFILE)
+    return true; /* only the program itself, not what it starts, dies with us */
   if (failed < 0) return error_system(e, -failed, "%s: a pipe for its life", child->name);
   child->life_fd = start->life[1];
   start->life[1] = -1;
@@ -90,7 +91,7 @@ static const char *start_path(const struct task *task) {
   return NULL;
 }
 
-/* Says what to install or to correct. */
+/* Adds to the message what to install or to correct. */
 static bool start_explain(const struct child *child, int failed, struct error *e) {
   const struct sys *sys = child->owner->sys;
   const struct task *task = child->task;
@@ -128,7 +129,7 @@ static void on_ended(uv_poll_t *poll, int status, int events) {
   process_ended(poll->data);
 }
 
-/* Why it did not start in its jail. It is not started without. */
+/* Says why it did not start in its jail. A program is never started without its jail. */
 static void start_refused(const struct child *child, int failed, struct error *e) {
   const char *why = jail_failure(child->jail);
   const struct jail_probe *here = jail_probe();
@@ -169,7 +170,7 @@ static bool start_jail(struct child *child, struct start *start, struct error *e
   return error_set(e, why.code, "%s: %s", child->name, why.text);
 }
 
-/* It runs already, and waits in its network where that is not served at once. */
+/* The program runs already; its connections wait until this is done. */
 static bool serve_network(struct child *child, struct error *e) {
   int fds[JAIL_LISTENERS];
   struct error why;
@@ -208,8 +209,7 @@ static void on_watch(uv_timer_t *timer) {
   process_ended(child);
 }
 
-/* Where the system gives no descriptor for a program's end, or that cannot be watched, it is
- * asked for now and then. */
+/* Where there is no pidfd, or it cannot be watched, polls for the program's end. */
 static void watch_end(struct child *child) {
   struct process *owner = child->owner;
   if (child->ended_fd >= 0 && uv_poll_init(owner->loop, &child->ended_poll, child->ended_fd) < 0) {
@@ -274,7 +274,7 @@ static bool pipe_keep(struct child_pipe *pipe, const char *bytes, size_t size, s
   return true;
 }
 
-/* Of a stream's errors the newest are kept: at least half of what may be. */
+/* Keeps the newest bytes of standard error: at least half of the maximum. */
 static bool stream_keep(struct child_pipe *pipe, const char *bytes, size_t size, struct error *e) {
   struct buffer *kept = &pipe->kept;
   size_t half = kept->maximum / 2;
@@ -299,7 +299,7 @@ static void stream_take(struct child_pipe *pipe, const char *bytes, size_t size)
     process_fail(child, REPLY_BROKEN, &e);
 }
 
-/* Whether it says something: a line, or the beginning of one, that is not empty and no noise. */
+/* Whether the output holds a line, or the begin of one, that is neither empty nor noise. */
 static bool says_something(const char *bytes, size_t size, const char *noise) {
   const char *end = bytes + size;
   for (const char *line = bytes, *stop; line < end; line = stop + 1) {
@@ -320,7 +320,8 @@ static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
     child->looked_at = 0;
     child->speaks = true;
   }
-  if (!child->exchange) return; /* canceled: read only so that it can end in peace */
+  if (!child->exchange)
+    return; /* canceled: read only so that the program does not block while it ends */
   if (child->task->streams) {
     stream_take(pipe, bytes, size);
     return;

@@ -4,11 +4,12 @@
  *   state     entered by                     left by
  *   RUNS      send                           its end; cancel; output that is no message
  *   CLOSING   cancel: its input is closed    its end; SIGTERM after 500 ms, SIGKILL 2 s later
- *   GONE      its end, or SIGTERM            the loop has closed its handles
+ *   GONE      its end, or SIGTERM was sent   the loop has closed its handles
  *
- * Its output is cut into messages (session_frame.h), each of which is progress; messages to it are
- * written as it reads. Its reply is its end: exit code or signal, and the end of its stderr. The
- * program is an exchange of a process transport of our own. Does not read messages. */
+ * Its output is split into messages (session_frame.h), each passed on as progress; messages to it
+ * are written as fast as it reads. The reply comes at its end: exit code or signal, and the end of
+ * its stderr. The program itself is an exchange of a process transport that this one owns. Does not
+ * look into messages. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -32,12 +33,12 @@ struct program {
   struct session *owner;
   struct program *next, **link; /* in the owner's list until it is gone */
   enum program_state state;
-  struct exchange *asked; /* whose it is; NULL: it was given up, or has replied */
+  struct exchange *asked; /* the engine's exchange; NULL: it was canceled, or has replied */
   const struct task *task;
   struct task process; /* its program, an exchange of the process transport */
   struct exchange exchange;
   struct buffer in, out;
-  int in_fd; /* where we write; -1: closed */
+  int in_fd; /* the program's input; -1: closed */
   uv_poll_t writable;
   uv_timer_t timer;
   unsigned handles;
@@ -148,7 +149,7 @@ static void on_timer(uv_timer_t *timer) {
 
 /* ---- messages from it and to it ---- */
 
-/* Each message that is whole by now; may be given up by whoever hears it. */
+/* Passes on each whole message; its listener may cancel the session. */
 static enum frame_found cut(struct program *p) {
   struct span message;
   size_t used;
@@ -174,7 +175,8 @@ static bool take(struct program *p, struct span *bytes, struct error *e) {
 static void on_output(struct exchange *exchange, struct span bytes) {
   struct program *p = exchange->owner;
   struct error e;
-  while (p->asked && bytes.length > 0) { /* else read only so that it can end in peace */
+  while (p->asked &&
+         bytes.length > 0) { /* else read only so that the program does not block while it ends */
     if (!take(p, &bytes, &e)) {
       program_end(p, e.code == ERROR_LIMIT ? REPLY_TOO_LARGE : REPLY_BROKEN, &e);
     } else if (cut(p) == FRAME_BAD && p->asked) {
@@ -184,7 +186,7 @@ static void on_output(struct exchange *exchange, struct span bytes) {
   }
 }
 
-/* A host need not ignore SIGPIPE: it is kept away and taken back. */
+/* Blocks SIGPIPE during the write and removes a pending one, as a host may not ignore it. */
 static ssize_t write_quietly(const struct program *p) {
   const struct sys *sys = p->owner->sys;
   const struct timespec at_once = {0};
@@ -206,7 +208,7 @@ static void on_writable(uv_poll_t *poll, int status, int events) {
   if (wrote == -EINTR || wrote == -EAGAIN) return;
   if (wrote >= 0) buffer_drop(&p->out, (size_t)wrote);
   if (wrote < 0)
-    input_close(p); /* it reads no more: what it says, or its end, tells the rest */
+    input_close(p); /* the program has closed its input; its output or its end will follow */
   else if (p->out.length == 0)
     uv_poll_stop(poll);
 }
@@ -217,7 +219,7 @@ static bool session_write(struct transport *base, struct exchange *exchange, str
   (void)base;
   size_t before = p->out.length;
   if (!frame_write(&p->out, message, p->task->session.framed, e)) {
-    p->out.length = before; /* no half of it */
+    p->out.length = before; /* never a part of a message */
     return false;
   }
   if (p->in_fd >= 0) uv_poll_start(&p->writable, UV_WRITABLE, on_writable);
@@ -306,7 +308,7 @@ static bool session_send(struct transport *base, struct exchange *exchange, cons
   return true;
 }
 
-/* Its input ends, and soon itself. */
+/* Closes the program's input, and kills the program a little later. */
 static void session_cancel(struct transport *base, struct exchange *exchange, bool at_once) {
   struct session *s = (struct session *)base;
   struct program *p = exchange->handle;

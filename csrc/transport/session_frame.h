@@ -1,11 +1,11 @@
-/* session_frame.h: messages of a session one behind the other on a pipe: each a line, or behind a
- * Content-Length. Called by session_*.c. */
+/* session_frame.h: frames the messages of a session on a pipe: each is a line, or follows a
+ * Content-Length header. Called by session.c. */
 #ifndef SKILLRT_TRANSPORT_SESSION_FRAME_H
 #define SKILLRT_TRANSPORT_SESSION_FRAME_H
 
 #include "base/buffer.h"
 
-/* Appends a message in its frame. False: it cannot be framed so (a line break in a line). */
+/* Appends a framed message. False: it cannot be framed (a line break within a line). */
 bool frame_write(struct buffer *to, struct span message, bool framed, struct error *);
 
 enum frame_found { FRAME_NONE, FRAME_WHOLE, FRAME_BAD };

@@ -1,7 +1,7 @@
-/* timer.c: the transport that does nothing but let time pass.
+/* timer.c: the transport that replies after a time.
  *
- * Serves the engine: back-off before another attempt, views and choices at their hour. Timers are
- * used again, so that a run with many delays holds as many handles as it ever had at once. */
+ * The engine uses it for back-off before another attempt, and for views and choices that are due
+ * later. Timers are reused, so a run holds only as many handles as it ever had delays at once. */
 #include "transport/transport.h"
 
 #include <assert.h>
@@ -71,7 +71,8 @@ static bool timer_send(struct transport *transport, struct exchange *exchange,
   a->exchange = exchange;
   a->start_ns = t->sys->mono_ns(t->sys);
   exchange->handle = a;
-  uv_update_time(t->loop); /* it may be as old as the last poll: we would ring too early */
+  uv_update_time(t->loop); /* libuv's time may be as old as its last poll, and the timer would fire
+                              too early */
   uv_timer_start(&a->uv, alarm_rang, task->timer.delay_ms > 0 ? (uint64_t)task->timer.delay_ms : 0,
                  0);
   return true;

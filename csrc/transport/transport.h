@@ -1,4 +1,4 @@
-/* transport.h: how a request leaves and how its reply returns.
+/* transport.h: sends a task and gives back its reply.
  *
  * The engine hands a task to the transport of its kind and continues; the transport calls
  * `done` exactly once per accepted exchange, later, from the loop (never from inside
@@ -20,10 +20,10 @@ struct uv_loop_s;
 enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
-  TASK_SESSION, /* a program one talks to, until it ends or is given up */
-  TASK_MESSAGE, /* a message to such a program: it is written, and nothing more is waited for */
+  TASK_SESSION, /* a program that exchanges messages with the run, until it ends or is canceled */
+  TASK_MESSAGE, /* a message to such a program; done once it is written */
   TASK_HOST,    /* a call to a function of the program that embeds us */
-  TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
+  TASK_TIMER,   /* replies REPLY_OK after delay_ms */
   TASK_KINDS
 };
 
@@ -33,11 +33,12 @@ struct strings {
   size_t count;
 };
 
-/* What a silence of idle_ms does. */
+/* What happens after a silence of idle_ms. */
 enum silence_end {
-  SILENCE_ENDS,   /* it ends the program */
-  SILENCE_SPARES, /* ... unless that works (silence.h): then it is reported */
-  SILENCE_TELLS   /* it is reported */
+  SILENCE_ENDS,   /* the program is ended */
+  SILENCE_SPARES, /* the program is ended, unless it works (silence.h): then the silence is reported
+                   */
+  SILENCE_TELLS   /* the silence is reported */
 };
 
 struct process_task {
@@ -45,7 +46,7 @@ struct process_task {
   struct strings env;  /* "NAME=value", all of them */
   struct strings jail; /* the words of jail.h; empty: none */
   char *cwd;           /* NULL = the caller's */
-  char *noise;         /* a line of output with this text breaks no silence */
+  char *noise;         /* a line of output that holds this text does not count as output */
   enum silence_end silence;
   int input; /* a descriptor instead of the task's body, taken over; 0: none */
 };
@@ -53,11 +54,11 @@ struct process_task {
 struct http_task {
   char *method;           /* NULL = POST */
   char *ca_file;          /* trust this CA bundle; NULL = the system's */
-  char *addresses;        /* which may be connected to (http_address.h); NULL = all */
-  bool awaits;            /* its event stream may be over with an event: `answered` says which */
+  char *addresses;        /* addresses that it may connect to (http_address.h); NULL = all */
+  bool awaits;            /* an event may end its event stream: on_event says which */
   struct strings headers; /* "Name: value" */
   struct strings joins;   /* fields of events whose texts are joined (sse_join.h) */
-  int64_t connect_ms;     /* until connected (default 10 s) */
+  int64_t connect_ms;     /* the longest time until it is connected (default 10 s) */
   size_t max_redirects;   /* 0 = redirects are errors */
 };
 
@@ -77,20 +78,21 @@ struct task {
                          host: its input, JSON */
   int64_t idle_ms;    /* longest silence (default http: 60 s, process: none) */
   int64_t total_ms;   /* from sending to the last byte (default 600 s; host: none) */
-  size_t max_body;    /* reply body / stdout / a message of a session, bytes (default 16 MiB) */
-  size_t max_extra;   /* reply headers / stderr, bytes (default 256 KiB) */
-  bool streams;       /* process: output is handed on and not kept, of errors the end; http: so
-                         are the events of a stream */
-  bool unwatched;     /* http, process: what comes before it is all there is not shown */
+  size_t
+      max_body; /* most bytes of a reply's body / stdout / a session's message (default 16 MiB) */
+  size_t max_extra; /* most bytes of a reply's headers / stderr (default 256 KiB) */
+  bool streams;     /* process: output is handed on and not kept, of errors the end; http: so
+                       are the events of a stream */
+  bool unwatched;   /* http, process: output is not shown before the reply is complete */
   union {
     struct process_task process;
     struct http_task http;
     struct session_task session;
     struct {
-      uint64_t to; /* the number under which the engine has its program; 0: nobody, it is empty */
+      uint64_t to; /* the engine's number of the session's call; 0: none */
     } message;
     struct {
-      char *key; /* of idempotency, the same for all attempts */
+      char *key; /* the idempotency key, the same for all attempts */
     } host;
     struct {
       int64_t delay_ms; /* how long */
@@ -99,12 +101,12 @@ struct task {
 };
 
 void task_init(struct task *, const struct sys *);
-void task_clear(struct task *); /* it is of no kind again */
+void task_clear(struct task *); /* frees all; the task has no kind then */
 /* Copies; false with ERROR_MEMORY. */
 bool task_set(struct task *, char **field, const char *text, struct error *);
 bool strings_add(struct strings *, const struct sys *, const char *text, size_t length,
                  struct error *);
-/* Adds all that are in another list. */
+/* Appends all strings of another list. */
 bool strings_copy(struct strings *, const struct sys *, const struct strings *from, struct error *);
 void strings_clear(struct strings *, const struct sys *);
 
@@ -112,17 +114,17 @@ enum reply_status {
   REPLY_OK,        /* complete; http: any status code; process: exited by itself */
   REPLY_TIMEOUT,   /* a deadline passed; `message` says which */
   REPLY_CANCELED,  /* cancel was called */
-  REPLY_TOO_LARGE, /* max_body or max_extra was met */
+  REPLY_TOO_LARGE, /* max_body or max_extra was reached */
   REPLY_BROKEN,  /* reset, refused, unresolved, incomplete body, process could not start, no memory
                   */
   REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
-  REPLY_KILLED,  /* process: died by a signal not ours; `code` is its number */
-  REPLY_GONE     /* message: the program it was for had ended; nothing was sent */
+  REPLY_KILLED,  /* process: ended by a signal that skillrt did not send; `code` is its number */
+  REPLY_GONE     /* message: the session's program had ended before; nothing was sent */
 };
 
 struct reply {
   enum reply_status status;
-  bool sent;              /* something may have left, so that the call may have acted; false only
+  bool sent;              /* something may have been sent, so the call may have acted; false only
                              where it is known that nothing did: not connected, not started */
   int code;               /* http status, exit code or signal number; host: 0 where it went well */
   struct span body;       /* http body / stdout; borrowed for the time of the call */
@@ -142,27 +144,27 @@ struct exchange {
   void (*done)(struct exchange *, const struct reply *);
   /* Optional: bytes as they arrive (stdout, SSE events); of a session each is a whole message. */
   void (*progress)(struct exchange *, struct span);
-  /* Optional: http: the head of the reply is there; header lines as in `extra`. */
+  /* Optional: http: the head of the reply has arrived; header lines as in `extra`. */
   void (*head)(struct exchange *, int code, struct span lines);
-  /* Optional: http: whether this event of a stream is the one that is awaited. */
+  /* Optional: http: whether this event of a stream is the awaited one. */
   bool (*answered)(struct exchange *, struct span event);
-  /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
-   * after a reboot: what leftover_end (leftover.h) needs to find it again. */
+  /* Optional: a program runs now. `start` distinguishes it from every other program that had the
+   * same pid, also after a reboot; leftover_end (leftover.h) finds it by both. */
   void (*started)(struct exchange *, int64_t pid, const char *start);
-  /* Optional: a program has written nothing for so long, and continues. `works` says what it does;
-   * "": nothing that can be seen. */
+  /* Optional: a program has written nothing for `ms`, and continues. `works` says what it does; "":
+   * it does nothing that we can see. */
   void (*silent)(struct exchange *, int64_t ms, const char *works);
   void *owner;  /* the engine's */
   void *handle; /* the transport's; NULL once done was called */
 };
 
-/* Who opened a transport, and is told from the loop; any may be NULL. */
+/* The owner of a transport; the loop calls these functions, and any may be NULL. */
 struct transport_owner {
   void *data;
-  void (*settled)(void *data); /* `ending` is over */
-  void *user;                  /* whose run it is; for functions of a host, as the next */
+  void (*settled)(void *data); /* `ending` has become false */
+  void *user;                  /* the owner of the run; for functions of a host, as the next */
   struct host_door *door;      /* see host.h */
-  /* What sends HTTP; NULL with `error`: it cannot be loaded. */
+  /* The transport for HTTP; NULL with `error`: it cannot be loaded. */
   struct transport *(*http)(void *data, struct error *);
 };
 
@@ -175,17 +177,17 @@ struct transport_ops {
   /* Starts the exchange. False: nothing was sent and done will not be called. `task` stays valid
    * until done was called. */
   bool (*send)(struct transport *, struct exchange *, const struct task *, struct error *);
-  /* Gives up: done is called with REPLY_CANCELED before cancel returns. A process group is
-   * killed (TERM, then KILL after a grace of 2 s, or at once when `at_once`); the input of a
-   * session's program ends, and 500 ms later it is killed so. */
+  /* Cancels an exchange: calls done with REPLY_CANCELED before it returns. Then it kills a process
+   * group (SIGTERM, and SIGKILL 2 s later or, with `at_once`, now); for a session it first closes
+   * the program's input, and kills the program 500 ms later. */
   void (*cancel)(struct transport *, struct exchange *, bool at_once);
-  /* Cancels what is under way and frees everything; loop handles are closed when the loop
-   * has turned once more. */
+  /* Cancels all exchanges and frees the transport; its loop handles are closed with the loop's next
+   * turn. */
   void (*close)(struct transport *);
-  /* Whether something canceled still has its grace; NULL: never. When that is over, `settled` is
-   * called from the loop. */
+  /* Whether a canceled program still has time to end by itself; NULL: never. After that time the
+   * loop calls `settled`. */
   bool (*ending)(const struct transport *);
-  /* A message for the program of an exchange that is under way. Of sessions alone. */
+  /* Writes a message to the program of a session under way. NULL: the transport has no sessions. */
   bool (*write)(struct transport *, struct exchange *, struct span message, struct error *);
 };
 

@@ -21,6 +21,26 @@ describe("the tree", function()
     end
   end)
 
+  it("names in the rockspec what its Lua loads from elsewhere, and gives a reason for each", function()
+    local spec, given, wanted = {}, {}, { lua = true, ["lua-cjson"] = true } -- the last for scripts that require it
+    assert(load(assert(files.read "skillrt-scm-1.rockspec"), "=rockspec", "t", spec))()
+    for _, line in ipairs(spec.dependencies) do
+      given[line:match "^[%w-]+"] = true
+    end
+    local rocks = { yaml = "lyaml" }
+    for path in assert(io.popen "grep -rl base.system lua"):lines() do
+      for name in files.read(path):gmatch '"skillrt%.base%.system"%)?%.require[, (]*"(%w+)"' do
+        wanted[name == "cjson" and "lua-cjson" or rocks[name] or name] = true
+      end
+    end
+    assert.is_true(wanted.lpeg)
+    assert.same(wanted, given)
+    local reasons = files.read "docs/inside/architecture.md":lower()
+    for name in pairs(given) do
+      assert.truthy(reasons:find("\n| " .. name, 1, true), name)
+    end
+  end)
+
   it("shows at most a dozen names where the Lua modules begin", function()
     local count = 0
     for _ in pairs(names "lua/skillrt") do
