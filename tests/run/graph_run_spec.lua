@@ -67,6 +67,24 @@ describe("the graph of a run", function()
     assert.matches("^done in ", read(dir).two.note)
   end)
 
+  it("is one column for a run of sixty steps, not a staircase", function()
+    local dir, actions = R.folder() .. "/run", {}
+    for i = 1, 60 do
+      actions[i] = { id = "step" .. i, run = function() return {} end }
+    end
+    assert.equal("completed", assert(R.run({ actions = actions }, { work_dir = dir })).status)
+    local graph, middles, count = assert(run_of.of(dir)), {}, 0
+    local svg = graph_of.text(graph, "svg")
+    for x, w in svg:gmatch '<rect x="([%d.-]+)" y="[%d.-]+" width="([%d.]+)"' do
+      middles[("%.0f"):format(x + w / 2)], count = true, count + 1
+    end
+    assert.equal(62, count)
+    local first = next(middles)
+    assert.truthy(first and next(middles, first) == nil)
+    assert.truthy(tonumber(svg:match ' width="(%d+)"') <= 400)
+    for line in graph_of.text(graph, "text", 100):gmatch "[^\n]+" do assert.truthy(not line:find "^      " and #line <= 100, line) end
+  end)
+
   it("names twelve agents of a step, and counts the others", function()
     local folder = R.folder()
     local skill = assert(W.load(folder, [[

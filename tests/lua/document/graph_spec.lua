@@ -138,6 +138,69 @@ describe("a skill as a graph", function()
     assert.truthy(svg:find("</svg>\n$"))
   end)
 
+  -- Forty actions or phases: one after the other with rounds, all free, each after all before it, all that make one
+  -- condition true and wait for it.
+  local function forty(of)
+    local list = {}
+    for i = 1, 40 do list[i] = of(i) end
+    return list
+  end
+  local function after_all(i)
+    local when = {}
+    for k = 1, i - 1 do when[k] = ("completed_actions.includes('a%d')"):format(k) end
+    return { id = "a" .. i, when = #when > 0 and when or nil }
+  end
+  local LARGE = {
+    ["phases in a row"] = { name = "case", agents = AGENTS, phases = forty(function(i)
+      return { id = ("p%02d"):format(i), agent = "worker", output = ("%02d.json"):format(i),
+        input = i > 1 and { ("%02d.json"):format(i - 1) } or nil }
+    end), rounds = { { first = "p03", last = "p08", over = "x > 3", max_rounds = 5 }, { first = "p01", last = "p40", over = "y" } } },
+    ["free actions"] = skill(forty(function(i) return { id = "a" .. i } end)),
+    ["each after all before it"] = skill(forty(after_all)),
+    ["one condition"] = skill(forty(function(i) return { id = "a" .. i, when = "n > 3", effects = { "n++" } } end), { state = { n = 0 } }),
+  }
+
+  -- By row: the middles of its boxes; and how wide the picture is.
+  local function seen(svg)
+    local rows, width = {}, tonumber(svg:match ' width="(%d+)" style')
+    for x, y, w in svg:gmatch '<rect x="([%d.-]+)" y="([%d.-]+)" width="([%d.]+)"' do
+      rows[tonumber(y)] = rows[tonumber(y)] or {}
+      table.insert(rows[tonumber(y)], x + w / 2)
+    end
+    return rows, width
+  end
+
+  it("fits a screen with forty steps, whatever leads from one to the other, and is no staircase", function()
+    for name, definition in pairs(LARGE) do
+      local graph = assert(graph_of.of(definition))
+      local rows, width = seen(graph_of.text(graph, "svg"))
+      assert.truthy(width <= 900, ("%s: %d"):format(name, width))
+      local left, right = math.huge, -math.huge
+      for _, row in pairs(rows) do
+        local middle = (math.min(table.unpack(row)) + math.max(table.unpack(row))) / 2
+        left, right = math.min(left, middle), math.max(right, middle)
+      end
+      assert.truthy(right - left <= 300, ("%s: rows drift by %.0f"):format(name, right - left))
+      if name ~= "each after all before it" then
+        assert.truthy(#graph.edges <= 90, name .. " " .. #graph.edges)
+      end
+      for line in graph_of.text(graph, "text", 100):gmatch "[^\n]+" do assert.truthy(utf8.len(line) <= 100, line) end
+    end
+  end)
+
+  it("fits a screen, of every example", function()
+    local count = 0
+    for path in io.popen "ls -d examples/*/ examples/*/*.lua":lines() do
+      local graph = graph_of.of(path)
+      if graph then
+        local _, width = seen(graph_of.text(graph, "svg"))
+        assert.truthy(width <= 900, path .. ": " .. width)
+        count = count + 1
+      end
+    end
+    assert.truthy(count >= 6, count)
+  end)
+
   it("becomes lines that no screen has to fold, whatever its texts are", function()
     local graph = { name = "g", legend = {}, nodes = { { id = "a", kind = "action", label = ("word "):rep(30) },
       { id = "b", kind = "end", label = ("\u{4E2D}"):rep(50), note = "one\n" .. ("x"):rep(99) } },
@@ -164,7 +227,8 @@ describe("a picture", function()
     for i = 1, pick(30) + 2 do boxes[i] = { w = 30 + pick(200), h = 20 + pick(90) } end
     local function line(from, to)
       local label = pick(3) == 1
-      lines[#lines + 1] = { from = boxes[from], to = boxes[to], w = label and 20 + pick(150) or 6, h = label and 16 * pick(3) or 0 }
+      local w, h = label and 20 + 50 * pick(3) or 6, label and 16 * pick(3) or 0
+      lines[#lines + 1] = { from = boxes[from], to = boxes[to], w = w, h = h, same = w .. " " .. h }
     end
     for i = 2, #boxes do line(pick(i - 1), i) end
     for _ = 1, pick(10) do
@@ -181,7 +245,7 @@ describe("a picture", function()
   it("has no box and no label on another one, and no line that goes through a box", function()
     for seed = 1, 25 do
       local boxes, lines, width, height = drawn(seed)
-      local all = { table.unpack(boxes) }
+      local all, there = { table.unpack(boxes) }, {} -- lines may share places
       for _, line in ipairs(lines) do
         local places = line.places
         assert.equal(line.turned and line.to or line.from, places[1])
@@ -189,7 +253,8 @@ describe("a picture", function()
         local labels = 0
         for i = 2, #places do
           assert.truthy(places[i].y >= places[i - 1].y + places[i - 1].h, "line upwards, seed " .. seed)
-          all[#all + 1] = i < #places and places[i] or nil
+          all[#all + 1] = i < #places and not there[places[i]] and places[i] or nil
+          there[places[i]] = true
           labels = labels + (places[i].is_label and 1 or 0)
           assert.truthy(not places[i].is_label or places[i].w >= line.w and places[i].h >= line.h)
         end
@@ -206,7 +271,7 @@ describe("a picture", function()
     local boxes, lines = { { w = 50, h = 20 } }, {}
     for i = 2, 41 do
       boxes[i] = { w = 120, h = 30 }
-      lines[i - 1] = { from = boxes[1], to = boxes[i], w = 0, h = 0 }
+      lines[i - 1] = { from = boxes[1], to = boxes[i], w = 0, h = 0, same = "" }
     end
     layout.place(boxes, lines)
     local by_row = {}

@@ -12,6 +12,7 @@ local truth = require "skillrt.document.check.reach.truth"
 local M = {}
 
 local START, END, ANY = "start", "end", "any"
+local SEVERAL <const> = 3
 
 local function new(name)
   local graph = { name = name or "skill", nodes = {}, edges = {}, seen = {}, into = {}, out = {} }
@@ -60,19 +61,45 @@ local function producers_of(steps)
   return producers
 end
 
-local function condition_edges(graph, space, steps, prefix)
+-- Calls `each` with the id of every action that can make a term of another one true.
+local function each_helper(space, steps, each)
   local producers = producers_of(steps)
   for _, step in ipairs(steps) do
     for _, term in ipairs(step.terms) do
       for _, name in ipairs(term.vars) do
         for _, producer in ipairs(producers[name] or {}) do
           if producer.step ~= step and truth.helps(term, space.variables, name, producer.classes) then
-            graph:edge(prefix .. producer.step.action.id, prefix .. step.action.id, "condition", term.text)
+            each(producer.step.action.id, step.action.id, term.text)
           end
         end
       end
     end
   end
+end
+
+-- An edge from each action to those whose conditions it can make true. A condition that several make true and several
+-- wait for is a node of its own: forty of each are eighty edges so, and not 1,600.
+local function condition_edges(graph, space, steps, prefix)
+  local from, to = {}, {}
+  local function count(sides, text, id)
+    sides[text] = sides[text] or { count = 0 }
+    sides[text].count = sides[text].count + (sides[text][id] and 0 or 1)
+    sides[text][id] = true
+  end
+  each_helper(space, steps, function(maker, waiter, text)
+    count(from, text, maker)
+    count(to, text, waiter)
+  end)
+  each_helper(space, steps, function(maker, waiter, text)
+    if from[text].count < SEVERAL or to[text].count < SEVERAL then
+      graph:edge(prefix .. maker, prefix .. waiter, "condition", text)
+      return
+    end
+    local id = "condition " .. text
+    graph:node(id, "any", text)
+    graph:edge(prefix .. maker, id, "condition")
+    graph:edge(id, prefix .. waiter, "condition")
+  end)
 end
 
 local function conditions_of(one)

@@ -1,13 +1,16 @@
 -- document/graph/layout.lua: where the boxes of a graph are and how its lines run between them: in rows from top to
 -- bottom, each row in an order in which few lines cross, no row wider than a page.
 --
--- Every line goes through a point of its own between any two rows; the one with its label has that label's size, so
--- that nothing covers a label. Knows sizes, nothing of what is drawn. Called by svg.lua.
+-- Every line goes through a place between any two rows; the one with its label has that label's size, so that nothing
+-- covers a label. Lines that begin or end at the same box and have the same label share their places and the label, so
+-- that a box with forty lines needs no more room than one with two. Knows sizes, nothing of what is drawn. Called by
+-- svg.lua.
 
 local M = {}
 
 local PAGE <const> = 760  -- a row of boxes that is wider is continued below
 local APART <const> = 22  -- boxes of a row
+local CLOSE <const> = 8   -- places of lines
 local BETWEEN <const> = 18 -- rows
 local SWEEPS <const> = 12
 
@@ -25,6 +28,7 @@ local SWEEPS <const> = 12
 ---@field to skillrt.graph.Box
 ---@field w number  of its label
 ---@field h number
+---@field same string  lines with the same one may share places
 ---@field places skillrt.graph.Box[]?  from its upper end to its lower end, both included
 ---@field turned boolean?  its upper end is `to`
 
@@ -109,26 +113,55 @@ local function rows_of(boxes, lines)
   return rows
 end
 
+-- By box: lines that begin or end there and have the same label, with the places that they share.
+local function bundles_of(lines)
+  local bundles = {}
+  for _, line in ipairs(lines) do
+    for i, box in ipairs { ends_of(line) } do
+      local key = ("%d %s %s"):format(i, line.turned, line.same)
+      bundles[box] = bundles[box] or {}
+      local bundle = bundles[box][key] or { count = 0, places = {}, below = i == 1 }
+      bundles[box][key], bundle.count = bundle, bundle.count + 1
+      line[i] = bundle
+    end
+  end
+end
+
+local function link(a, b)
+  a.linked = a.linked or {}
+  if not a.linked[b] then
+    a.linked[b], a.below, b.above = true, a.below or {}, b.above or {}
+    table.insert(a.below, b)
+    table.insert(b.above, a)
+  end
+end
+
 -- Gives each line its places, and each place those above and below it.
 local function thread(rows, lines)
+  bundles_of(lines)
   for _, line in ipairs(lines) do
     local upper, lower = ends_of(line)
+    local bundle = line[1].count >= line[2].count and line[1] or line[2]
     local places, labelled = { upper }, (upper.row + lower.row) // 2
     labelled = labelled % 2 == 0 and labelled or labelled - 1
+    if bundle.count > 1 then
+      labelled = bundle.below and upper.row + 1 or lower.row - 1
+    end
     for row = upper.row + 1, lower.row - 1 do
       local is_label = row == labelled
-      local place = { w = is_label and line.w or 6, h = is_label and line.h or 0, row = row, is_label = is_label,
-        is_way = true }
+      local place = bundle.places[row]
+      if not place then
+        place = { w = is_label and line.w or 6, h = is_label and line.h or 0, row = row, is_label = is_label,
+          is_way = true }
+        bundle.places[row] = place
+        table.insert(rows[row], place)
+      end
       places[#places + 1] = place
-      table.insert(rows[row], place)
     end
     places[#places + 1] = lower
     line.places = places
     for i = 2, #places do
-      local a, b = places[i - 1], places[i]
-      a.below, b.above = a.below or {}, b.above or {}
-      table.insert(a.below, b)
-      table.insert(b.above, a)
+      link(places[i - 1], places[i])
     end
   end
 end
@@ -168,11 +201,13 @@ local function order(rows)
 end
 
 -- Puts the places of a row as near to their wishes as their order and sizes allow: those that would touch share the
--- mean of what they wish.
+-- mean of what they wish. A row stays in the page, so that rows of a long list do not drift to one side.
 local function settle(row)
   local blocks, shift = {}, 0
   for i, place in ipairs(row) do
-    shift = i == 1 and 0 or shift + (row[i - 1].w + place.w) / 2 + APART
+    local before = row[i - 1]
+    local apart = before and before.is_way and place.is_way and CLOSE or APART
+    shift = before and shift + (before.w + place.w) / 2 + apart or 0
     place.shift = shift
     blocks[#blocks + 1] = { first = i, last = i, x = place.wish - shift }
     while #blocks > 1 and blocks[#blocks].x < blocks[#blocks - 1].x do
@@ -185,6 +220,11 @@ local function settle(row)
     for i = block.first, block.last do
       row[i].x = block.x + row[i].shift
     end
+  end
+  local left, right = row[1].x - row[1].w / 2, row[#row].x + row[#row].w / 2
+  local by = right - left > PAGE and -(left + right) / 2 or math.max(-PAGE / 2 - left, 0) + math.min(PAGE / 2 - right, 0)
+  for _, place in ipairs(row) do
+    place.x = place.x + by
   end
 end
 

@@ -85,6 +85,7 @@ end
 local function draw_label(out, line)
   for _, place in ipairs(line.places) do
     if place.is_label then
+      place.is_label = false -- of all lines that share it
       local top = place.y + (place.h - #line.texts * EDGE) / 2
       for i, text in ipairs(line.texts) do
         out[#out + 1] = ('<text class="label" x="%.1f" y="%.1f" text-anchor="middle">%s</text>'):format(place.x,
@@ -109,7 +110,7 @@ function M.of(graph)
     if edge.from ~= edge.to then
       local texts, width = measured(edge.label or "", NARROW)
       lines[#lines + 1] = { from = by_id[edge.from], to = by_id[edge.to], kind = edge.kind, texts = texts,
-        w = texts[1] and width * 0.92 + 8 or 6, h = #texts * EDGE }
+        w = texts[1] and width * 0.92 + 8 or 6, h = #texts * EDGE, same = edge.kind .. (edge.label or "") }
     end
   end
   local width, height = layout.place(boxes, lines)
