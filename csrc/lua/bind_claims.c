@@ -1,5 +1,5 @@
-/* bind_claims.c: core.claims, label, pause: runs that wait for a process, for a worker and for who
- * submits them.
+/* bind_claims.c: core.claims, label, pause: runs that wait for a process; for `worker`, `submit`
+ * and `pause`.
  *
  * claims(url, queue) -> claims | nil, message, code; claims:take(count) -> { url ... } | nil,
  * message, code; claims:settle(url). While it is open, core.serve.wait returns when there may be
@@ -20,7 +20,7 @@ struct worker {
   struct watch *watch;
 };
 
-/* Who waits looks by himself, whatever woke him. */
+/* Nothing to do: a worker that was woken takes claims in any case. */
 static void noticed(void *data) {
   (void)data;
 }
@@ -36,7 +36,7 @@ static int claims_collect(lua_State *L) {
   return 0;
 }
 
-/* No room for one in Lua's memory is no matter: what is not begun comes again. */
+/* If Lua has no memory for one, it is skipped: a later claim gives it again. */
 static int list_one_body(lua_State *L) {
   lua_pushstring(L, lua_touserdata(L, 2));
   lua_rawseti(L, 1, luaL_len(L, 1) + 1);

@@ -1,9 +1,9 @@
-/* bind_guest.c: core.guest: a child of the same program that runs a stranger's Lua, confined
- * (jail/confine.h), and answers what it is asked.
+/* bind_guest.c: core.guest: a child of the same program that runs untrusted Lua code, confined
+ * (jail/confine.h), and answers requests.
  *
- * One message goes there, then one comes back: two pipes, the child's standard input and output,
- * which take half of a socket's time. Whoever asks waits, as it would for the function itself; a
- * limit of its run and a time of its own end that wait, and with it the child. */
+ * Each request gets one answer, over two pipes, the child's standard input and output, which take
+ * half of a socket's time. The caller waits, as it would for the function itself. A limit of its
+ * run or a timeout of the request ends the wait, and with it the child. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -29,9 +29,10 @@ enum { SLICE_MS = 50, LAST_S = 2, GUEST_IN = 0, GUEST_OUT = 1, FIRST = 4096 };
 struct guest {
   const struct sys *sys;
   pid_t pid; /* 0: it is over */
-  int to[2]; /* its reading end is ours, too: to write to what nobody reads would be a signal */
+  int to[2]; /* we hold its reading end, too, because writing to a pipe without a reader raises
+                SIGPIPE */
   int from, ended;
-  int cpu;    /* where it may run: with whoever asks; -1: anywhere */
+  int cpu;    /* the processor it may run on: the caller's; -1: any */
   int status; /* of its end */
 };
 
@@ -56,7 +57,7 @@ static enum outcome read_some(int fd, char **at, size_t *left) {
   return *left == 0 ? DONE : AGAIN;
 }
 
-/* A message on its way here: most come whole with one read, and nothing comes behind one. */
+/* Reads a message: most arrive whole with one read, and no byte follows one. */
 struct message {
   char first[FIRST];
   size_t have;
@@ -124,8 +125,9 @@ static bool start(struct guest *guest, const char *program, struct error *error)
   return true;
 }
 
-/* One of the two computes while the other waits: to wake another processor for each message would
- * cost several times what most functions do. `cpu` -1: it computes for long, wherever it likes. */
+/* Binds the child to a processor: one of the two computes while the other waits, and waking another
+ * processor for each message would cost several times as much as most functions. -1: any processor,
+ * for a function that computes for long. */
 static void follow(struct guest *guest, int cpu) {
   cpu_set_t set;
   if (guest->cpu == cpu || cpu >= CPU_SETSIZE) return;
@@ -148,13 +150,13 @@ static int guest_start(lua_State *L) {
   return start(guest, program, &error) ? 1 : bind_fail(L, &error);
 }
 
-/* Whether to wait on: what asks is not interrupted, and no time is over. */
+/* Whether to continue to wait: the caller is not interrupted, and no time limit has passed. */
 static bool waits(struct limits *limits, int64_t until) {
   limits_tick(limits);
   return !limits_raising(limits) && sys_real()->mono_ns(sys_real()) < until;
 }
 
-/* A run that is stopping asks its functions for a last word. */
+/* A run that is stopping may still call functions. */
 static int64_t until_ns(struct limits *limits, double seconds) {
   if (interrupt_why(limits_current(limits)) && seconds > LAST_S) seconds = LAST_S;
   return sys_real()->mono_ns(sys_real()) + (int64_t)(seconds * 1e9);
@@ -173,7 +175,7 @@ static enum outcome send_all(struct guest *guest, struct limits *limits, int64_t
   return outcome;
 }
 
-/* Whether there is something to read; if not, it computes for long. */
+/* Whether there is something to read; if not, the function computes for long. */
 static bool is_heard(struct guest *guest) {
   struct pollfd end = {.fd = guest->from, .events = POLLIN};
   if (poll(&end, 1, SLICE_MS) > 0) return true;
@@ -208,7 +210,7 @@ static int guest_ask(lua_State *L) {
   follow(guest, sched_getcpu());
   enum outcome outcome = send_all(guest, limits, until, text, size);
   if (outcome != DONE) return ended(L, guest, outcome);
-  /* most answers are there by now: the child began at once, on this processor */
+  /* most answers have arrived by now, as the child ran at once on this processor */
   for (outcome = message_begin(guest->from, &message); outcome == AGAIN && waits(limits, until);)
     if (is_heard(guest)) outcome = message_begin(guest->from, &message);
   if (outcome == DONE) length = message_length(&message, &there);

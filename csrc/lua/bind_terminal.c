@@ -1,4 +1,4 @@
-/* bind_terminal.c: core.terminal: what reports need to know of the descriptors people look at.
+/* bind_terminal.c: core.terminal: reads from and writes to terminals and standard output.
  *
  * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
  * text; pause(ms); farewell(text). Writes whole, also on a slow terminal. Called by bind_core.c. */
@@ -31,7 +31,7 @@ static int terminal_size(lua_State *L) {
 
 static const char lost_key;
 
-/* The first output that could not be written is remembered, but for a reader that went away. */
+/* Remembers the first output that could not be written, unless the reader has closed its pipe. */
 static void remember_lost(lua_State *L, const struct error *error) {
   if (error->number == EPIPE || lua_rawgetp(L, LUA_REGISTRYINDEX, &lost_key) != LUA_TNIL) return;
   lua_pushstring(L, error->text);
@@ -65,7 +65,7 @@ static int terminal_write(lua_State *L) {
   return 1;
 }
 
-/* farewell(text): what main says behind "stopped" where the program is interrupted; nil: nothing */
+/* farewell(text): the text that main prints after "stopped" on an interrupt; nil: none */
 static int terminal_farewell(lua_State *L) {
   lua_settop(L, 1);
   lua_setfield(L, LUA_REGISTRYINDEX, "skillrt.farewell");
@@ -90,7 +90,7 @@ static int terminal_pause(lua_State *L) {
 
 enum input { INPUT_READY, INPUT_LATE, INPUT_INTERRUPTED };
 
-/* Until standard input says something, or `until_ns` (0: never). */
+/* Waits until standard input can be read, or until `until_ns` (0: no limit). */
 static enum input input_wait(lua_State *L, struct loop *loop, int64_t until_ns) {
   const struct sys *sys = bind_sys(L);
   struct loop_watch input = {.fd = STDIN_FILENO};

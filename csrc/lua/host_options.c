@@ -1,12 +1,12 @@
-/* host_options.c: the options of skillrt.h: what a caller gave, as Lua gets it, and what is kept of
- * it for a run that is opened again. Knows no runs at work. Called by host.c and skillrt.c. */
+/* host_options.c: the options of skillrt.h: passes them to Lua, and copies those that a parked run
+ * needs to be opened again. Called by host.c and skillrt.c. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lua/hosted.h"
 
-/* Options of another version: what it does not know is left out, what we do not know is 0. */
+/* The caller may be compiled with another version: members that it lacks are 0. */
 bool hosted_options(void *to, size_t all, const void *from, const char *name, char *error,
                     size_t size) {
   size_t given = from ? *(const size_t *)from : 0;
@@ -110,7 +110,7 @@ static void set_flags(lua_State *L, const struct skillrt_options *o) {
   set_flag(L, "strict", o->strict);
 }
 
-/* By how much the wall clock was put back since the run went into its books. */
+/* By how much the wall clock was put back since the run was parked. */
 static int64_t shift_ms(const struct skillrt *run) {
   const struct sys *sys = run->host->sys;
   int64_t passed = (sys->mono_ns(sys) - run->parked_ns) / 1000000;

@@ -10,7 +10,7 @@
 #include "lua/limits.h"
 #include "lua/raised.h"
 
-enum { GC_PAUSE = 140 }; /* percent: many runs wait, and what they left is not to lie about */
+enum { GC_PAUSE = 140 }; /* percent: collect early, as many runs wait with little garbage each */
 
 static const char module_key;
 
@@ -24,7 +24,7 @@ static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
   return now;
 }
 
-/* A library does not end its host. */
+/* `exit` in a script must not end the host's process. */
 static int refuse_exit(lua_State *L) {
   return luaL_error(L, "os.exit: a script must not end its host; return from the action instead");
 }
@@ -64,7 +64,7 @@ bool host_state_open(struct host_state *state, const struct sys *sys, size_t max
   return false;
 }
 
-/* close(): what was sent aside is waited for */
+/* close(): waits for output that is still being sent */
 static int close_body(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &module_key) != LUA_TTABLE) return 0;
   host_state_push(L, "close");
@@ -75,7 +75,7 @@ static int close_body(lua_State *L) {
 void host_state_close(struct host_state *state) {
   struct error ignored;
   if (!state->L) return;
-  state->maximum = 0; /* nothing that is closed is to fail */
+  state->maximum = 0; /* finalizers must not be interrupted */
   host_state_call(state, close_body, NULL, &ignored);
   lua_close(state->L);
   state->L = NULL;

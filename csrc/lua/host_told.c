@@ -1,4 +1,4 @@
-/* host_told.c: what a host asks of a run, and gives it, while it is open or back in its books.
+/* host_told.c: status, questions, answers and events of a run, open or parked.
  *
  * Everything that could raise happens inside a protected call of lua/skillrt/cli/host.lua. */
 #include <lauxlib.h>
@@ -74,13 +74,13 @@ struct wish {
   const char *name;
   const char *arguments[ARGUMENTS]; /* texts; NULL: nil */
   bool done;                        /* true is wanted, else a text */
-  bool lies;                        /* and it lies in the inbox */
+  bool lies;                        /* and the arrival is in the inbox */
   const char *text;
   size_t size;
 };
 
-/* Calls the function of that name in skillrt.cli.host with what that gave for the run, or, where
- * the run is not open, with its folder; a text stays until the next call. */
+/* Calls the function of that name in skillrt.cli.host with the run's object or, where the run is
+ * not open, with its folder; a returned text is valid until the next call. */
 static int wish_body(lua_State *L) {
   struct wish *wish = lua_touserdata(L, 1);
   struct skillrt *run = wish->run;
@@ -116,7 +116,7 @@ static const char *host_text(const struct skillrt *run, const char *name, size_t
   return wish.text;
 }
 
-/* What is given to a run that is back in its books lies in its inbox, and wakes it. */
+/* An answer or event for a parked run is put into its inbox, and wakes the run. */
 static bool host_tell(struct wish *wish, char *error, size_t size) {
   struct error why;
   wish->done = true;

@@ -25,7 +25,7 @@ struct limits {
   atomic_bool draining;
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
   struct interrupt all;
-  void (*start_ticks)(void); /* NULL: nobody ticks, or the hook does */
+  void (*start_ticks)(void); /* NULL: no ticks, or the hook does it */
   int64_t left_ns, from_ns;  /* of what may be spent, and since when; left 0: there is no end */
 };
 
@@ -50,7 +50,7 @@ struct limits *limits_of(lua_State *L) {
 /* ---- flags ---- */
 
 void interrupt_set(struct interrupt *i, const char *why) {
-  if (atomic_exchange(&i->why, why)) return; /* it is on its way, or over */
+  if (atomic_exchange(&i->why, why)) return; /* it is set already, or was handled */
   atomic_store(&i->raising, true);
 }
 
@@ -92,7 +92,7 @@ struct interrupt *limits_current(struct limits *limits) {
 
 static void raise_hook(lua_State *L, lua_Debug *where);
 
-/* Between Lua's instructions only: C is not torn. */
+/* The hook runs between Lua's instructions only, so no C function is interrupted. */
 static void raise_in_all(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
   for (int i = 0; i < depth; i++)
@@ -111,7 +111,8 @@ static void note_where(lua_State *L, struct interrupt *i) {
   }
 }
 
-/* From here on at every instruction of all that is entered: a script's pcall may catch one. */
+/* From here on raises at every instruction, in all entered coroutines: a script's pcall may catch
+ * it. */
 static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
@@ -211,7 +212,7 @@ static bool is_ours(lua_Hook hook) {
   return hook == raise_hook || hook == poll_hook;
 }
 
-/* A hook of the script's own stays. */
+/* Leaves a hook that the script has set. */
 void limits_bound(struct limits *limits, lua_State *L) {
   lua_Hook hook = lua_gethook(L);
   if (hook && !is_ours(hook)) return;

@@ -1,14 +1,14 @@
 /* limits.h: stopping a script from outside, also inside an endless loop.
  *
- * To interrupt is to set an atomic flag, a run's or that of all. In a host, where that may happen
- * in any thread, a hook looks at it now and then, on the thread that runs Lua, for a tenth of a
- * script's time; in the program it happens in a signal handler on that very thread, which can set
- * the hook when it is needed. It raises a table { message = "interrupted", code = "stopped" }.
- * Hooks are per coroutine and nothing tells which one runs, so the bindings note each they enter
- * here; coroutine.resume and wrap are replaced by versions that do the same.
+ * An interruption sets an atomic flag, of one run or of the whole Lua state. In a host any thread
+ * may set it, so a count hook on the thread that runs Lua reads it now and then, which costs a
+ * tenth of a script's time. In the program a signal handler on that same thread sets it, and sets
+ * the hook only then. The hook raises a table { message = "interrupted", code = "stopped" }. Hooks
+ * belong to one coroutine, and Lua does not say which one runs, so the bindings note each coroutine
+ * that they enter; coroutine.resume and wrap are replaced by versions that do the same.
  *
- * In the same way Lua code is stopped that runs on for longer than it may without a wait: a tick of
- * the program's, or the hook of a host, looks at the clock. */
+ * Lua code that runs too long without yielding is stopped in the same way: a tick of the program,
+ * or the hook in a host, reads the clock. */
 #ifndef SKILLRT_LUA_LIMITS_H
 #define SKILLRT_LUA_LIMITS_H
 
@@ -20,23 +20,23 @@
 struct limits;
 struct loop;
 
-/* That something is to stop: set from outside, looked at on the thread that runs Lua. What runs
- * inside of another thing (`above`) stops with it; all else continues. */
+/* A request to stop one run (or other unit): set from outside, read on the thread that runs Lua. A
+ * unit inside another one (`above`) stops with it. */
 struct interrupt {
   struct interrupt *above;   /* NULL: the whole Lua state */
   _Atomic(const char *) why; /* NULL: not interrupted */
-  atomic_bool raising;       /* what is entered has not heard of it yet */
+  atomic_bool raising;       /* the Lua code that runs has not been interrupted yet */
   atomic_bool noticed;
-  int64_t stretch_ns;               /* how long Lua may run on without a wait; 0: as it likes */
-  int64_t until_ns;                 /* monotonic: Lua does not run on behind it; 0: none */
-  int64_t since_ns;                 /* of this stretch, as far as a tick has seen it; 0: none has */
-  void (*tell)(struct interrupt *); /* called when a limit has set it; NULL: no function */
-  char where[160];                  /* file and line where it was interrupted; "": it was waiting */
+  int64_t stretch_ns;               /* how long Lua may run without yielding; 0: no limit */
+  int64_t until_ns;                 /* monotonic time after which Lua is interrupted; 0: none */
+  int64_t since_ns;                 /* when a tick first saw this stretch of Lua code; 0: not yet */
+  void (*tell)(struct interrupt *); /* called when a time limit sets it; NULL: no function */
+  char where[160]; /* file and line that was interrupted; "": none, it was waiting */
 };
 
-/* Async-signal-safe, from any thread. `why`: a literal. Wakes nobody. */
+/* Async-signal-safe, from any thread. `why`: a literal. Does not wake the loop. */
 void interrupt_set(struct interrupt *, const char *why);
-/* Of itself, or of what it runs inside of; NULL: it continues. */
+/* The reason set for it, or for a unit around it; NULL: it continues. */
 const char *interrupt_why(const struct interrupt *);
 void interrupt_notice(struct interrupt *);
 
@@ -49,48 +49,47 @@ int limits_install(lua_State *L);
 /* From here on interruptions may come from any thread. Once, behind limits_install. */
 void limits_poll(struct limits *);
 
-/* Between the two, L runs Lua code of what `interrupt` stops; NULL: of what was entered before.
- * Nests; false: too deep. */
+/* Between these two calls, L runs Lua code that `interrupt` stops; NULL: the same as before. Nests;
+ * false: too deep. */
 bool limits_enter(struct limits *, lua_State *L, struct interrupt *);
-/* Behind an enter of code that a script may have written: it can be interrupted. Where that has
- * been before, it may take a moment to end in order. */
+/* To be called after limits_enter for code that a script may have written, which can be
+ * interrupted. If the interruption came before, the code has a moment to end. */
 void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
-/* Whether what runs is interrupted, and has not heard of it; raises that, from a function that
- * waits in C. */
+/* For a C function that waits: raises the interruption of the running code, if there is one. */
 bool limits_raising(struct limits *);
 int limits_raise(lua_State *L);
-/* Looks whether what runs has run for too long: then it is interrupted, with `why` "step_timeout"
- * or "run_timeout". Async-signal-safe on the thread that runs Lua; to be called now and then. */
+/* Interrupts the running code if it has run for too long, with `why` "step_timeout" or
+ * "run_timeout". Async-signal-safe on the thread that runs Lua; to be called regularly. */
 void limits_tick(struct limits *);
-/* Lua code of `interrupt` may run on for so long; `start` of limits_ticker begins to tick. */
+/* Sets how long Lua code of `interrupt` may run; calls `start` of limits_ticker. */
 void limits_allow(struct limits *, struct interrupt *, int64_t stretch_ns, int64_t until_ns);
-/* All Lua code of this Lua state together may take so much of its thread's processor time, as the
- * hook sees it; what runs then is interrupted, with `why` "out_of_time". 0: as much as it likes. */
+/* Sets the processor time for all Lua code of this Lua state, as the hook measures it; the code
+ * that runs when it is used up is interrupted, with `why` "out_of_time". 0: no limit. */
 void limits_spend(struct limits *, int64_t ns);
-/* Who ticks, and costs nothing while nobody has to; in a host the hook does. */
+/* Sets the functions that start and stop the program's ticks; a host uses the hook instead. */
 void limits_ticker(struct limits *, void (*start)(void));
 
-/* What stops the whole Lua state. */
+/* The interrupt of the whole Lua state. */
 struct interrupt *limits_whole(struct limits *);
-/* What was entered last. */
+/* The interrupt of the code that was entered last. */
 struct interrupt *limits_current(struct limits *);
 
-/* The loop that limits_interrupt wakes; NULL: none. Whoever turns it looks whether to stop. */
+/* The loop that limits_interrupt wakes; NULL: none. Its caller has to check whether to stop. */
 void limits_watch(struct limits *, struct loop *);
 
-/* All of this Lua state is to stop. Async-signal-safe on the thread that runs Lua; behind
+/* Stops all code of this Lua state. Async-signal-safe on the thread that runs Lua; after
  * limits_poll from any thread, while the Lua state is open. */
 void limits_interrupt(struct limits *, const char *why);
-/* Whether that has come, and whether Lua code or the loop has noticed. */
+/* Whether limits_interrupt was called, and whether Lua code or the loop has noticed it. */
 bool limits_interrupted(const struct limits *);
 bool limits_noticed(const struct limits *);
-/* What is under way may end, and nothing new is begun: asks for it, in the same places, and says
- * whether that was asked for. */
+/* Requests a drain (running calls finish, no new ones start), from the same places; and whether one
+ * was requested. */
 void limits_drain(struct limits *);
 bool limits_draining(const struct limits *);
-/* What runs from here on hears no more of it; the interruption itself stays known. NULL: that of
- * the whole Lua state. */
+/* Code that runs from here on is not interrupted any more, but the reason remains set. NULL: the
+ * interrupt of the whole Lua state. */
 void limits_calm(struct limits *, struct interrupt *);
 
 #endif

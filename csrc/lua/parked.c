@@ -1,7 +1,7 @@
-/* parked.c: runs of a host that are back in their books: they only wait, or have stopped.
+/* parked.c: runs of a host that are unloaded, because they only wait or have stopped.
  *
- * Such a run is a handle with what it was opened by and when it is due; its Lua objects, journal
- * and lock are given back. Opens and closes by skillrt.c, outside of all Lua functions. */
+ * Such a run is a handle with its options and the time when it is due; its Lua objects, journal and
+ * lock are freed. Opens and closes runs through skillrt.c, outside all Lua functions. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 enum {
   AT_ONCE = 100, /* runs that are opened again in one turn */
-  SPARE = 12,    /* descriptors that are to be there for one, and for those that are open already */
-  LATER_MS = 20  /* until it is tried again where they are not */
+  SPARE = 12,    /* free descriptors needed to open one, besides those that open runs need */
+  LATER_MS = 20  /* the time until the next try where descriptors are short */
 };
 
 static const int64_t ms_ns = 1000000;
@@ -66,7 +66,7 @@ static bool heap_put(struct skillrt *run, int64_t due_ns) {
   return true;
 }
 
-/* ---- who is to be looked at ---- */
+/* ---- the list of runs to check ---- */
 
 void parked_look(struct skillrt *run) {
   struct skillrt_host *host = run->host;
@@ -117,7 +117,7 @@ void parked_stop(struct skillrt *run) {
   leave(run, PLACE_CLOSED);
 }
 
-/* ---- back into the books, and out of them ---- */
+/* ---- parking and opening ---- */
 
 static bool only_waits(const struct skillrt *run) {
   static const char *const reasons[] = {"waiting_for_event", "waiting_for_person",
@@ -128,15 +128,15 @@ static bool only_waits(const struct skillrt *run) {
   return waits && run->options.wait && run->host->park_ms >= 0 && !interrupt_why(&run->interrupt);
 }
 
-/* When the run says it is due, on the monotonic clock: the wall clock may be set meanwhile. */
+/* When the run is due, on the monotonic clock, because the wall clock may be set meanwhile. */
 static bool put_due(struct skillrt *run, int64_t due_ms) {
   if (due_ms < 0) return true;
   int64_t left = due_ms - run->parked_ms;
   return heap_put(run, run->parked_ns + (left > 0 ? left : 0) * ms_ns);
 }
 
-/* What has stopped needs nothing of this process any more. One that could not write what it knows
- * stays as it is: its books know less. */
+/* Frees a run that has stopped. One that could not write its journal stays open, because its memory
+ * has more than the journal. */
 static void put_back(struct skillrt *run) {
   const struct sys *sys = run->host->sys;
   const struct error *error = runtime_error(run->runtime);
@@ -152,10 +152,11 @@ static void put_back(struct skillrt *run) {
   leave(run, parks ? PLACE_PARKED : PLACE_CLOSED);
   bool given = run->given;
   run->given = false;
-  if (parks && (given || !put_due(run, due_ms))) parked_look(run); /* no timer: it waits awake */
+  if (parks && (given || !put_due(run, due_ms)))
+    parked_look(run); /* no timer: it stays open while it waits */
 }
 
-/* Those that are open need descriptors, too, to come to an end. */
+/* Leaves descriptors for open runs, which need them to finish. */
 static bool has_room(struct skillrt_host *host) {
   const struct sys *sys = host->sys;
   int spare[SPARE], count = 0;

@@ -10,7 +10,7 @@
 #include "lua/script_read.h"
 #include "lua/task_table.h"
 
-enum { RECORD_MAX = 128 << 20 }; /* with its head, on its way; the store allows less */
+enum { RECORD_MAX = 128 << 20 }; /* of a record with its head; the store allows less */
 
 /* ---- inside the protected call ---- */
 
@@ -39,8 +39,8 @@ static void take_blobs(lua_State *L, struct question *question) {
   lua_pop(L, 1);
 }
 
-/* Last in a question: what failed before leaves its records to the next one, as the books
- * know of them already, and nothing that fails behind it makes the engine forget them. */
+/* Called last in a question: if the question fails before, its records stay in the policy's list
+ * for the next one, because the policy counts them as recorded; nothing after it can fail. */
 static void take_records(lua_State *L, struct question *question) {
   lua_pushvalue(L, AT_OUT);
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -57,8 +57,8 @@ static void take_records(lua_State *L, struct question *question) {
   lua_pop(L, 1);
 }
 
-/* For how long Lua may run on: policy.stretch_ms without a wait, policy.left_ms in all from now on;
- * nil: as it likes. */
+/* How long Lua may run: policy.stretch_ms without yielding, policy.left_ms in all from now on; nil:
+ * no limit. */
 static void allow(lua_State *L, int self, struct script *script) {
   int64_t ns[2];
   static const char *const names[] = {"stretch_ms", "left_ms"};
@@ -85,8 +85,8 @@ static int load_body(lua_State *L) {
 
 enum { LIST_PERFORM, LIST_START, LIST_CANCEL, LISTS };
 
-/* All numbers of a decision live in a userdata of the policy's, which is used again while it is
- * large enough. */
+/* All numbers of a decision are in a userdata of the policy, which is reused while it is large
+ * enough. */
 static uint64_t *room_for_numbers(lua_State *L, int self, struct script *script, size_t count) {
   if (count > script->numbers_room) {
     size_t room = 2 * count + 6;
@@ -104,7 +104,7 @@ static size_t list_length(lua_State *L, int at) {
   return lua_rawlen(L, at);
 }
 
-/* What is read is taken out of the list, so that its owner can fill it again. */
+/* Removes each item that it reads, so that the policy can fill the list again. */
 static void read_numbers(lua_State *L, int at, uint64_t *to, size_t count) {
   for (size_t i = count; i-- > 0;) {
     lua_rawgeti(L, at, (lua_Integer)i + 1);
@@ -301,7 +301,7 @@ static bool script_save(void *self, uint64_t seq, struct store *store, struct er
   return ask(&question, save_body, error);
 }
 
-/* Where it cannot be asked, the message is kept. */
+/* Where the policy cannot be asked, the message is kept, because it may be awaited. */
 static bool script_awaits(void *self, uint64_t number, struct span message) {
   struct question question = {
       .script = self, .method = "awaits", .number = number, .bytes = message, .own = true};
@@ -332,7 +332,7 @@ static void script_tick(void *self) {
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
   const char *said =
-      interrupt_why(script->interrupt); /* of a limit: the engine does not know it yet */
+      interrupt_why(script->interrupt); /* a limit's reason, which the engine does not know yet */
   if (said && strcmp(why, "user_exit") == 0) why = said;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;
@@ -377,7 +377,7 @@ static int read_record(lua_State *L) {
   return 1;
 }
 
-/* Any of these may raise: what was taken until then is given back by script_clear. */
+/* Any of these may raise; script_clear frees what was allocated until then. */
 void script_init(struct script *script, lua_State *L, int at, struct interrupt *interrupt,
                  bool inside) {
   *script = (struct script){.anchor = LUA_NOREF, .kept = LUA_NOREF};

@@ -16,9 +16,9 @@ struct script {
   lua_State *L;         /* the thread the questions run on */
   int anchor;           /* registry reference of that thread */
   int kept;             /* registry reference of the box */
-  struct script **box;  /* what read_blob, which may outlive the script, finds it by */
+  struct script **box;  /* how read_blob finds the script, which it may outlive */
   struct limits *limits;
-  struct interrupt *interrupt; /* of this run, and of the runs inside it; the caller's */
+  struct interrupt *interrupt; /* the interrupt of this run and its sub-runs; owned by the caller */
   struct store *store;         /* while load is asked */
   bool loaded;
   uint64_t *numbers; /* of the last decision, in a userdata that the policy keeps */
@@ -27,8 +27,8 @@ struct script {
 };
 
 /* The policy table is at `at` (not negative). Raises on memory. `script` is in a userdata of the
- * caller, whose finalizer clears it also after that. The interrupt lives
- * for longer than the script; `inside`: it stops with what runs now. */
+ * caller, whose finalizer calls script_clear also after that. The interrupt outlives the script;
+ * `inside`: it stops with the code that runs now. */
 void script_init(struct script *, lua_State *L, int at, struct interrupt *, bool inside);
 void script_clear(struct script *, lua_State *L);
 

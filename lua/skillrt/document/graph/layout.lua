@@ -222,7 +222,8 @@ local function settle(row)
     end
   end
   local left, right = row[1].x - row[1].w / 2, row[#row].x + row[#row].w / 2
-  local by = right - left > PAGE and -(left + right) / 2 or math.max(-PAGE / 2 - left, 0) + math.min(PAGE / 2 - right, 0)
+  local by = right - left > PAGE and -(left + right) / 2
+    or math.max(-PAGE / 2 - left, 0) + math.min(PAGE / 2 - right, 0)
   for _, place in ipairs(row) do
     place.x = place.x + by
   end
