@@ -50,7 +50,7 @@ describe("skillrt serve over a database", function()
     os.execute(("mkdir -p '%s/skills/hello'"):format(folder.path))
     folder.file("skills/hello/skill.lua", SKILL)
     assert.equal(0, K.run(folder, { "fleet", "init", database.url }).code)
-    local server = C.start(folder, { runs = database.url, "--socket", folder.path .. "/s", "--trust", "skills" })
+    local server <close> = C.start(folder, { runs = database.url, "--socket", folder.path .. "/s", "--trust", "skills" })
     local status, value = server:post("/runs", { skill = "hello" })
     assert.equal(201, status, value.error and value.error.message)
     local run = value.run
@@ -68,7 +68,6 @@ describe("skillrt serve over a database", function()
     end
     assert.equal(run, list.runs[1].run)
     assert.equal(404, (server:ask "/runs/none"))
-    server:close()
   end)
 
   it("stops, resumes, retries, rolls back, forks, sends to and aborts runs there, and webhooks work both ways", function()
@@ -83,10 +82,9 @@ describe("skillrt serve over a database", function()
       os.execute "sleep 0.05"
     end
     assert.equal(0, K.run(folder, { "fleet", "init", database.url }).code)
-    local server = C.start(folder, { runs = database.url, "--listen", "127.0.0.1:0", "--trust", "skills", "--webhook",
+    local server <close> = C.start(folder, { runs = database.url, "--listen", "127.0.0.1:0", "--trust", "skills", "--webhook",
       ("http://127.0.0.1:%s/"):format(folder.read "port") })
     local _ <close> = setmetatable({}, { __close = function()
-      server:close()
       os.execute(("kill $(cat '%s/node.pid')"):format(folder.path))
     end })
     local function begin(does)

@@ -71,10 +71,14 @@ function Client:follow(run, seconds, last)
   return ids, text
 end
 
----Ends the server by a signal; gives how it ended.
+---Ends the server by a signal; gives how it ended. A test that fails ends it, too: it holds the database open.
 function Client:close(signal)
-  self.process.signal(signal or "TERM")
-  return self.process.wait()
+  if not self.ended then
+    self.process.signal(signal or "TERM")
+    self.ended = self.process.wait()
+  end
+  return self.ended
 end
+Client.__close = function(self) self:close() end
 
 return M

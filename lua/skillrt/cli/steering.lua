@@ -11,8 +11,6 @@ local steering = require("skillrt.run.steering")
 
 local M = {}
 
-local ENDED <const> = { completed = true, failed = true }
-
 -- Why the process refused it: in the note behind record `last`, once that is durable.
 local function reason(dir, store, name, last)
   local begin, why = ("inbox/%s: "):format(name), nil
@@ -36,7 +34,7 @@ local function steer(args, word)
   end
   local store, what = require("skillrt.run.store").at(dir), { steer = word, agent = args.label, text = args.text }
   if not store:holder() then
-    if ENDED[books.status] then
+    if look.has_ended(books) then
       return ending.go_on(dir, { steer = what }, args)
     end
     local why = steering.problem(books, what)

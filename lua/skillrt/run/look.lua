@@ -49,6 +49,13 @@ function M.standing(status, is_held)
   return is_held and "running" or "interrupted"
 end
 
+---Whether a run has ended: it takes no event any more.
+---@param books skillrt.Books
+---@return boolean
+function M.has_ended(books)
+  return books.status == "completed" or books.status == "failed" or books.status == "aborted"
+end
+
 -- What lists show of a schedule.
 local function schedule_of(books)
   local schedule = books.schedule

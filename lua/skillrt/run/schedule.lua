@@ -111,8 +111,6 @@ local function fire(place, first, books, plan)
   return travel.write(place, { record_of({ begins = {}, missed = {}, due = plan.due }), waits(plan.due) })
 end
 
-local ENDED <const> = { completed = true, failed = true, aborted = true }
-
 -- The first record and the books of a schedule that has not ended.
 local function opened(place)
   local first, message, code = look.first(place)
@@ -122,7 +120,7 @@ local function opened(place)
     return nil, place .. ": is no schedule; skillrt submit --cron makes one", "invalid"
   end
   local books, why, cause = look.books(place)
-  if books and ENDED[books.status] then
+  if books and look.has_ended(books) then
     return nil, ("%s: was %s"):format(place, books.status), "invalid"
   end
   return books and first, books or why, cause

@@ -1,7 +1,5 @@
 -- cli/command/send.lua: `skillrt send [DIR] NAME [JSON]`: an event for a run, taken once by who waits for it.
 
-local ENDED <const> = { completed = true, failed = true, aborted = true }
-
 -- The event; nil and what is wrong with it.
 local function event_of(args)
   local words, json = args.dir, require("skillrt.base.json")
@@ -48,7 +46,7 @@ return {
     end
     if not books then
       return ending.refused(message, code, nil, dir)
-    elseif ENDED[books.status] then
+    elseif require("skillrt.run.look").has_ended(books) then
       return ending.refused(("%s: the run is %s and takes no event any more"):format(dir, books.status), "invalid")
     end
     local event, why = event_of(args)

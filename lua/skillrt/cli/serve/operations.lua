@@ -204,8 +204,6 @@ local function send(server, request)
   return await(request, server.runs:start(words))
 end
 
-local ENDED <const> = { completed = true, failed = true, aborted = true }
-
 -- An event of a server that has the secret: its id is the event's, so that the run takes it once.
 local function hook(server, request)
   local id, why = require("skillrt.cli.webhook").opened(server.key, request.headers, request.body)
@@ -222,7 +220,7 @@ local function hook(server, request)
   local books = look.books(request.dir)
   if problem then
     return refused(422, "invalid", problem)
-  elseif not books or ENDED[books.status] then
+  elseif not books or look.has_ended(books) then
     return refused(409, "invalid", "the run takes no event any more")
   end
   local name, message = store_of.at(request.dir):put({ event = request.event, id = id, value = value })
@@ -276,7 +274,7 @@ end)
 
 local function tell(server, request)
   local books = look.books(request.dir)
-  if books and ENDED[books.status] then
+  if books and look.has_ended(books) then
     return refused(409, "ended", ("the run is %s: its agents take no message; retry a step, or roll it back, first")
       :format(books.status))
   end

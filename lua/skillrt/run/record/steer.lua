@@ -29,7 +29,7 @@ local function change(held, record)
   end
 end
 
-local WORDS <const> = { skip = "Skipping", again = "Asking again", tell = "Telling" }
+local WORDS <const> = { skip = "Skipping", again = "Will ask again", tell = "Telling" }
 
 return {
   doc = "a person steers an agent: it is skipped, asked again, or told something more",
