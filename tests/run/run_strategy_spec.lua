@@ -144,8 +144,8 @@ describe("a concurrent strategy", function()
     local ids, out = {}, {}
     for _, record in ipairs(R.told(dir)) do
       if record.t == "start" then
-        ids[record.step] = record.action
-        out[#out + 1] = "+" .. record.action
+        ids[record.step] = record.action or record.phase
+        out[#out + 1] = "+" .. ids[record.step]
       elseif record.t == "done" then
         out[#out + 1] = "-" .. ids[record.step]
       end
@@ -187,6 +187,14 @@ describe("a concurrent strategy", function()
     assert.equal("completed", result.status, result.message)
     assert.equal("+long +short -short +next -next -long +last -last", story(dir))
     assert.same({ 2, 1, 1, 1 }, asked) -- and not while nothing could be chosen
+  end)
+
+  it("is asked so in the loop between phases, too", function()
+    local d = definition {}
+    d.mode, d.phases = "hybrid", { sleeper("first", 0) }
+    local result, dir = run(d)
+    assert.equal("completed", result.status, result.message)
+    assert.equal("+first -first +long +short -short +next -next -long +last -last", story(dir))
   end)
 
   it("is asked once where it chooses nothing, until a step is over", function()
