@@ -109,6 +109,15 @@ describe("skillrt serve", function()
     assert.same({ 404, "missing" }, { error_of(server:ask "/runs/none/receipt") })
   end)
 
+  it("refuses to retry a step that has not failed, although the run could be advanced", function()
+    start()
+    local run = begin "fail"
+    server:until_it(run, "failed")
+    for _ = 1, 5 do
+      assert.same({ 422, "invalid" }, { error_of(server:post("/runs/" .. run .. "/retry", { step = "nope" })) })
+    end
+  end)
+
   it("answers a question once, and takes no answer that is none", function()
     start()
     local run = begin "ask"

@@ -49,7 +49,13 @@ local function look_at(request)
   return 200, status
 end
 
--- What is waited for: a program that ends soon, or one that advances a run: the run is under way once it is held.
+local function records_of(dir)
+  local report = store_of.at(dir):read(function() return false end)
+  return report and report.last or 0
+end
+
+-- What is waited for: a program that ends soon, or one that advances a run: it does once it holds the run and has
+-- recorded something, for before that it may find that it cannot do what is asked.
 local function await(request, program, why, created)
   if not program then
     return refused(503, "busy", why)
@@ -59,7 +65,8 @@ local function await(request, program, why, created)
     local refusal, over = REFUSED[program.code], program.code or late
     if refusal then
       return refused(refusal[1], refusal[2], require("skillrt.cli.serving.runs").said(program))
-    elseif over or program.of and not request.held and store_of.at(request.dir):holder() then
+    elseif over or program.of and records_of(request.dir) > (request.records or 0)
+      and store_of.at(request.dir):holder() then
       local status, value = look_at(request)
       if status == 200 then
         return created or program.code and 200 or 202, value
@@ -77,7 +84,7 @@ local function command(name, words_of)
     if words_of then
       words, input = words_of(request.body)
     end
-    request.held = store_of.at(request.dir):holder()
+    request.records = store_of.at(request.dir):holder() and math.maxinteger or records_of(request.dir)
     local program, why = server.runs:command(name, request.dir, words, input)
     return await(request, program, why)
   end
@@ -340,7 +347,7 @@ M.LIST = {
   { method = "POST", path = "/runs/{id}/abort", id = "abortRun", gives = "Run", acts = true,
     summary = "Ends a run for good, and undoes what can be undone", body = object({}), perform = command("abort") },
   { method = "POST", path = "/runs/{id}/send", id = "sendEvent", gives = "Run", acts = true, perform = send,
-    summary = "Sends an event to a run; the Idempotency-Key is its id",
+    summary = "Sends an event to a run, which takes it when it is resumed; the Idempotency-Key is its id",
     body = object({ event = WORD, value = json.decode("{}") }, "event") },
   { method = "POST", path = "/runs/{id}/tell", id = "tellAgent", gives = "Run", acts = true,
     summary = "Sends an agent of a run a further message; agent is its label, or the place of its call",

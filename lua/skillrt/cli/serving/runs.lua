@@ -106,11 +106,11 @@ end
 ---@return string? message
 function Runs:dir(id)
   if type(id) ~= "string" or id == "" or id:find("[/%c]") or id:sub(1, 1) == "." or #id > 200 then
-    return nil, ("%s is no run's name; status lists them"):format(names.show(id))
+    return nil, ("%s is no run's name"):format(names.show(id))
   end
   local dir = store_of.inside(self.where, id)
   if not store_of.at(dir):exists() then
-    return nil, ("there is no run %s here; status lists them"):format(names.show(id))
+    return nil, ("there is no run %s here"):format(names.show(id))
   end
   return dir
 end
