@@ -205,9 +205,11 @@ local function performer(action, ctx, where)
   if action.run and agent then
     return where .. ': has both "run" and "agent"; keep the one that performs it'
   elseif not action.run and not agent and not action.terminal and not ctx.machine then
-    return where .. ': needs "run" (a function) or "agent" (a name from agents)'
+    return where .. ': needs "run" (a function) or "agent" (a name from agents; with agents = { default = '
+      .. 'skillrt.chosen_agent() }, "default" is the agent of --agent)'
   elseif type(agent) == "string" and not agents[agent] then
-    return ('%s: agent "%s" is not declared%s'):format(where, agent, names.suggest(agent, agents))
+    return ('%s: agent "%s" is not declared%s'):format(where, agent, next(agents) and names.suggest(agent, agents)
+      or "; skillrt.chosen_agent() is nil without --agent: name another one after it, with \"or\"")
   end
   local chosen = type(agent) == "table" and agent or agents[agent]
   action.idempotent_declared = action.idempotent
