@@ -38,7 +38,8 @@ static void extend_cpath(lua_State *L) {
   lua_pop(L, 2);
 }
 
-#ifdef SKILLRT_BUNDLED /* make static: the modules in C are inside, whatever the system has */
+#ifdef SKILLRT_BUNDLED /* make static: uses the modules inside the program, even if the system has \
+                          them */
 int luaopen_lpeg(lua_State *), luaopen_yaml(lua_State *), luaopen_cjson(lua_State *),
     luaopen_cjson_safe(lua_State *);
 
@@ -58,7 +59,7 @@ static void install_bundled(lua_State *L) {
 }
 #endif
 
-/* The books are closed before the program ends, and its codes mean something. */
+/* Closes the journal before the program ends, and returns the documented exit codes. */
 static int refuse_exit(lua_State *L) {
   return luaL_error(L, "os.exit: a script must not end skillrt, whose exit code tells how the run "
                        "ended; return from the function instead: nil and a message is a failure");
@@ -71,7 +72,7 @@ static void remove_exit(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* A child of ours that runs a stranger's Lua: lua/skillrt/cli/guest.lua. */
+/* A child of skillrt that runs untrusted Lua code: lua/skillrt/cli/guest.lua. */
 static int run_guest(lua_State *L) {
   luaL_openlibs(L);
   core_install(L);
@@ -114,7 +115,7 @@ static void *last_allocate(void *data, void *block, size_t old_size, size_t new_
   return new_size ? realloc(block, new_size) : NULL;
 }
 
-/* Everything is closed, but no memory is given back piece by piece: an eighth of a short run. */
+/* Closes everything, but does not free memory, which would take an eighth of a short run's time. */
 static void close_at_end(lua_State *L) {
 #ifndef __SANITIZE_ADDRESS__
   lua_setallocf(L, last_allocate, NULL);

@@ -1,11 +1,10 @@
-/* signals.c: SIGINT, SIGTERM and SIGHUP stop the run and leave it resumable; SIGUSR1 stops it
- * behind what is under way.
+/* signals.c: SIGINT, SIGTERM and SIGHUP stop the run and leave it resumable; SIGUSR1 drains it:
+ * running calls finish first.
  *
- * All signal handlers and what they need to know, and the descriptors and limits the process begins
- * with. A stop that is not over at once is said. A
- * second signal, or a first that Lua cannot notice in time (one endless pattern match), ends the
- * process and its programs at once, which the journal survives; a disk that takes its time is
- * waited for. Knows nothing of runs. */
+ * Holds all signal handlers with their data, and sets up the descriptors and limits of the process.
+ * Prints a line where a stop takes a while. A second signal, or a first one that Lua cannot notice
+ * in time (one endless pattern match), ends the process and its programs at once, which the journal
+ * survives; but a sync under way is waited for. Knows nothing of runs. */
 #include "signals.h"
 
 #include <errno.h>
@@ -22,9 +21,9 @@
 #include "lua/limits.h"
 
 enum {
-  PATIENCE_MS = 90, /* a stop is noticed within this time, or forced */
-  TICK_MS = 10,     /* of computing, between two looks at how long Lua runs on */
-  GROUPS = 1024,    /* programs that a handler can reach; the kernel ends the others with us */
+  PATIENCE_MS = 90, /* if Lua has not noticed a stop after this time, the process is ended */
+  TICK_MS = 10,     /* processor time between two checks of how long Lua has run */
+  GROUPS = 1024,    /* programs that a handler can kill; the kernel ends the others with us */
   GRACE_MS = 2000
 };
 
@@ -33,7 +32,7 @@ static volatile sig_atomic_t signals_seen, first_signal, said;
 static _Atomic(pid_t) groups[GROUPS]; /* of programs under way */
 static atomic_int syncs;              /* under way */
 
-/* ---- the world, noted ---- */
+/* ---- struct sys, with a list of programs ---- */
 
 static int noted_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_t *pid,
                        int *ended) {
@@ -46,7 +45,7 @@ static int noted_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_
   return result;
 }
 
-/* Once it is reaped its number may be a stranger's. */
+/* Once a program is reaped, the system may give its pid to another one. */
 static int noted_reap(const struct sys *sys, pid_t pid, int *status) {
   (void)sys;
   int at = 0;
@@ -112,7 +111,7 @@ static void quit_now(int signal, const char *why) {
   _exit(128 + signal);
 }
 
-/* Programs get their grace all the same, which a second signal ends. */
+/* Programs still get time to end; a second signal kills them. */
 static void force(void) {
   signal_groups(SIGTERM);
   for (int i = 0; i < GRACE_MS / 10 && !groups_ended(); i++)
@@ -142,7 +141,7 @@ static void on_alarm(int signal) {
   errno = kept;
 }
 
-/* The kernel hands a signal to any thread; Lua runs on the first. */
+/* The kernel may deliver a signal to any thread; Lua runs on the first one. */
 static bool on_first_thread(int signal) {
   if (gettid() == getpid()) return true;
   syscall(SYS_tgkill, getpid(), getpid(), signal);
@@ -160,13 +159,13 @@ static void on_stop(int signal) {
   errno = kept;
 }
 
-/* Of a worker that ends: the run stops behind what is under way. */
+/* A worker that ends sends this signal: the run stops after its running calls. */
 static void on_drain(int signal) {
   (void)signal;
   limits_drain(the_limits);
 }
 
-/* Only while we compute: a process that waits is left alone. */
+/* Counts processor time only, so a waiting process gets no signal. */
 static void start_ticks(void) {
   const struct timeval pause = {.tv_usec = TICK_MS * 1000};
   const struct itimerval ticks = {.it_interval = pause, .it_value = pause};
@@ -186,14 +185,15 @@ static void on_tick(int signal) {
 
 /* ---- before anything else ---- */
 
-/* A descriptor that is opened later must not become what others take for our output. */
+/* Opens closed descriptors 0 to 2, so that no file opened later becomes standard output. */
 static void open_standard(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR); /* takes the lowest number */
 }
 
-/* Output that may not wait is lost. The flag belongs to all who share the descriptor, as our
- * parent may: we take one of our own; sockets have none, there it is taken off. */
+/* Makes output blocking, because a non-blocking write may lose some. The flag belongs to all
+ * processes that share the descriptor, such as our parent, so we open the file again; a socket
+ * cannot be opened again, so there we clear the flag. */
 static void let_output_wait(void) {
   for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
     int flags = fcntl(fd, F_GETFL);
@@ -214,7 +214,7 @@ static void let_output_wait(void) {
 
 static volatile pid_t the_worker;
 
-/* What a terminal sends to its whole group has reached the worker already. */
+/* A signal from a terminal goes to the whole group, so the worker has it already. */
 static void forward(int signal, siginfo_t *info, void *context) {
   (void)context;
   int kept = errno;
@@ -222,8 +222,7 @@ static void forward(int signal, siginfo_t *info, void *context) {
   errno = kept;
 }
 
-/* Orphans are given to process 1, who has to bury them: it does nothing else, and a process of its
- * own does the work. */
+/* Process 1 gets all orphans and has to reap them: it does only that, and a child does the work. */
 static void be_first(void) {
   static const int forwarded[] = {SIGHUP, SIGINT, SIGTERM};
   sigset_t all, before;
@@ -250,7 +249,7 @@ void signals_prepare(void) {
   open_standard();
   let_output_wait();
   sys_raise_files();
-  signal(SIGCHLD, SIG_DFL); /* who ignores it never hears how a program ended */
+  signal(SIGCHLD, SIG_DFL); /* a process that ignores SIGCHLD cannot learn how its programs ended */
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   be_first();
@@ -272,7 +271,7 @@ void signals_install(struct limits *limits) {
   action.sa_flags = SA_RESTART;
   sigaction(SIGVTALRM, &action, NULL);
   limits_ticker(limits, start_ticks);
-  action.sa_handler = SIG_IGN; /* a reader of our output that went away does not end the run */
+  action.sa_handler = SIG_IGN; /* the run continues when the reader of our output closes its pipe */
   sigaction(SIGPIPE, &action, NULL);
 }
 

@@ -1,5 +1,5 @@
-/* below.c: see below.h. A path below is walked by the kernel (open_below); a file gets its name in
- * the folder that was opened so, by way of /proc/self/fd. Knows struct sys only. */
+/* below.c: see below.h. The kernel resolves the path (open_below); a new file is renamed within the
+ * opened folder, through /proc/self/fd. Knows struct sys only. */
 #include "base/below.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ bool below_read_part(const struct sys *sys, const char *folder, const char *name
     to->length += (size_t)count;
   }
   sys->close(sys, fd);
-  int64_t seen = offset + (int64_t)to->length; /* it may have grown meanwhile */
+  int64_t seen = offset + (int64_t)to->length; /* another process may have appended meanwhile */
   *size = good && to->length > 0 && seen > (int64_t)found.size ? seen : (int64_t)found.size;
   return good;
 }

@@ -1,5 +1,5 @@
 /* buffer.c: growing bytes with a maximum. Memory only through struct sys.
- * Knows nothing of what the bytes mean. Called by every floor. */
+ * Knows nothing of what the bytes mean. Called by every layer. */
 #include "base/buffer.h"
 
 #include <assert.h>
@@ -93,7 +93,7 @@ struct span buffer_span(const struct buffer *b) {
   return (struct span){.data = b->data ? b->data : "", .length = b->length};
 }
 
-/* At the maximum: is there still a byte to come? */
+/* The buffer is full: does the file have another byte? */
 static bool read_is_over(const struct buffer *to, int fd, const char *path, struct error *error) {
   char more;
   ssize_t count;

@@ -1,5 +1,5 @@
-/* error.c: fills struct error, cutting long texts without splitting a character.
- * Knows nothing of who fails or why. Called by every floor. */
+/* error.c: fills struct error, truncating long texts without splitting a character.
+ * Knows nothing of the causes. Called by every layer. */
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* error.h: what went wrong, carried by value.
+/* error.h: an error, passed by value.
  *
- * A world's failure (file, network, bad bytes) fills a struct error and returns
+ * A failure of the outside world (file, network, bad bytes) fills a struct error and returns
  * false; a caller's bug is an assert. Messages begin with the object they are
  * about: "runs/7/state.json: No space left on device". Knows nothing of skillrt. */
 #ifndef SKILLRT_BASE_ERROR_H
@@ -12,20 +12,20 @@ enum error_code {
   ERROR_NONE = 0,
   ERROR_SYSTEM,  /* the operating system refused; `number` holds the errno */
   ERROR_INVALID, /* malformed input: bad JSON, bad script, bad option */
-  ERROR_CORRUPT, /* durable data does not check out; nothing was changed */
-  ERROR_BUSY,    /* somebody else holds the run */
+  ERROR_CORRUPT, /* durable data is damaged; nothing was changed */
+  ERROR_BUSY,    /* another process holds the run */
   ERROR_MISSING, /* the thing named does not exist */
   ERROR_EXISTS,  /* the thing to create is there already */
   ERROR_NEWER,   /* written by a newer format */
   ERROR_EDITED,  /* a view was changed by hand */
   ERROR_CHANGED, /* a pinned file (script, prompt, strategy) changed */
-  ERROR_LIMIT,   /* a size, depth, time or instruction limit was met */
+  ERROR_LIMIT,   /* a size, depth, time or instruction limit was reached */
   ERROR_MEMORY,  /* an allocation failed */
   ERROR_SCRIPT,  /* a Lua function raised */
   ERROR_STOPPED, /* stopped from outside */
   /* those a script cannot raise (lua/raised.c) */
-  ERROR_LOST, /* the run is another's now, or gone: nothing of it is written any more */
-  ERROR_STORE /* what a record names cannot be kept */
+  ERROR_LOST, /* another process owns the run, or it was removed: nothing is written any more */
+  ERROR_STORE /* a blob that a record refers to cannot be stored */
 };
 
 struct error {
