@@ -2,7 +2,7 @@
 // WHERE has node_modules with puppeteer-core and axe-core; ADDRESS is the server's, with its token behind "#". Prints
 // JSON: what axe and the console said of each view in light, dark and on a phone, which views are wider than the window,
 // and, of the first view, when it was painted first (ms); of a run drawn with all its steps, the longest time between
-// two frames while it is scrolled. At the end the run "fail" is retried and taken back by its buttons, and told.acts has
+// two frames while it is scrolled. At the end the run "fail", where it is one of these, is retried and taken back by its buttons, and told.acts has
 // how it was then.
 import { createRequire } from "node:module";
 
@@ -64,6 +64,11 @@ try {
       if (process.env.SHOTS) { await page.screenshot({ path: `${process.env.SHOTS}/${run}-${name}.png`, fullPage: true }); }
     }
     await page.close();
+  }
+  if (!runs.includes("fail")) {
+    console.log(JSON.stringify(told));
+    await browser.close();
+    process.exit();
   }
   const page = await browser.newPage();
   await page.goto(address);
