@@ -42,6 +42,10 @@ describe("skillrt explain", function()
     assert.truthy(out[7]:find "^      it needs files.length > 3; and the function at ")
     assert.same({ "  * first  priority 10", "      yes  n < 1   (n is 0)", "      yes  files.length === 0   (files.length is 0)",
       "  + second  priority 10", "      yes  n >= 0   (n is 0)" }, { table.unpack(out, 8, 12) })
+    folder.file("why.lua", (script {}:gsub('"second", priority = 10', '"second", priority = 7')))
+    assert.equal(0, kit.run(folder, { "why.lua", "--work-dir", "w2", "--quiet" }).code)
+    out = lines(kit.run(folder, { "explain", "w2", "--at", "1" }).out)
+    assert.equal("  because   strategy priority: priority 10, the next is second with 7", out[2])
     local all = kit.run(folder, { "explain", "w" }).out
     assert.truthy(all:find("[Iteration 2] second was chosen (record 3)\n  because   nothing else could run", 1, true), all)
     assert.truthy(all:find("it needs to be allowed to run: it ran, and may run once (max_runs); and n < 1", 1, true))

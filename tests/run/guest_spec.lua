@@ -175,6 +175,12 @@ describe("the Lua of a folder, in a child", function()
     ]])
     state, told = run(folder, env)
     assert.equal("step_timeout", state._skillrt.reason, told.out .. told.err)
+    folder.file("s/skill.lua", [[
+      return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0, run_timeout = 60 },
+        actions = { { id = "count", run = function() local n = 0 for _ = 1, 2e7 do n = n + 1 end return { n = n } end } } }
+    ]])
+    state, told = run(folder, env)
+    assert.same({ "completed", 20000000 }, { state.status, state.n }, told.err)
   end)
 
   it("has the state and the ctx of a function while that runs, and hands them on", function()

@@ -177,6 +177,8 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
 
     it("begins runs by their priority, and none of a queue that is paused", function()
       witness()
+      good("submit", place, "alone.lua", "--set", "name=far", "--queue", ("q"):rep(64))
+      assert.matches("1 to 64 of", skillrt("submit", place, "alone.lua", "--queue", ("q"):rep(65)).err, 1, true)
       good("submit", place, "alone.lua", "--set", "name=low", "--prio=-1", "--queue", "ranked")
       good("submit", place, "alone.lua", "--set", "name=usual", "--queue", "ranked")
       good("submit", place, "alone.lua", "--set", "name=high", "--prio", "5", "--queue", "ranked")
