@@ -21,7 +21,7 @@ local SKILL <const> = [[
 local skillrt = require "skillrt"
 local function write(ctx, what, idempotent)
   local reply, message = ctx.await { kind = "command", idempotent = idempotent,
-    argv = { "sh", "-c", "echo " .. what .. " >> witness; sleep 0.03" } }
+    argv = { "sh", "-c", "echo " .. what .. " $PPID >> witness; sleep 0.03" } }
   if not reply then ctx.log(what .. ": " .. tostring(message)) end
 end
 local actions = {}
@@ -72,10 +72,15 @@ describe("three workers", function()
     end
     error("no step was performed within 30 s: " .. server.query "select run, status, due, owner, claimed from skillrt.run")
   end
-  -- How often each line is in the witness.
+  -- How often each call is in the witness. Each time a run is resumed, that is another process.
   local function witnessed()
-    local seen = {}
-    for line in (folder.read "witness" or ""):gmatch "[^\n]+" do seen[line] = (seen[line] or 0) + 1 end
+    local seen, last, over = {}, {}, {}
+    for call, run, pid in (folder.read "witness" or ""):gmatch "(%a+%-(%w+%-?%d*)%-%d+) (%d+)\n" do
+      seen[call] = (seen[call] or 0) + 1
+      assert.is_nil(over[run .. " " .. pid], call .. " was started by a process that had lost the run")
+      if last[run] and last[run] ~= pid then over[run .. " " .. last[run]] = true end
+      last[run] = pid
+    end
     os.remove(folder.path .. "/witness")
     return seen
   end
@@ -132,7 +137,11 @@ describe("three workers", function()
     local held, i = holders(), strike % 3 + 1
     local victim = held[strike % math.max(1, #held) + 1]
     local wakes = ("(sleep %d; kill -CONT %%d 2>/dev/null) &"):format(strike % 4 == 1 and 1 or 4)
-    if strike % 8 == 0 then -- with the processes of its runs
+    if strike % 12 == 11 then
+      assert(server.restart())
+    elseif strike % 12 == 6 then
+      server.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'skillrt' and random() < 0.5")
+    elseif strike % 8 == 0 then -- with the processes of its runs
       workers[i].signal "KILL"
       workers[i].wait()
       start(i)
