@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/sys_below.h"
+#include "base/sys_leash.h"
 #include "base/sys_spawn.h"
 
 #define RESULT(call) ((call) < 0 ? -errno : 0)
@@ -326,6 +327,7 @@ const struct sys *sys_real(void) {
       .kill_group = sys_real_kill_group,
       .kill_process = sys_real_kill_process,
       .reap = sys_real_reap,
+      .leash = sys_real_leash,
       .socket = real_socket,
   };
   return &real;

@@ -107,6 +107,9 @@ struct sys {
   int (*kill_group)(const struct sys *, pid_t pid, int signal);
   int (*kill_process)(const struct sys *, pid_t pid, int signal); /* alone, whoever started it */
   int (*reap)(const struct sys *, pid_t pid, int *status); /* waitpid status; -EAGAIN if running */
+  /* Programs that were started with a `life` are killed at this boot_ns, even if this process is
+   * stopped. Each call replaces the time; 0: none. NULL: this system cannot. */
+  int (*leash)(const struct sys *, int64_t until_ns);
 
   int (*socket)(const struct sys *, int domain, int type, int protocol);
 };

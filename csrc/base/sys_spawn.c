@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sys_leash.h"
+
 #ifdef __SANITIZE_THREAD__ /* it takes every clone for a fork, after which it looks away */
 int __clone(int (*)(void *), void *, int, void *, ...);
 #define clone __clone
@@ -110,6 +112,7 @@ IN_CHILD static int child_prepare(const struct spawn_plan *plan) {
   child_signals();
   /* In a jail it has no terminal, either. */
   if ((wish->leaves || wish->inside ? setsid() : setpgid(0, 0)) < 0) return errno;
+  if (wish->life > 0 && !wish->inside) leash_add(getpid()); /* we may be stopped meanwhile */
   if (plan->bound && !wish->leaves) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!wish->inside && getppid() != plan->parent)
     return ESRCH; /* it died before it was bound to us */
@@ -169,6 +172,7 @@ static int spawn_within(const char *path, const struct sys_spawn *wish, pid_t *p
   if (*pid > 0 && failed)
     while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
       ;
+  if (*pid > 0 && failed) leash_remove(*pid);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   munmap(stack, SPAWN_STACK);
   return -failed;
@@ -195,6 +199,7 @@ static int spawn_apart(const struct sys *sys, const char *path, const struct sys
       ;
   }
   close(ends[0]);
+  if (*pid > 0 && !failed && wish->life > 0) leash_add(*pid);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return -failed;
 }
@@ -276,8 +281,8 @@ int sys_real_kill_group(const struct sys *sys, pid_t pid, int signal) {
 }
 
 int sys_real_reap(const struct sys *sys, pid_t pid, int *status) {
-  (void)sys;
   assert(pid > 0);
+  if (sys_real_ended(sys, pid) == 1) leash_remove(pid); /* its number is another's next */
   pid_t got = waitpid(pid, status, WNOHANG);
   if (got < 0) return -errno;
   return got == 0 ? -EAGAIN : 0;

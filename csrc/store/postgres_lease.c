@@ -98,9 +98,13 @@ bool lease_is_dead(const struct sys *sys, const char *process) {
 
 /* ---- renewing ---- */
 
-/* How long from `sent` on this process may trust the lease. */
-static void renewed(struct lease *l, int64_t sent) {
-  atomic_store(&l->until_ns, sent + l->link.lease_ms * 900000);
+/* How long from `sent` on this process may trust the lease, and the programs it started may run. */
+static bool renewed(struct lease *l, int64_t sent, struct error *e) {
+  int64_t until = sent + l->link.lease_ms * 900000;
+  atomic_store(&l->until_ns, until);
+  int failed = l->sys->leash ? l->sys->leash(l->sys, until) : 0;
+  return failed == 0 ||
+         error_system(e, -failed, "%s: a process that ends programs with the lease", l->url.whole);
 }
 
 static bool begin(struct lease *l, struct error *e) {
@@ -119,8 +123,7 @@ static bool begin(struct lease *l, struct error *e) {
               " values ($1, $2, $3, clock_timestamp() + $4::bigint * interval '1 millisecond')",
               4, values, e) != 1)
     return false;
-  renewed(l, sent);
-  return true;
+  return renewed(l, sent, e);
 }
 
 /* The caller holds the mutex. ERROR_LOST: the row was removed. */
@@ -133,9 +136,8 @@ static bool renew(struct lease *l, struct error *e) {
                      " set deadline = clock_timestamp() + $2::bigint * interval '1 millisecond'"
                      " where worker = $1",
                      2, values, e);
-  if (rows == 1) renewed(l, sent);
   if (rows == 0) atomic_store(&l->gone, true);
-  return rows == 1;
+  return rows == 1 && renewed(l, sent, e);
 }
 
 static void *run(void *data) {
@@ -241,6 +243,7 @@ void lease_release(struct lease *l) {
   pthread_cond_signal(&l->wake);
   pthread_mutex_unlock(&l->mutex);
   pthread_join(l->thread, NULL);
+  if (l->sys->leash) l->sys->leash(l->sys, 0);
   link_do(&l->link, "delete from skillrt.worker where worker = $1", 1,
           (struct value[]){TEXT(l->id)}, NULL);
   link_close(&l->link);

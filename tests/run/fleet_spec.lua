@@ -278,4 +278,33 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     assert.matches("store_lost", lost.out, 1, true)
     each_once(url, 1)
   end)
+
+  it("ends the programs of a process that is stopped for longer than its lease (F75)", function()
+    folder.file("ticking.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "ticking", state = { done = false }, actions = { { id = "tick", when = "!done",
+  run = function(_, ctx)
+    ctx.await { kind = "command", argv = { "sh", "-c", "trap '' TERM; while :; do cut -d' ' -f1 /proc/uptime >> ticks; sleep 0.1; done" } }
+    return { done = true }
+  end } } }
+]])
+    local url = place "ticking"
+    local run = kit.start(folder, { env = env, "run", "ticking.lua", "--work-dir", url })
+    local function ticks() return folder.read "ticks" or "" end
+    for _ = 1, 100 do
+      if #ticks() > 0 then break end
+      os.execute "sleep 0.1"
+    end
+    local before = #ticks()
+    os.execute "sleep 4" -- longer than the lease, which is renewed
+    assert.is_true(#ticks() > before)
+    local stopped = tonumber(kit.read "/proc/uptime":match "%S+")
+    run.signal "STOP"
+    os.execute "sleep 5"
+    run.signal "KILL"
+    run.wait()
+    local last = tonumber(ticks():match "(%S+)%s*$")
+    assert.is_true(last - stopped < 3 + 1, ("a program was alive %.1f s after its process was stopped"):format(last - stopped))
+    assert.equal("", kit.run(folder, { env = env, "status", url }).err)
+  end)
 end)
