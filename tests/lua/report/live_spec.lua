@@ -1,0 +1,37 @@
+-- live_spec.lua: the live view of a run of 1,000 agents on a terminal of 23 rows.
+local core = require "skillrt.core"
+local live = require "skillrt.report.live"
+local output = require "skillrt.report.output"
+
+describe("the live view of 1,000 agents", function()
+  it("folds at the height of the terminal, and writes over its rows without clearing them", function()
+    local frames, write, size = {}, output.write, output.size
+    finally(function() output.write, output.size = write, size end)
+    function output.write(text) frames[#frames + 1] = text end
+    function output.size() return 100, 30 end
+    local watcher, books, at = live.new {}, { skill = "many", steps = {} }, core.wall_ms()
+    watcher.observe({ t = "start", step = 1, action = "a", n = 1, at = at }, books)
+    for i = 1, 1000 do
+      watcher.observe({ t = "call", step = 1, c = ("1./%d.1"):format(i), kind = "command", to = "claude", label = "agent " .. i, at = at },
+        books)
+    end
+    watcher.flush()
+    function output.size() return 100, 23 end -- the terminal's size changes, so that all is drawn
+    watcher.tick(true)
+    local first, count = frames[#frames], #frames
+    local _, rows = first:gsub("\r\n", "")
+    assert.equal(21, rows, first) -- between 22 rows: the last of the terminal stays free
+    assert.truthy(first:find("agents: 1000 working, 0 done, 0 failed", 1, true), first)
+    assert.truthy(first:find("and %d+ more"), first)
+    watcher.progress("a", "reads the file\n", 1, "1./2.1")
+    watcher.tick(true)
+    local later = table.concat(frames, "", count + 1)
+    assert.truthy(later:find("reads the file", 1, true), later)
+    assert.is_nil(later:find("\27[J", 1, true), "it clears")
+    assert.is_true(#frames[#frames] < 4000, #frames[#frames])
+    local begun = os.clock()
+    for _ = 1, 20 do watcher.tick(true) end
+    assert.is_true((os.clock() - begun) / 20 < 0.05, "a frame takes longer than half of the time between two")
+    watcher.closed()
+  end)
+end)
