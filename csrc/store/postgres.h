@@ -50,7 +50,8 @@ struct link {
   const char *put;    /* a statement that link_send sends; NULL: none */
   bool dropped;       /* the connection is broken, even if libpq has not noticed yet */
   int64_t lease_ms;
-  bool fresh; /* may be connected to a database without tables */
+  bool fresh;   /* may be connected to a database without tables */
+  bool at_once; /* link_open does not wait for a server that restarts */
 };
 
 /* A parameter of a statement: text, bytes, or a number where `data` is NULL. */
@@ -67,7 +68,8 @@ struct value {
 #define NUMBER(from) ((struct value){.number = (int64_t)(from)})
 
 void link_init(struct link *, const struct sys *, const struct url *);
-/* Connects if it is not connected. ERROR_MISSING: there are no tables; ERROR_NEWER. */
+/* Connects if it is not connected; waits for a server that is out of reach (10 s, once in this
+ * process) or restarts (30 s). ERROR_MISSING: there are no tables; ERROR_NEWER. */
 bool link_open(struct link *, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);

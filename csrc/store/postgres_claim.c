@@ -20,24 +20,30 @@ struct queue {
 
 /* ---- labels ---- */
 
-/* Performs statements on a new connection, all of them or none. */
+/* Statements that may be repeated, all of them or none. */
 struct work {
   const char *statement;
   int count;
   const struct value *values;
 };
 
+static bool try_to_perform(struct link *l, const struct work *all, size_t count, struct error *e) {
+  bool good = link_open(l, e) && link_do(l, "begin", 0, NULL, e) >= 0;
+  for (size_t i = 0; good && i < count; i++) {
+    int rows = link_do(l, all[i].statement, all[i].count, all[i].values, e);
+    good = rows > 0 || (rows == 0 && i > 0);
+    if (rows == 0 && i == 0) error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+  }
+  return good && link_do(l, "commit", 0, NULL, e) >= 0;
+}
+
+/* Performs them on a new connection, and once more if that is cut. */
 static bool perform(const struct sys *sys, const struct url *url, const struct work *all,
                     size_t count, struct error *e) {
   struct link l;
   link_init(&l, sys, url);
-  bool good = link_open(&l, e) && link_do(&l, "begin", 0, NULL, e) >= 0;
-  for (size_t i = 0; good && i < count; i++) {
-    int rows = link_do(&l, all[i].statement, all[i].count, all[i].values, e);
-    good = rows > 0 || (rows == 0 && i > 0);
-    if (rows == 0 && i == 0) error_set(e, ERROR_MISSING, "%s: contains no run", url->whole);
-  }
-  good = good && link_do(&l, "commit", 0, NULL, e) >= 0;
+  bool good = try_to_perform(&l, all, count, e) ||
+              (l.connection && link_broken(&l) && try_to_perform(&l, all, count, e));
   link_close(&l);
   return good;
 }
@@ -222,6 +228,7 @@ bool postgres_claims(const struct sys *sys, const char *at, const char *queue,
   snprintf(q->name, sizeof q->name, "%s", queue);
   link_init(&q->link, sys, &q->url);
   if (url_read(at, false, &q->url, e) && link_open(&q->link, e)) {
+    q->link.at_once = true; /* a worker claims again a second later */
     *claims = &q->claims;
     return true;
   }

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES_MAX = 8, DIGITS = 24 };
+enum { VALUES_MAX = 8, DIGITS = 24, WAIT_MS = 20, WAIT_MOST_MS = 500, GONE_S = 10, RESTART_S = 30 };
 
 void link_init(struct link *l, const struct sys *sys, const struct url *url) {
   *l = (struct link){.sys = sys, .url = url};
@@ -41,17 +42,28 @@ static bool fail(struct link *l, const PGresult *result, struct error *e) {
   return false;
 }
 
+/* libpq takes the last of several values: those after the URL override it, those before do not. */
+#define CONNECTS                                                                                   \
+  const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name",          \
+                               "dbname", NULL};                                                    \
+  const char *const values[] = {"10", "10000", "skillrt", url->database, NULL}
+
 static PGconn *connect_to(const struct url *url) {
-  /* libpq takes the last of several values: those after the URL override it, those before do not.
-   */
-  const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name", "dbname",
-                               NULL};
-  const char *const values[] = {"10", "10000", "skillrt", url->database, NULL};
+  CONNECTS;
   int held[3];
   sys_hold_standard(held);
   PGconn *connection = PQconnectdbParams(names, values, 1);
   sys_release_standard(held);
   return connection;
+}
+
+static PGPing ping(const struct url *url) {
+  CONNECTS;
+  int held[3];
+  sys_hold_standard(held);
+  PGPing answer = PQpingParams(names, values, 1);
+  sys_release_standard(held);
+  return answer;
 }
 
 /* A URL may come from anywhere, and synchronous_commit=off does not survive a power cut. */
@@ -91,8 +103,7 @@ static void ignore(void *data, const char *notice) {
   (void)data, (void)notice;
 }
 
-bool link_open(struct link *l, struct error *e) {
-  if (!link_broken(l)) return true;
+static bool try_to_open(struct link *l, struct error *e) {
   link_close(l);
   l->dropped = false;
   l->connection = connect_to(l->url);
@@ -103,8 +114,53 @@ bool link_open(struct link *l, struct error *e) {
   if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e)) &&
       (!l->put || prepare(l, e)))
     return true;
-  link_close(l);
+  if (!link_broken(l)) link_close(l);
   return false;
+}
+
+/* When this process found a database out of reach, on the monotonic clock; 0: it is in reach. A
+ * process that looks at a database again and again waits for it only once. */
+static _Atomic(int64_t) out_of_reach;
+
+/* Whether a server that restarts would have refused the connection so, and how long to wait for it.
+ * Where it does answer, another reason remains: a password, a database that is not there. */
+static int64_t patience_s(const struct link *l) {
+  if (l->at_once) return 0;
+  if (l->connection && PQstatus(l->connection) == CONNECTION_OK) return GONE_S;
+  switch (ping(l->url)) {
+  case PQPING_REJECT:
+    return RESTART_S;
+  case PQPING_NO_RESPONSE:
+    return GONE_S;
+  default:
+    return 0;
+  }
+}
+
+bool link_open(struct link *l, struct error *e) {
+  if (!link_broken(l)) return true;
+  for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
+    struct error why = {0};
+    if (try_to_open(l, &why)) {
+      atomic_store(&out_of_reach, 0);
+      return true;
+    }
+    int64_t none = 0, now = l->sys->mono_ns(l->sys), patience = 0;
+    if (why.code == ERROR_SYSTEM) {
+      atomic_compare_exchange_strong(&out_of_reach, &none, now);
+      patience = patience_s(l);
+    }
+    int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
+    if (waited >= patience) {
+      link_close(l);
+      if (patience > 0)
+        error_set(e, why.code, "%s (tried for %" PRId64 " s)", why.text, patience);
+      else if (e)
+        *e = why;
+      return false;
+    }
+    l->sys->pause(l->sys, ms);
+  }
 }
 
 /* ---- statements ---- */

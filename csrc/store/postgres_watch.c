@@ -76,6 +76,7 @@ static bool look_open(const struct sys *sys, const struct url *url, struct uv_lo
   *look = (struct look){
       .watch = {look_close}, .sys = sys, .url = *url, .open = 1, .changed = changed, .data = data};
   link_init(&look->link, sys, &look->url);
+  look->link.at_once = true; /* the timer stays */
   int held[3];
   sys_hold_standard(held);
   uv_timer_init(loop, &look->timer);

@@ -240,6 +240,21 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     each_once(url, 0)
   end)
 
+  it("has commands wait for a server that restarts, and say after 10 s that there is none", function()
+    local nowhere = kit.start(folder, { env = env, "list", "postgres://me@/skills?host=/nowhere" })
+    folder.file("stop", (kit.read(server.dir .. "/restart"):gsub(" restart </dev/null", " stop </dev/null")))
+    assert(os.execute("bash " .. folder.path .. "/stop"))
+    local submitted = kit.start(folder, { env = env, "submit", server.url, "hello.lua", "--key", "patient", "--trust" })
+    os.execute "sleep 1"
+    assert(server.restart())
+    local over = submitted.wait(30000)
+    assert.equal(0, over.code, over.out .. over.err)
+    assert.matches("patient", good("list", server.url), 1, true)
+    over = nowhere.wait(30000)
+    assert.equal(2, over.code, over.out .. over.err)
+    assert.matches("(tried for 10 s)", over.err:gsub("%s+", " "), 1, true)
+  end)
+
   it("goes on when its connections are cut in the middle", function()
     write_counting(false)
     local url = place "cut"
