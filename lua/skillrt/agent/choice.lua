@@ -1,8 +1,7 @@
--- agent/choice.lua: which agent performs a step, of all who may say it, and what the word means by which a person
--- chooses one: a kind, with or without a model, an address, or a program.
+-- agent/choice.lua: chooses the agent of a step from all places that may name one, and reads the word by which a
+-- person chooses an agent: a kind, with or without a model, an address, or a program.
 --
--- The one place of their order. Knows no documents and no runs: who loads a skill, or asks in a run, hands in what is
--- declared there.
+-- The one place that knows their order. Knows no documents and no runs: callers pass in what those declare.
 
 local agent_file = require("skillrt.agent.file")
 local agents = require("skillrt.agent")
@@ -16,8 +15,8 @@ local M = {}
 ---The environment's agent: a word, an address, or a program that reads the task on its standard input.
 M.VARIABLE = "SKILLRT_AGENT"
 
----Whether a text chooses one of ours; or several, "claude,codex": the next one where a limit of the one before it is
----reached.
+--- Whether a text names one of our agents, or several ("claude,codex"): the next one is asked when the one before it
+--- reaches its usage limit.
 ---@param text string
 ---@return string|nil kind
 ---@return string? model
@@ -75,7 +74,7 @@ local function in_environment()
   return value ~= "" and value or nil
 end
 
--- The first that one of these lists has by one of these names.
+-- The first definition that one of these lists has under one of these names.
 local function by_name(lists, list)
   for _, name in pairs(list) do
     for _, given in ipairs(lists) do
@@ -86,20 +85,20 @@ local function by_name(lists, list)
   end
 end
 
--- An agent as a file says it is that has the name which a step asks for.
+-- The agent that a file describes, under the name that a step asks for.
 local function as_in_file(agent, name, folder)
   local file = agent and type(name) == "string" and agent_file.find(name, folder)
   return file and agent_file.applied(agent, file) or nil
 end
 
----The agent of a step that asks for one by a name. In this order: who was given by that name, who was given for all
----steps ("*", as by --agent), the environment, the document's own, a person's settings.
----@param asked string[]  the name; a more general one
+--- The agent of a step that asks for one by name. Tried in this order: the agent given for that name, the one given
+--- for all steps ("*", as by --agent), the environment, the document's own, the person's settings.
+---@param asked string[]  the name, then a more general one
 ---@param given table<string, table>[]  definitions by name, the first list first
----@param own string|table|nil   what the document chooses for all its steps
+---@param own string|table|nil   what the document names for all its steps
 ---@param folder string|nil      the skill's, which may hold agents' files
 ---@return table|nil definition
----@return string? message  what is wrong with a person's settings
+---@return string? message  what is wrong with the person's settings
 function M.of_step(asked, given, own, folder)
   local agent, message = by_name(given, asked), nil
   if agent then
@@ -119,13 +118,13 @@ function M.of_step(asked, given, own, folder)
 end
 
 local READER <const> = { tools = { "Read", "Grep", "Glob" }, reads_only = true }
--- The hosts' own types of agents.
+-- The agent types that hosts define themselves.
 local BUILT_IN <const> = { Explore = READER, Plan = READER, ["general-purpose"] = {} }
 
 ---The agent of a prompt that a run asks (ctx.agent).
 ---@param skill skillrt.Skill
 ---@param given any         a definition, a name or a word; nil: the skill's own
----@param agent_type string|nil  a declared one of that name, a file that says what the agent is, or a host's own type
+---@param agent_type string|nil  a declared type of that name, a file that describes the agent, or a host's own type
 ---@return table|nil agent  checked
 ---@return string? message
 function M.of_prompt(skill, given, agent_type)
@@ -162,9 +161,9 @@ function M.of_prompt(skill, given, agent_type)
   return nil, message or ("agent %s is not declared%s"):format(names.show(given), names.suggest(tostring(given), known))
 end
 
----The agent of all steps that nothing else is said of, for people: its word, and who says it.
+--- The agent of all steps that name none, for people: its word, and where it was set.
 ---@return string|nil agent
----@return string? where  or what is wrong with a person's settings
+---@return string? where  or what is wrong with the person's settings
 function M.in_force()
   local word = in_environment()
   if word then

@@ -1,8 +1,8 @@
--- agent/coding.lua: an agent that is a coding agent's program: the prompt on its standard input, its events a
--- line each, one session for the work and for what is asked about its form.
+-- agent/coding.lua: what the programs of coding agents have in common: the prompt goes to standard input, events come
+-- back one a line, and one session does the work and repairs the form of its answer.
 --
--- What its arguments are and what its events mean is its own file's (claude.lua, codex.lua, gemini.lua). It acts:
--- what may have been done is asked about, never done again. Knows no runs.
+-- Each program's file (claude.lua, codex.lua, gemini.lua) knows its arguments and the meaning of its events. A coding
+-- agent acts: when its outcome is unknown a person is asked, and nothing is repeated by itself. Knows no runs.
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
@@ -16,16 +16,16 @@ local sandbox = require("skillrt.skill.sandbox")
 local tables = require("skillrt.base.tables")
 
 ---@class skillrt.CodingAgent: skillrt.Agent
----@field program string       its kind's; a definition may name another
----@field ALLOWED string[]     what it is given of the environment besides what all are
----@field KEYS string[]        the variables one of which holds its key; without them it may be logged in
----@field NOISE string?        a line of its output with this text breaks no silence
+---@field program string       that of its kind; a definition may name another
+---@field ALLOWED string[]     environment variables it gets in addition to those that every program gets
+---@field KEYS string[]        one of these variables holds its key; without a key it may still be logged in
+---@field NOISE string?        a line of output with this text does not count as a sign of life
 ---@field ARGS_BEHIND integer? where more arguments go
 ---@field TAKES_SYSTEM boolean?
----@field NEEDS skillrt.Needs    in a sandbox; paths below its folder
----@field FOLDER string[]       a variable that names its folder, and where that is else, below the home
----@field URLS string[]         variables that may name another server of its provider
----@field has_sandbox fun(agent: table, task: skillrt.Task): boolean  whether its own is on
+---@field NEEDS skillrt.Needs    what it needs in a sandbox; paths below its folder
+---@field FOLDER string[]       a variable that names its folder, and the default below the home folder
+---@field URLS string[]         variables that may set another server of its provider
+---@field has_sandbox fun(agent: table, task: skillrt.Task): boolean  whether its own sandbox is on
 ---@field argv fun(agent: table, task: skillrt.Task, want: table): string[]
 ---@field read fun(events: table[], errors: string, code: integer): skillrt.CodingReply
 ---@field show fun(event: table): string?  a line for people who watch
@@ -54,7 +54,7 @@ local FIELDS <const> = {
   idempotent = { type = "boolean" },
 }
 
--- What every one of them is given of the environment besides what every program is.
+-- Environment variables that every coding agent gets in addition to those that every program gets.
 local AROUND <const> = { "USER", "LOGNAME", "SHELL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
   "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
   "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR" }
@@ -64,10 +64,10 @@ local AROUND <const> = { "USER", "LOGNAME", "SHELL", "XDG_CONFIG_HOME", "XDG_DAT
 ---@field value any          what it gave in a schema
 ---@field session string?
 ---@field used skillrt.Usage?
----@field problem string?    the words with which it failed: what they mean says condition.lua
+---@field problem string?    the words with which it failed; condition.lua interprets them
 ---@field code integer?      the HTTP status behind it, where it names one
 ---@field acted boolean?     it used a tool
----@field failure skillrt.Failure?  where its own file knows what it means
+---@field failure skillrt.Failure?  set where its own file knows what the failure means
 
 ---A kind of coding agent, with what all have.
 ---@param kind table
@@ -91,14 +91,14 @@ function M:check(definition, where)
   return not message and agent or nil, message
 end
 
----Whether its program limits itself; then it is in no other sandbox, unless somebody asks for one.
+--- Whether the program has its own sandbox; then skillrt adds no second one, unless somebody asks for one.
 ---@param task skillrt.Task
 ---@return boolean
 function M:has_sandbox(task) -- luacheck: no self, no unused args
   return false
 end
 
----Whether a call changes nothing outside of its program: then it may be repeated.
+--- Whether a call changes nothing outside of its program; then it may be repeated.
 ---@param task skillrt.Task
 ---@return boolean
 function M:only_reads(task) -- luacheck: no unused args
@@ -113,7 +113,7 @@ end
 
 -- ---- what it is given ----
 
--- The gate of the account that it uses.
+-- The rate gate of the account that it uses.
 local function gate_of(agent)
   local account = { agent.program, os.getenv("HOME") or "" }
   for _, name in ipairs(agent.ALLOWED) do
@@ -122,7 +122,7 @@ local function gate_of(agent)
   return gate.of(agent.kind, table.concat(account, "\0"))
 end
 
--- What its environment holds besides what is around us.
+-- Its environment variables, besides those of our own environment.
 local function environment(agent, task)
   local env = { SKILL_DIR = task.dir, CLAUDE_SKILL_DIR = task.dir, SKILLRT_WORK_DIR = task.store:path() }
   tables.fill(env, tables.set(agent.env))
@@ -140,7 +140,7 @@ function M.adder(argv)
   end
 end
 
----The text in a declared schema, for programs that take it as an argument.
+--- The declared schema as text, for programs that take it as an argument.
 ---@param value table
 ---@return string
 function M.schema_text(value)
@@ -194,7 +194,7 @@ local function shower(agent)
   end
 end
 
--- Its output is read once, though its judge and its reader both look at it.
+-- Cached, because both the judge and the reader of a reply look at the output.
 local function reader(agent)
   local body, answer
   return function(reply)
@@ -212,7 +212,7 @@ local function reader(agent)
   end
 end
 
--- What its exit and its events mean together.
+-- What its exit code and its events mean together.
 local function judge(read)
   return function(reply)
     local answer = read(reply)
@@ -225,7 +225,7 @@ local function judge(read)
   end
 end
 
--- Its arguments, with more that a person gave, in the place where it takes them.
+-- Its arguments; a person's extra arguments go where the program accepts them.
 local function argv_of(agent, task, want)
   local argv = agent:argv(task, want)
   for i, word in ipairs(agent.args) do
@@ -234,8 +234,8 @@ local function argv_of(agent, task, want)
   return argv
 end
 
--- What it cannot work without: what it keeps for later, its login, its provider. Its settings, which say what it
--- executes the next time, it may read.
+-- The files it needs: its saved sessions, its login, its provider. It may read, but not write, its settings, as they
+-- decide what it executes next time.
 local function needs_of(agent, task)
   local variable, name = table.unpack(agent.FOLDER)
   local folder, home = os.getenv(variable), os.getenv("HOME")
@@ -292,11 +292,11 @@ function M:request(task, text, talk)
   }
 end
 
--- What agents say of a session that is not on this machine, or no longer.
+-- What agents print when a session is missing on this machine.
 local LOST <const> = { "no conversation found", "no rollout found", "no saved session found", "session not found",
   "invalid session identifier", "no previous sessions found" }
 
----Whether a failure says that the session is not there.
+--- Whether a failure means that the session does not exist.
 ---@param message string
 ---@return boolean
 function M:has_lost(message) -- luacheck: no self
@@ -328,7 +328,7 @@ function M:outcome(reply, task, talk) -- luacheck: no self
   return outcome, failure, left_out
 end
 
----What of it is on this machine.
+--- What of it is installed on this machine.
 ---@return table
 function M:here()
   local path = files.program(self.program)

@@ -1,18 +1,18 @@
--- agent/condition.lua: what it means that a provider, or a coding agent in its name, gave no answer: the class, whether
--- it may have been executed, and how long it asks to wait; by its status, its word for the error, or its words.
+-- agent/condition.lua: interprets a provider's, or a coding agent's, failure to answer: its class, whether the call
+-- may have been executed, and how long to wait. It reads the status, the error code or the words.
 --
--- The one place where these are read: models over HTTP and coding agents have the same condition for the same cause.
--- Times of day are the machine's own, as coding agents run on it.
+-- The one place where these are read, so models over HTTP and coding agents treat the same cause alike. Times of day
+-- are in the machine's own zone, as coding agents run on it.
 
 local failure = require("skillrt.agent.failure")
 local json = require("skillrt.base.json")
 
 local M = {}
 
----A usage limit that names no time is asked about again after so long.
+--- How long to wait before asking again when a usage limit names no time.
 M.USAGE_WAIT_MS = 15 * 60 * 1000
 
--- By the provider's word for it, as types and codes of the APIs have them.
+-- By the error code of the provider, as its API names it.
 local CLASS = {
   overloaded_error = "rate_limit",
   rate_limit_error = "rate_limit",
@@ -24,7 +24,7 @@ local CLASS = {
   internal_error = "transient",
 }
 
--- What no waiting mends, though its status says so.
+-- Errors that waiting does not fix, though their status suggests it.
 local LASTING = { "insufficient_quota", "billing_error", "credit_balance_too_low", "credit balance" }
 
 -- ---- when a usage limit ends ----
@@ -46,7 +46,7 @@ local function in_words(text)
   return sum > 0 and sum or rest and rest:find("^less than a minute") and 60 or nil
 end
 
--- The hour of a day, as "3:04 pm" or "3pm" say it.
+-- The hour of a day, read from "3:04 pm" or "3pm".
 local function hour_of(hour, half)
   return tonumber(hour) % 12 + (half == "pm" and 12 or 0)
 end
@@ -75,7 +75,7 @@ local function at_an_hour(text, now)
   return at <= now and at + 86400 - now or at - now
 end
 
----How long until the limit is over that a text tells of; nil: it does not say.
+--- How long until the usage limit ends that a text mentions; nil: it names no time.
 ---@param text string
 ---@param now integer  seconds since the epoch
 ---@return integer|nil ms
@@ -134,9 +134,9 @@ local function class_of(low, code)
   return has_any(low, BUSY) and "rate_limit" or has_any(low, PASSING) and "transient" or "permanent"
 end
 
----What the words mean with which a coding agent ends instead of an answer.
+--- What the words mean with which a coding agent ends instead of giving an answer.
 ---@param text string
----@param code integer|nil  the HTTP status, where the agent names it apart
+---@param code integer|nil  the HTTP status, where the agent reports it separately
 ---@param has_acted boolean  it used a tool before
 ---@return skillrt.Failure
 function M.told(text, code, has_acted)
@@ -148,7 +148,7 @@ function M.told(text, code, has_acted)
     retry_after_ms = wait or is_usage and M.USAGE_WAIT_MS or nil }
 end
 
----Whether the last words of a coding agent, though it says that it succeeded, are no answer but such a condition.
+--- Whether the last words of a coding agent that reports success are such a condition and no answer.
 ---@param text string
 ---@return boolean
 function M.is_told(text)
@@ -158,7 +158,8 @@ end
 
 -- ---- of a provider's reply ----
 
----A refusal whose body says more than its status: it lasts, or a usage limit is reached; nil: the status says it.
+--- A refusal whose body says more than its status: it is permanent, or a usage limit was reached; nil: the status is
+--- enough.
 ---@param reply table
 ---@return skillrt.Failure|nil
 function M.of_status(reply)
@@ -180,14 +181,14 @@ function M.of_status(reply)
   end
 end
 
----A reply that was cut, garbled or of another shape: it may be better the next time.
+--- A reply that was cut, garbled or of another shape: a retry may succeed.
 ---@param message string
 ---@return skillrt.Failure
 function M.broken(message)
   return { class = "transient", message = message, executed = "perhaps" }
 end
 
----An error that a provider tells inside a reply.
+--- An error that a provider reports inside a reply.
 ---@param problem any  { type, code, message }
 ---@return skillrt.Failure
 function M.of(problem)

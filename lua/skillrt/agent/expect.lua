@@ -1,9 +1,8 @@
--- agent/expect.lua: whether a reply is what was expected of it, and what it holds.
+-- agent/expect.lua: whether a reply is what was expected, and the value it holds.
 --
--- raw: 2xx or an exit code that is right. text: something is said, and it is no error. json: JSON, and
--- no error. A contract { status = { words }, schema = { field = type } }: an object that says one of
--- these words and has these fields; an unknown shape or a missing status is no success. Pure: knows no
--- agents, no runs.
+-- raw: 2xx or an accepted exit code. text: a non-empty text that is no error. json: JSON that is no error. A contract
+-- { status = { words }, schema = { field = type } }: an object with one of these words as its status and these
+-- fields; an unknown shape or a missing status is a failure. Pure: knows no agents, no runs.
 
 local failure = require("skillrt.agent.failure")
 local extract = require("skillrt.agent.extract")
@@ -17,7 +16,7 @@ local M = {}
 
 ---@alias skillrt.Expect "raw"|"text"|"json"|{ status: string[]?, schema: table<string, string>? }
 
----@class skillrt.Expected  what the judge may know of the request
+---@class skillrt.Expected  what the judge may know about the request
 ---@field ok_codes integer[]?  exit codes that are success; default 0
 ---@field shown string?        where it went, as it may be shown
 ---@field argv string[]?
@@ -49,7 +48,7 @@ local function is_among(codes, code)
   return tables.has(codes or { 0 }, code)
 end
 
--- What went wrong on the way, or with the status code; nil: it arrived well.
+-- What went wrong in transit, or with the status code; nil: it arrived well.
 local function arrived_badly(kind, reply, request)
   local code = reply.code or 0
   if reply.status ~= "ok" then
@@ -91,7 +90,7 @@ local function judge_text(_, reply)
   return true, body
 end
 
--- The JSON of a reply; nil and why there is none.
+-- The JSON of a reply; or nil and why there is none.
 local function decoded(kind, reply)
   local body = reply.body or ""
   if kind == "command" then
@@ -169,7 +168,7 @@ end
 
 local JUDGES = { text = judge_text, json = judge_json }
 
----Judges a reply: true and what it holds, or nil and the failure that it is.
+--- Judges a reply: true and its value, or nil and the failure.
 ---@param expect skillrt.Expect?
 ---@param kind string              of the request: "http", "command" ...
 ---@param reply table              { status, code, body, extra, message }

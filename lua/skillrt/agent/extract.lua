@@ -1,8 +1,8 @@
--- agent/extract.lua: JSON in what others wrote: a whole reply, the end of a program's output, the objects
--- in chatty or fenced text (F25), the events of a stream.
+-- agent/extract.lua: finds JSON in text that others wrote: a whole reply, the end of a program's output, objects in
+-- chatty or fenced text (F25), the events of a stream.
 --
--- A reply is data: nothing in it is run. Every search is bounded, so that no reply can hold up the loop.
--- Knows nothing of what the values mean.
+-- A reply is data: nothing in it is executed. Every search is bounded, so that no reply blocks the loop. Knows
+-- nothing of what the values mean.
 
 local json = require("skillrt.base.json")
 local sse = require("skillrt.base.sse")
@@ -29,7 +29,7 @@ local function string_end(text, at, budget)
   return nil
 end
 
--- Where the object that opens at `at` closes, or how far was looked in vain.
+-- Where the object that opens at `at` closes, or how far the search went without finding the end.
 local function closing(text, at, budget)
   local depth, pos = 0, at
   while budget.steps > 0 do
@@ -68,13 +68,13 @@ local function object_of(text)
   return nil
 end
 
--- Whether a brace begins what was meant as JSON: what stands inside such an object is never taken for an
--- answer of its own, also where the object is cut off or wrong.
+-- Whether a brace begins something that was meant as JSON. Objects inside it are never taken for answers of their
+-- own, even where it is cut off or invalid.
 local function is_meant(text, at)
   return text:find('^%s*"', at + 1) ~= nil
 end
 
----Calls `visit` with every JSON object that stands in a text and in no other object.
+--- Calls `visit` with every JSON object of a text that is not inside another object.
 ---@param text string
 ---@param visit fun(object: table)
 ---@return boolean whole     false: the search was given up
@@ -101,21 +101,21 @@ function M.each_object(text, visit)
   end
 end
 
--- The text without blanks around it; positions instead of patterns with two open ends.
+-- The text without surrounding blanks; uses positions, as a pattern with two open ends is quadratic.
 local function trimmed(text)
   local first = text:find("%S")
   local last = first and ((text:find("%S%s*$", -64)) or #text:match("^.*%S")) or 0
   return first == 1 and last == #text and text or text:sub(first or 1, last)
 end
 
--- The body of a fence, where the text is nothing else.
+-- The content of a code fence, if the text is nothing else.
 local function unfenced(text)
   local first = text:match("^```[%w_-]*[ \t]*\r?\n()")
   local last = first and text:match("^.*\r?\n()```$")
   return last and last > first and trimmed(text:sub(first, last - 1)) or text
 end
 
----What a reply that is JSON, and nothing else, holds; it may stand in a fence.
+--- The value of a reply that is JSON and nothing else, possibly in a code fence.
 ---@param text string
 ---@return any value  nil: it is not
 ---@return string? problem
@@ -133,7 +133,7 @@ end
 
 local MAX_BEGINNINGS = 100
 
--- The last places where a line begins with an object or list.
+-- The last places where a line begins with an object or a list.
 local function beginnings(text)
   local ring, count, pos = {}, 0, 1
   while true do
@@ -146,7 +146,7 @@ local function beginnings(text)
   end
 end
 
--- The shortest end of a text that begins a line and is one object or list.
+-- The shortest end of a text that begins a line and is a single object or list.
 local function ending_block(text)
   local ring, count = beginnings(text)
   local looked_at = 0
@@ -161,8 +161,8 @@ local function ending_block(text)
   return nil
 end
 
----What a program printed last: JSON that is all of its output, or an object or list that begins a line
----and ends the output. What has words behind it is chat, not a result.
+--- The result that a program printed: its whole output if that is JSON, or an object or list that begins a line and
+--- ends the output. JSON followed by words is chat, not a result.
 ---@param text string
 ---@return any value  nil: there is none
 function M.at_end(text)
@@ -192,7 +192,7 @@ function M.events(body)
   return data, cut
 end
 
----What the last event of a stream gives that gives anything.
+--- The value of the last event of a stream that gives one.
 ---@param body string
 ---@param read fun(data: string): any, string?
 ---@return any value
@@ -211,7 +211,7 @@ function M.last_event(body, read)
     or "the stream ended without an event"
 end
 
----The arguments of a tool call, as a model wrote them: an object, nothing is {}.
+--- The arguments of a tool call, as a model wrote them: an object; no text at all means {}.
 ---@param text any
 ---@return table object  {} where it is none
 ---@return string? problem

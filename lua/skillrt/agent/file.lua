@@ -1,8 +1,8 @@
--- agent/file.lua: agents as people keep them for coding agents: agents/NAME.md of the skill, .claude/agents/NAME.md of
--- the project or of the person; PLUGIN:NAME is agents/NAME.md of a plugin. It says who the agent is, which tools it
--- has, which model; the body is the beginning of its prompts.
+-- agent/file.lua: reads agents in the files that coding agents use: agents/NAME.md of the skill,
+-- .claude/agents/NAME.md of the project or of the person; PLUGIN:NAME is agents/NAME.md of a plugin. A file describes
+-- the agent, its tools and its model; its body is the beginning of its prompts.
 --
--- Such a file is no agent by itself: it is what an agent that was chosen is, under that name. Knows no runs.
+-- Such a file does not name a program: the chosen agent takes this role under that name. Knows no runs.
 
 local agents = require("skillrt.agent")
 local files = require("skillrt.base.files")
@@ -28,7 +28,7 @@ local function unquoted(text)
   return text:match('^"(.*)"$') or text:match("^'(.*)'$") or text
 end
 
--- "Read, Grep, Bash(git:*)" as a list; commas inside of brackets belong to a tool.
+-- "Read, Grep, Bash(git:*)" as a list; commas inside brackets belong to a tool.
 local function list_of(text)
   local out, depth, from = {}, 0, 1
   for i = 1, #text + 1 do
@@ -89,10 +89,10 @@ local function object_in(path)
   return tables.object(json.decode(files.read(path, MAX_FILE) or ""))
 end
 
----The plugin that a folder belongs to: the nearest above that has .claude-plugin/.
+--- The plugin of a folder: the nearest folder upwards that has .claude-plugin/.
 ---@param dir string?
 ---@return string|nil folder
----@return string? name  as its manifest says it, else the folder's
+---@return string? name  from its manifest, else the folder's name
 function M.plugin(dir)
   local folder = dir and files.plugin_folder(files.join(files.current(), dir == "." and "" or dir))
   if folder and files.is_folder(folder .. "/.claude-plugin") then
@@ -100,7 +100,7 @@ function M.plugin(dir)
   end
 end
 
--- Whether an installation counts here: a project's own does in that project.
+-- Whether an installation applies here: a project's own applies in that project only.
 local function is_of_here(one)
   local project = one.projectPath
   return type(one.installPath) == "string"
@@ -125,13 +125,13 @@ local function plugin_folders(plugin, dir)
   return out, home
 end
 
--- Where the file of an agent may lie.
+-- Where an agent's file may be.
 local function paths_of(name, dir)
   local plugin, rest = name:match("^([^:]+):(.+)$")
   local out, folders, home = {}, {}, nil
   if plugin then
     folders, home = plugin_folders(plugin, dir)
-    out[1] = dir and ("%s/agents/%s.md"):format(dir, name) -- the copy that a run has
+    out[1] = dir and ("%s/agents/%s.md"):format(dir, name) -- the copy in the run's folder
   else
     folders[1] = dir
     tables.append(folders, { files.join(files.current(), ".claude"), files.claude_home() })
@@ -142,7 +142,7 @@ local function paths_of(name, dir)
   return out, home and ("the plugin %s in %s/installed_plugins.json"):format(plugin, home)
 end
 
----The agent's file of a name: the skill's, the project's, the person's; of PLUGIN:NAME that plugin's.
+--- Finds an agent's file: the skill's, the project's, the person's; for PLUGIN:NAME the plugin's.
 ---@param name string
 ---@param skill_dir string?
 ---@return skillrt.AgentFile|nil
@@ -170,7 +170,7 @@ function M.find(name, skill_dir)
   return nil, paths, there
 end
 
----Gives the agents of a page, by their names, the model and the effort that its front matter names.
+--- Applies the model and the effort of a page's front matter to the agents chosen for it.
 ---@param chosen table<string, table>|nil
 ---@param fields table
 function M.with_front(chosen, fields)
@@ -184,7 +184,7 @@ function M.with_front(chosen, fields)
   end
 end
 
----An agent, or its definition, as a file says it is; one that takes no such words stays as it is.
+--- An agent, or its definition, with what its file says; an agent that takes no such fields is unchanged.
 ---@param agent table
 ---@param file skillrt.AgentFile
 ---@return table

@@ -1,8 +1,8 @@
--- agent/function_result.lua: what the values mean that a function of the script returned or raised.
+-- agent/function_result.lua: the meaning of the values that a function of the script returned or raised.
 --
--- One rule for an action's or phase's own function, an agent's, and a parser: an action's gives updates,
--- a phase's its output and updates; nil, message, class is a failure. Anything else is refused, never
--- dropped. Knows no steps and no coroutines.
+-- The same rules hold for the function of an action or phase, an agent's function and a parser: an action returns
+-- updates, a phase its output and updates; nil, message, class is a failure. Anything else is refused, never dropped.
+-- Knows no steps and no coroutines.
 
 local fatal = require("skillrt.base.fatal")
 local failure = require("skillrt.agent.failure")
@@ -16,7 +16,7 @@ local function refused(who, what, kind)
   return nil, ("%s returned %s; %s; a failure is nil, message, class"):format(who, what, rule), "permanent"
 end
 
--- nil, message, class; behind them may stand the reply, as ctx.await gives it.
+-- nil, message, class; the reply may follow them, as ctx.await gives it.
 local function failed(who, kind, values)
   if values.n > 4 or (values[4] ~= nil and type(values[4]) ~= "table") then
     return refused(who, "more than nil, message, class", kind)
@@ -69,7 +69,7 @@ end
 ---@return skillrt.FailureClass? class
 function M.outcome(kind, who, ...)
   local values = table.pack(...)
-  while values.n > 0 and values[values.n] == nil do -- what is nothing says nothing
+  while values.n > 0 and values[values.n] == nil do -- nils at the end mean nothing
     values.n = values.n - 1
   end
   if values[1] == nil and type(values[2]) == "string" then
@@ -82,7 +82,7 @@ function M.outcome(kind, who, ...)
   return (kind == "phase" and phase_outcome or action_outcome)(who, values)
 end
 
--- A field of an error, whatever its metatable does.
+-- A field of an error, read safely whatever its metatable does.
 local function field(problem, name)
   local ok, value = pcall(function()
     return problem[name]
@@ -95,16 +95,16 @@ local function shown(problem)
   return ok and type(text) == "string" and text or "a " .. type(problem)
 end
 
----What a function raised: a table may name the class, and the call that is to blame.
+--- The failure that a function raised: a table may name its class and the call that is to blame.
 ---@param who string
 ---@param problem any
 ---@return nil
 ---@return string message
 ---@return skillrt.FailureClass class
 ---@return any call
----@return true|nil is_meant  it is a table with a message: raised on purpose
+---@return true|nil is_meant  it is a table with a message, so it was raised on purpose
 function M.raised(who, problem)
-  fatal.pass_on(problem) -- from outside: not the function's failure
+  fatal.pass_on(problem) -- the run was interrupted: not the function's failure
   if type(problem) == "string" then
     return nil, problem, "permanent"
   end

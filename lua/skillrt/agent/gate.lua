@@ -1,9 +1,9 @@
--- agent/gate.lua: when an agent may be asked: one gate for each agent and account, shared by all runs of a process and
--- asked before each call is sent. Waiting beats a refusal.
+-- agent/gate.lua: decides when an agent may be asked. All runs of a process share one gate for each agent and
+-- account, and ask it before each call is sent. Waiting is cheaper than being refused.
 --
--- A reply that names a limit closes the gate until the time it names. Then one call goes first; the others follow when
--- it was answered well, or a moment later. Nothing of it is recorded: what waits has not been sent, and a resume closes
--- the gate anew for what it finds refused (run/call/transport.lua). Knows headers, no runs.
+-- A reply that names a limit closes the gate until the time it names. Then one call goes first; the others follow
+-- when it was answered, or a moment later. Nothing of this is recorded: what waits has not been sent, and a resume
+-- closes the gate again for each recorded refusal (run/call/transport.lua). Knows headers, no runs.
 
 local files = require("skillrt.base.files")
 local instant = require("skillrt.base.instant")
@@ -23,19 +23,19 @@ local states = {}
 
 ---@class skillrt.Gate  of one request
 ---@field at table             what all requests to this agent share
----@field rates table<string, number>?  declared: requests, tokens of a minute
+---@field rates table<string, number>?  as declared: requests and tokens per minute
 ---@field needs table<string, number>
 local Gate = {}
 Gate.__index = Gate
 
--- What is missing for a request in a bucket that fills evenly over a minute; it is taken, missing or not.
+-- How much a bucket, refilled evenly over a minute, lacks for a request; the amount is taken in any case.
 local function take(bucket, rate, needs, now)
   local level = math.min(rate, bucket.level + (now - bucket.at) * rate / 60000)
   bucket.level, bucket.at = level - math.min(needs, rate), now
   return bucket.level >= 0 and 0 or math.ceil(-bucket.level * 60000 / rate)
 end
 
----How long the gate is closed.
+--- How long the gate is still closed.
 ---@param now integer  ms
 ---@return integer ms
 function Gate:left(now)
@@ -44,7 +44,7 @@ end
 
 ---How long a call has to wait before it may be sent, in ms.
 ---@param now integer  ms
----@param is_placed boolean|nil  its place within the declared rates was taken before
+---@param is_placed boolean|nil  it already took its place within the declared rates
 ---@return integer ms
 function Gate:wait(now, is_placed)
   local at, wait = self.at, self:left(now)
@@ -58,7 +58,7 @@ function Gate:wait(now, is_placed)
   return wait
 end
 
----Nothing is sent until then.
+--- Closes the gate until then.
 ---@param until_ms integer
 ---@param why string|nil  in words for people
 function Gate:close(until_ms, why)
@@ -104,7 +104,8 @@ local function headers_of(extra)
   return out
 end
 
----What a good reply tells: the agent answers again; nothing is left until the time its headers name.
+--- Takes note of a good reply: the agent answers again; if its headers say that nothing is left, the gate closes
+--- until the time they name.
 ---@param reply table
 ---@param now integer  ms
 ---@param wall integer  ms since the epoch
@@ -125,10 +126,10 @@ function Gate:answered(reply, now, wall)
 end
 
 ---The gate for one request.
----@param agent string     which: a server, a program
----@param account string?  a secret, or what else tells accounts apart
+---@param agent string     a server or a program
+---@param account string?  a secret, or something else that tells accounts apart
 ---@param rates table<string, number>?  declared: { requests =, tokens = } of a minute
----@param tokens integer?  that the request may use
+---@param tokens integer?  how many the request may use
 ---@return skillrt.Gate
 function M.of(agent, account, rates, tokens)
   local name = account and ("%s %s"):format(agent, files.digest(account):sub(1, 16)) or agent
@@ -136,7 +137,7 @@ function M.of(agent, account, rates, tokens)
   return setmetatable({ at = states[name], rates = rates, needs = { requests = 1, tokens = tokens } }, Gate)
 end
 
----Forgets all that was learned; for tests.
+--- Forgets everything; for tests.
 function M.forget()
   states = {}
 end

@@ -1,5 +1,5 @@
--- agent/init.lua: who performs the steps that are not functions of the script: the kinds of agents, each found by its
--- file in kind/, and how an agent is made of what an author wrote.
+-- agent/init.lua: the kinds of agents, which perform all steps that are not functions of the script; each kind is a
+-- file in kind/. Also makes an agent from what an author wrote.
 --
 -- A script's constructors, skillrt.agent.<kind>, are made of the same files. Knows nothing of runs, journals or modes.
 
@@ -34,7 +34,7 @@ function M.all()
   return list
 end
 
----The kind whose calls go to an address or a program, and its row there; nil: those of none do.
+--- The kind that an address or a program belongs to, and its row in that kind's table; nil: no kind has it.
 ---@param to string|nil
 ---@return skillrt.Agent|nil kind
 ---@return any[]|nil row  of its SPANS: the longest that fits
@@ -50,7 +50,7 @@ function M.behind(to)
   return found, best
 end
 
--- An agent as it is, but a table of its own: each place that names it gives it a name.
+-- A copy of an agent, as each place that uses it gives it a name.
 local function copied(agent)
   local copy = tables.fill({}, agent)
   return setmetatable(copy, getmetatable(agent))
@@ -68,7 +68,7 @@ local function made_by()
   return "skillrt.agent." .. table.concat(names.sorted(M.KINDS), ", ")
 end
 
----The agent that a value is or describes.
+--- The agent that a value is, or describes.
 ---@param value any
 ---@param where string  names it in messages
 ---@return table? agent
@@ -87,7 +87,7 @@ function M.check(value, where)
   return kind:check(kind.normal(value), where, M.check)
 end
 
----What one attempt of an agent may take at most: calls, tokens it may write, dollars for these; nil: unknown.
+--- The most that one attempt of an agent may use: calls, output tokens, their dollars; nil: unknown.
 ---@param agent any  as an author wrote it, or checked
 ---@param agents table<string, any>  by name
 ---@return { calls: number, tokens: number, dollars: number }|nil
@@ -99,7 +99,7 @@ function M.cost(agent, agents)
   end) or nil
 end
 
----What hears of each agent that a constructor made, and of what.
+--- Called with each agent that a constructor made, its kind and its definition.
 ---@type nil|fun(agent: table, kind: string, definition: table)
 M.made = nil
 
@@ -115,7 +115,7 @@ local function constructor(name)
     if not agent then
       error(message, 2)
     end
-    agent.sandbox_default = nil -- a person's own script: as it says
+    agent.sandbox_default = nil -- a person's own script decides itself
     if M.made then
       M.made(agent, name, definition)
     end

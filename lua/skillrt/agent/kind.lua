@@ -1,6 +1,6 @@
--- agent/kind.lua: what every agent has, unless its kind says otherwise. A kind of agent is one file, kind/<kind>.lua,
--- that returns Agent.new of its table; nothing else names it: help, `skillrt agents`, tests, simulations and traces
--- ask the files of the folder.
+-- agent/kind.lua: the defaults that every kind of agent inherits. A kind is one file, kind/<kind>.lua, that returns
+-- Agent.new of its table; nothing else lists the kinds: help, `skillrt agents`, tests, simulations and traces read
+-- the folder.
 --
 -- Knows no kind. Required by the files in kind/.
 
@@ -17,9 +17,9 @@ local tables = require("skillrt.base.tables")
 
 -- ---- the one loop of an agent's work: it is asked, its answer is read, one in the wrong form goes back (F25) ----
 
--- How often an agent may ask a person in one attempt.
+-- How many questions an agent may ask a person in one attempt.
 local MOST_QUESTIONS <const> = 5
--- How often it is asked at least to write its answer again in the schema that a prompt asks for.
+-- How often, at least, it is asked to rewrite an answer that does not fit the prompt's schema.
 local REPAIRS_IN_SCHEMA <const> = 5
 
 ---@class skillrt.Task  what an agent is asked: one step, or one item of it
@@ -33,7 +33,7 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field key string             the idempotency key of the next call
 ---@field state table            read-only
 ---@field state_text string      JSON, projected and bounded
----@field store skillrt.Store    of the run: where files of its steps are
+---@field store skillrt.Store    of the run: it holds the files of its steps
 ---@field dir string             the skill's folder
 ---@field input table            the values of --set
 ---@field context_strategy "file"|"memory"
@@ -41,23 +41,23 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field inputs string[]?       absolute paths
 ---@field input_text string?     phases under the memory strategy: the inputs' values
 ---@field output string?         absolute path
----@field specs { name: string, path: string, size: integer, text: string? }[]?  what binds every step
----@field bare boolean?          its prompt is all of it: ctx.agent
+---@field specs { name: string, path: string, size: integer, text: string? }[]?  the specifications that bind every step
+---@field bare boolean?          the prompt is sent as it is: ctx.agent
 ---@field answer "text"|nil      its last words are the result
 ---@field schema table?          its answer is JSON that fits this JSON Schema
----@field model string?          in place of the agent's own
+---@field model string?          instead of the agent's own
 ---@field effort string?
 ---@field guide skillrt.Guide?   what SKILL.md gives to every prompt
----@field tools string[]?        that it may use, as its set or SKILL.md names them
----@field phased skillrt.Phased|false  its tool set, and what the runtime writes for it
----@field project_dir string?    where the run was begun
----@field timeout number?        seconds; wins over the agent's own
----@field idempotent boolean?    wins over the agent's own
----@field retry table?           how the runtime tries the calls again; nil: the step does
+---@field tools string[]?        the tools it may use, as its set or SKILL.md names them
+---@field phased skillrt.Phased|false  its tool set, and what the runtime adds to the prompt for it
+---@field project_dir string?    where the run was started
+---@field timeout number?        seconds; overrides the agent's own
+---@field idempotent boolean?    overrides the agent's own
+---@field retry table?           how the runtime retries the calls; nil: the step decides
 ---@field item any               of `each`
 ---@field index integer|string|nil
----@field said any[]            by section: what came of the steps that were done
----@field printed table<string, string>?  by the page's commands that were run: what replaces them in its text
+---@field said any[]            of a page run section by section: the results of earlier steps
+---@field printed table<string, string>?  output of the page's commands, by command; it replaces them in the text
 
 ---@class skillrt.Outcome
 ---@field status "completed"|"partial"
@@ -67,27 +67,28 @@ local REPAIRS_IN_SCHEMA <const> = 5
 ---@field context table?
 ---@field output_file string?  relative to the work directory
 ---@field concerns string?
----@field used skillrt.Usage?  what the answer says it used
----@field ours "ours"|nil     its tables were decoded for it, so it may change them
+---@field used skillrt.Usage?  what the answer reports it used
+---@field ours "ours"|nil     the tables were decoded for the task, so it may change them
 
 ---@class skillrt.Conversation  with an agent of some kind
----@field exchange fun(self): skillrt.Outcome|nil, skillrt.Failure|nil, string[]|nil  what it says now; what is left out
+---@field exchange fun(self): skillrt.Outcome|nil, skillrt.Failure|nil, string[]|nil  one exchange; the third value
+---  names fields that were left out
 ---@field repair fun(self, failure: skillrt.Failure)  the next exchange asks for a better form
----@field told string?  what a person tells it now
+---@field told string?  what a person has just told it
 ---@field tell (fun(self, text: string))?  the next exchange says it
----@field answered fun(self, question: string, answer: string)  the next one tells it what a person answered
----@field go_on fun(self, said: any, text: string)  the next one gives it the next step of its page
+---@field answered fun(self, question: string, answer: string)  passes on what a person answered
+---@field go_on fun(self, said: any, text: string)  gives it the next step of its page
 
 -- ---- by prompts ----
 
 ---@class skillrt.Prompts: skillrt.Conversation  with an agent that is asked by one call for each exchange. Its kind
 ---  gives request(agent, task, text, talk) and outcome(agent, reply, task, talk)
----@field words string     the work, and what was asked and answered
----@field text string      what it is asked next
----@field said string?     its last words
----@field told string?     what a person tells it behind its reply
----@field whole string?    the same for an agent that keeps no conversation
----@field session string?  where it keeps the conversation; nil: each request repeats all of it
+---@field words string     the work so far: what was asked and answered
+---@field text string      the text of the next exchange
+---@field said string?     its last reply
+---@field told string?     what a person tells it after its reply
+---@field whole string?    the whole text, for an agent that keeps no conversation
+---@field session string?  where it keeps the conversation; nil: each request repeats everything
 local Prompts = {}
 Prompts.__index = Prompts
 
@@ -98,7 +99,7 @@ Prompts.__index = Prompts
 local function prompts(agent, ctx, task)
   local wanted = task.schema or agent.output
   task = wanted == task.schema and task or setmetatable({ schema = wanted }, { __index = task })
-  local words = agent.reads_prompt and prompt.text(task) or "" -- the whole state, for those who look at it
+  local words = agent.reads_prompt and prompt.text(task) or "" -- the whole state, for agents that want it
   if wanted and task.bare then
     words = ("%s\n\n[RETURN FORMAT]\n%s"):format(words, prompt.return_format(task))
   elseif task.bare and agent.reads_prompt then
@@ -113,7 +114,8 @@ local function prompts(agent, ctx, task)
   return setmetatable({ agent = agent, ctx = ctx, task = task, words = words, text = words }, Prompts)
 end
 
--- A reply as its kind judges it; what only repeats a provider's refusal is none, though the program succeeded.
+-- A reply as its kind judges it. A text that only repeats a provider's refusal is no answer, even if the program
+-- succeeded.
 local function judge_of(agent, own)
   return function(reply)
     local text = reply.body or ""
@@ -189,8 +191,8 @@ end
 
 -- ---- the loop ----
 
--- Gives an agent the next step of a page that is run by section; false: that was the last one. The results so far
--- belong to the task, so that the next agent of a chain begins behind them.
+-- Gives an agent the next step of a page that runs section by section; false: that was the last one. Earlier results
+-- belong to the task, so the next agent of a chain begins after them.
 local function go_on(ctx, task, talk, outcome)
   local steps = task.guide.steps
   local said = task.said
@@ -208,7 +210,7 @@ local function go_on(ctx, task, talk, outcome)
   return true
 end
 
--- A file that the step of a page promises, and that is not there; nil: none is missing.
+-- A file that the page's step promises and that does not exist; nil: none is missing.
 local function missing(ctx, task)
   local step = task.guide.steps[#task.said + 1]
   for _, path in ipairs(step and step.outputs or {}) do
@@ -222,7 +224,7 @@ local function missing(ctx, task)
   end
 end
 
----Performs a task.
+--- Performs a task.
 ---@param agent table
 ---@param ctx table  await, ask, log
 ---@param task skillrt.Task
@@ -290,29 +292,29 @@ end
 
 ---@class skillrt.Agent
 ---@field kind string               its kind's name, and that of the kind's file
----@field FIELDS table<string, skillrt.Field>  what a definition may hold besides `kind` and `name`
+---@field FIELDS table<string, skillrt.Field>  the fields of a definition besides `kind` and `name`
 ---@field name string?
 ---@field acts boolean              its calls may change something
----@field idempotent boolean?       they may be sent again when it is unknown whether they arrived
+---@field idempotent boolean?       they may be repeated when their outcome is unknown
 ---@field is_script boolean         a function of the script performs it
----@field word boolean?             people choose it by its kind's name: --agent claude, --agent claude:MODEL
+---@field word boolean?             people may choose it by its name: --agent claude, --agent claude:MODEL
 ---@field stub "model"|"prompt"|"own"|nil  what answers in its place in `skillrt test`: a model, or an agent that is
 ---  asked once, whatever the test says; its own program or server; nil: it performs the step, unless it has a stub
----@field SPANS any[][]             how reports know its calls: a part of the address or the program's name, provider,
----  operation, of a model its wire
+---@field SPANS any[][]  how reports recognize its calls: part of the address or program name, provider, operation; of
+---  a model also its wire
 ---@field words (fun(kind: skillrt.Agent, reply: table, row: any[]): string?)|nil  what a reply says, for people
 ---@field reads_prompt boolean      it is asked in words, and can be asked to write its answer again
 ---@field max_repairs integer       how often it is asked to write its answer again
 ---@field request (fun(agent: table, task: skillrt.Task, text: string, talk: skillrt.Prompts): table|nil, string?)|nil
 ---@field outcome (fun(agent: table, reply: table, task: skillrt.Task, talk: skillrt.Prompts): skillrt.Outcome|nil,
 ---  skillrt.Failure|nil, string[]|nil)|nil  what a reply means
----@field here (fun(kind: skillrt.Agent): table)|nil  what `skillrt agents` says of it
+---@field here (fun(kind: skillrt.Agent): table)|nil  what `skillrt agents` prints about it
 local Agent = { is_script = false, reads_prompt = true, max_repairs = 1, SPANS = {} }
 Agent.__index = Agent
 
 ---A kind of agent.
 ---@param kind table    its own fields
----@param class table?  what it has besides, that is no part of every agent
+---@param class table?  fields that its class adds
 ---@return skillrt.Agent
 function Agent.new(kind, class)
   kind.FIELDS.kind, kind.FIELDS.name = { enum = { kind.kind } }, { type = "text" }
@@ -320,7 +322,7 @@ function Agent.new(kind, class)
   return setmetatable(kind, class or Agent)
 end
 
----Fields of several tables in one.
+--- The fields of several tables in one.
 ---@param ... table<string, skillrt.Field>
 ---@return table<string, skillrt.Field>
 function Agent.fields(...)
@@ -390,29 +392,29 @@ function Agent:label()
   return self.name and ('agent "%s"'):format(self.name) or "agent " .. self.kind
 end
 
----The model of a task: the one that is asked for, else its own.
+--- The model of a task: the one it asks for, else the agent's own.
 ---@param task skillrt.Task
 ---@return string?
 function Agent:model_of(task)
   return models.of(self, task.model) or self.model
 end
 
----The functions of a host that it calls.
+--- The host's functions that it calls.
 ---@return string[]
 function Agent:functions() -- luacheck: no self
   return {}
 end
 
----Whether nothing but HTTP can perform it.
+--- Whether it can only be performed over HTTP.
 ---@return boolean
 function Agent:needs_http() -- luacheck: no self
   return false
 end
 
----How it is talked to, and the loop that does so; a kind may have its own.
+--- Performs a task by a conversation with it; a kind may override this.
 Agent.conversation, Agent.perform = prompts, perform
 
----What a reply says that is a failure: in its own words, where it has any.
+--- The text of a reply that is a failure: in the agent's own words, if it has any.
 ---@param reply table|nil
 ---@param message string
 ---@param class skillrt.FailureClass
@@ -422,7 +424,7 @@ function Agent:explain(reply, message, class) -- luacheck: no self, no unused ar
   return message, class
 end
 
----The most that one attempt may take: an answer, and once more for its form.
+--- The most that one attempt may use: one answer, and one more to repair its form.
 ---@param definition table  as an author wrote it, or checked
 ---@param cost_of fun(agent: any): table|nil  of other agents
 ---@return { calls: number, tokens: number, dollars: number }|nil  nil: unknown

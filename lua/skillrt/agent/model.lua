@@ -1,8 +1,8 @@
--- agent/model.lua: an agent that is a model: a conversation of exchanges, each one call, until it gives its answer. In
--- between its tool calls are performed, and it learns what is wrong with the form of an answer.
+-- agent/model.lua: an agent that is a model: a conversation of exchanges, each one call, until it gives its answer.
+-- In between, its tool calls are performed, and it is asked to fix an answer of the wrong form.
 --
--- How a provider writes requests and replies is its wire's (wire/),
--- what is done with tool calls tool/loop.lua's. A model has no side effects: every exchange may be repeated.
+-- Each provider's wire (wire/) writes requests and reads replies; tool/loop.lua performs tool calls. A model has no
+-- side effects, so every exchange may be repeated.
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
@@ -22,9 +22,9 @@ local tally = require("skillrt.agent.tally")
 local tools_of = require("skillrt.agent.tools")
 local url_of = require("skillrt.agent.url")
 
--- ---- a talk as it is sent: each turn is written once, as JSON ----
+-- ---- a conversation as it is sent: each turn is encoded once, as JSON ----
 
----@class skillrt.Chain  what is declared of a body: run/call/call.lua hashes each text once
+---@class skillrt.Chain  what of a body is declared; run/call/call.lua hashes each text once
 ---@field head string
 ---@field texts string[]
 ---@field hashes string[]
@@ -48,7 +48,7 @@ local function encoded(value)
   return text
 end
 
--- A message behind the others, or in place of the last one.
+-- Adds a message, or replaces the last one.
 local function put(self, message, merged)
   local at = merged and #self.texts or #self.texts + 1
   local text = encoded(message)
@@ -60,7 +60,7 @@ local function put(self, message, merged)
   end
 end
 
--- Written anew from its turns.
+-- Encodes all turns again.
 local function write(self, turns)
   self.turns, self.texts, self.hashes, self.bytes, self.last, self.marked = {}, {}, {}, 0, nil, nil
   self.parts, self.joined = {}, 1
@@ -81,7 +81,7 @@ function Talk:add(turn)
   end
 end
 
----Gives every tool call of a reply an id of its own, and a name that may be sent back, whatever the server wrote.
+--- Gives every tool call of a reply a unique id and a name that may be sent back, whatever the server wrote.
 ---@param calls table[]  of a skillrt.ModelReply
 function Talk:name_calls(calls)
   for _, call in ipairs(calls) do
@@ -99,17 +99,17 @@ function Talk:name_calls(calls)
   end
 end
 
----Other turns in place of all that there are.
+--- Replaces all turns.
 ---@param turns skillrt.Turn[]
 function Talk:replace(turns)
   write(self, turns)
 end
 
--- All that is sent, copied once: the head stands before the first text and the tail behind the last, which also have
--- the marks of a provider's cache. `parts` is kept from one request to the next.
+-- The whole request body, copied once: the head comes before the first text and the tail after the last; both carry
+-- the marks of a provider's cache. `parts` is reused from one request to the next.
 local function sent(self, head, tail)
   local texts, parts, count = self.texts, self.parts, #self.texts
-  for i = self.joined, count do -- what was the last, and what has come since
+  for i = self.joined, count do -- what was last, and what came since
     parts[i] = texts[i]
   end
   self.joined = count
@@ -121,7 +121,7 @@ local function sent(self, head, tail)
   return table.concat(parts, ",")
 end
 
--- The head with a mark of the provider's cache, made once for each that is declared.
+-- The head with a mark for the provider's cache, made once for each declared head.
 local function marked(self, body, head)
   if self.head ~= head then
     local copy = self.wire.mark_head and self.wire.mark_head(self.agent, body)
@@ -130,7 +130,7 @@ local function marked(self, body, head)
   return self.marked_head
 end
 
----The body of the next request, and what is declared of it, without marks.
+--- The body of the next request, and what of it is declared, without cache marks.
 ---@param want table  { tools, schema, model, effort }
 ---@return string body
 ---@return skillrt.Chain declared
@@ -146,7 +146,7 @@ function Talk:body(want)
   return text, { head = declared, texts = self.texts, hashes = self.hashes }
 end
 
--- ---- a talk that has grown too long is made shorter: all of it follows from what was recorded ----
+-- ---- a conversation that has grown too long is shortened; all of it follows from what was recorded ----
 
 local FIELDS <const> = {
   over = { type = "positive", required = true },
@@ -154,7 +154,7 @@ local FIELDS <const> = {
   how = { enum = { "drop_results", "keep", "summarise" }, default = "drop_results" },
 }
 
----What is wrong with the field of an agent; it becomes its normal form.
+--- What is wrong with the agent's field; replaces it by its normal form.
 ---@param agent table
 ---@param where string
 ---@return string? message
@@ -166,7 +166,7 @@ local function check_compact(agent, where)
   end
 end
 
--- Where the last `keep` rounds of a talk begin: a round is a message of the model and the reply to it.
+-- Where the last `keep` rounds of a conversation begin; a round is a message of the model and the reply to it.
 local function border(turns, keep)
   for i = #turns, 2, -1 do
     if turns[i].role == "model" then
@@ -178,7 +178,7 @@ local function border(turns, keep)
   end
 end
 
-local LEFT_OUT <const> = 200 -- bytes of a result that is worth to be left out
+local LEFT_OUT <const> = 200 -- bytes of a result that is worth leaving out
 
 local function without_results(turns, at)
   local out = {}
@@ -197,7 +197,7 @@ local function without_results(turns, at)
   return out
 end
 
--- The first turn, a word on what is missing, and the rounds that are kept.
+-- The first turn, a note about what is missing, and the rounds that are kept.
 local function without_rounds(turns, at, word)
   local out = { turns[1], { role = "user", text = word } }
   return table.move(turns, at, #turns, 3, out)
@@ -207,7 +207,7 @@ local ASK <const> = "Before you continue: summarize what was done in this conver
   .. "what was asked for, what was found, decided and changed, what is left to do. It takes the place of the talk. "
   .. "Call no tool."
 
--- What the model makes of what is to be left out; nil: it gave none.
+-- The model's summary of what is to be left out; nil: it gave none.
 local function summary(talk, at, ask)
   local turns = table.move(talk.turns, 1, at - 1, 1, {})
   turns[#turns + 1] = { role = "user", text = ASK }
@@ -220,12 +220,12 @@ local function summary(talk, at, ask)
   return "Your summary of the talk before:\n" .. data_marks.marked(text, "SUMMARY")
 end
 
----Makes a talk shorter, where it has grown longer than its agent's policy says.
+--- Shortens a conversation that has grown longer than its agent's policy allows.
 ---@param agent table
 ---@param ctx table
 ---@param talk skillrt.Talk
----@param ask fun(turns: skillrt.Turn[]): string|nil, string?, string?  what the model says to these turns
----@return boolean|nil ok  nil: the summary could not be had
+---@param ask fun(turns: skillrt.Turn[]): string|nil, string?, string?  the model's answer to these turns
+---@return boolean|nil ok  nil: there is no summary
 ---@return string? message
 ---@return string? class
 local function shorten(agent, ctx, talk, ask)
@@ -265,7 +265,7 @@ end
 local M = setmetatable({ word = true, stub = "model", acts = false, idempotent = true }, Agent)
 M.__index = M
 
----A talk with it that has no turns yet.
+--- A conversation with it that has no turns yet.
 ---@return skillrt.Talk
 function M:talk()
   local talk = setmetatable({ agent = self, wire = self.wire, ids = {}, calls = 0 }, Talk)
@@ -289,16 +289,17 @@ end
 ---@field model string?
 
 ---@class skillrt.Wire
----@field field string  of the body: where the turns stand
----@field body fun(agent: table, want: table): table  all but these
----@field opening (fun(agent: table): table[])?  messages before all turns
----@field turned fun(turn: skillrt.Turn, last: table|nil): table[], boolean?  messages; the first instead of the last
----@field mark (fun(agent: table, message: table): table)?  the first and the last, for a cache
----@field mark_head (fun(agent: table, body: table): table|nil)?  all before the messages, for a cache
+---@field field string  the field of the body that holds the turns
+---@field body fun(agent: table, want: table): table  everything but the turns
+---@field opening (fun(agent: table): table[])?  messages that come before all turns
+---@field turned fun(turn: skillrt.Turn, last: table|nil): table[], boolean?  messages of a turn; true: the first one
+---  replaces the last
+---@field mark (fun(agent: table, message: table): table)?  marks the first and the last message for a cache
+---@field mark_head (fun(agent: table, body: table): table|nil)?  marks everything before the messages for a cache
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
----@field show fun(data: string): string?  what an event adds to the text
----@field ANSWER string?  the tool by which an answer in a schema is given, where the provider has no other way
----@field joins string[]  fields of events whose texts are pieces of one: joined as they come
+---@field show fun(data: string): string?  the text that an event adds
+---@field ANSWER string?  the tool that carries an answer in a schema, where the provider has no other way
+---@field joins string[]  fields of events whose texts are joined
 ---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
 
 ---A kind of model, with what all have.
@@ -347,7 +348,7 @@ function M.needs_http()
   return true
 end
 
----As many exchanges as it may have, each as long as it may be. What it reads is not known.
+--- As many exchanges as it may have, each as long as allowed. How much it reads is unknown.
 ---@param agent table
 ---@return table
 function M.cost(agent)
@@ -359,7 +360,7 @@ function M.cost(agent)
   return { calls = calls, tokens = tokens, dollars = row and tokens * row.output / 1e6 or 0 }
 end
 
----Where it is asked from this machine, and which key is found.
+--- The address it is asked at from this machine, and which key was found.
 ---@return table
 function M:here()
   local vendor = self.vendor
@@ -370,7 +371,7 @@ end
 
 -- ---- one exchange ----
 
--- A reply is read once, though its judge and its reader both look at it.
+-- Cached, because both the judge and the reader of a reply look at it.
 local function reader(wire)
   local body, answer, failure
   return function(reply)
@@ -434,7 +435,7 @@ local function request_of(agent, task, talk, want, read)
   }
 end
 
--- What a provider says of a request that it refused.
+-- What a provider's refusal means.
 local function explained(agent, reply, message)
   local value = reply and reply.status == "ok" and json.decode(reply.body or "")
   local said = type(value) == "table" and type(value.error) == "table" and value.error or nil
@@ -449,7 +450,7 @@ local function explained(agent, reply, message)
   return text
 end
 
--- One call and what came back; nil, message, class.
+-- One call and its reply; or nil, message, class.
 local function exchange(agent, ctx, task, talk, want)
   local read = reader(agent.wire)
   local request, problem = request_of(agent, task, talk, want, read)
@@ -476,7 +477,7 @@ local function asked(self, talk)
   return reply, message, class
 end
 
--- What the model says to other turns than those of its talk.
+-- The model's answer to turns other than those of its conversation.
 local function aside(self, turns)
   local talk = self.agent:talk()
   talk:replace(turns)
@@ -484,7 +485,7 @@ local function aside(self, turns)
   return reply and reply.text, message, class
 end
 
--- ---- the talk ----
+-- ---- the conversation ----
 
 -- What an exchange asks for besides its turns; its tools are those that are present then.
 local function wanted(agent, task)
@@ -495,7 +496,7 @@ local function wanted(agent, task)
   }
 end
 
--- An answer by the tool that stands for it: its value, or what is wrong with it.
+-- An answer given by a tool call: its value, or what is wrong with it.
 local function answered(want, call)
   local problem = call.problem
   if not problem then
@@ -505,7 +506,7 @@ local function answered(want, call)
   return { id = call.id, name = call.name, text = text, is_error = problem ~= nil or nil }, problem
 end
 
--- Performs what it asked for: a result for every call; and the value of the answer where it answered by a tool.
+-- Performs the tool calls: a result for each, and the value of the answer if one of them carried it.
 local function perform_calls(self, reply)
   local results, tools, places, value, problem = {}, {}, {}, nil, nil
   for i, call in ipairs(reply.calls) do
@@ -518,7 +519,7 @@ local function perform_calls(self, reply)
     end
   end
   if value and not reply.told then
-    return results, nil, value -- what it called beside its answer is not performed: it is over
+    return results, nil, value -- tools that it called together with its answer are not performed: it has finished
   end
   local done, message = {}, nil
   if #tools > 0 then
@@ -594,7 +595,7 @@ local function ask(self)
   return reply
 end
 
----Asks it, and performs the tools that it calls, until it answers.
+--- Asks the model and performs the tools that it calls, until it answers.
 function Turns:exchange()
   while true do
     local reply, failure = ask(self)
@@ -628,7 +629,7 @@ function Turns:exchange()
 end
 
 function Turns:repair(failure)
-  if not failure.is_told then -- by the result of the tool that it answered by
+  if not failure.is_told then -- by the result of the tool that carried the answer
     local form = self.want.schema and "Give it as JSON that fits the schema, and nothing else."
       or prompt.return_format(self.task)
     local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer again.\n%s"

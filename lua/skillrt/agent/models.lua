@@ -1,5 +1,5 @@
--- agent/models.lua: which model a word such as "haiku" means to each kind of agent, as a table that a person may write
--- again (`models` in their config.json). Scripts and agents' files ask for models by these words.
+-- agent/models.lua: which model a word such as "haiku" means for each kind of agent. A person may change the table
+-- (`models` in their config.json). Scripts and agents' files use these words.
 --
 -- Knows names of models, no providers.
 
@@ -18,7 +18,7 @@ M.OURS = {
 
 local own -- a person's, read when one is first asked for
 
----The model that a word or a name means to an agent; nil: it is another provider's, and the agent keeps its own.
+--- The model that a word or a name means to an agent; nil: it is another provider's, and the agent uses its own.
 ---@param agent table
 ---@param model string?
 ---@return string?
@@ -34,7 +34,7 @@ function M.of(agent, model)
   elseif row then
     return agent.kind == "claude" and model or not agent.url and M.OURS[model] and M.OURS[model][agent.kind] or nil
   end
-  local is_known = agent.kind == "claude" or agent.url ~= nil -- else only its provider's
+  local is_known = agent.kind == "claude" or agent.url ~= nil -- others know only the names of their provider
   return (is_known or (model:find("^claude") ~= nil) == (agent.kind == "anthropic")) and model or nil
 end
 

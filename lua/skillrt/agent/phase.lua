@@ -1,7 +1,7 @@
--- agent/phase.lua: the part of a prompt about the phase that the step is in: the tool set, what may follow and how to
--- say so, the results of the phases before, and which fields of the state are not its own.
+-- agent/phase.lua: the part of a prompt about the current phase: the tool set, the phases that may follow and how to
+-- choose one, the results of earlier phases, and which fields of the state belong to others.
 --
--- Every kind of agent gets the same words; which tools a model is sent is tool/presence.lua's. Knows no runs.
+-- Every kind of agent gets the same words; tool/presence.lua decides which tools a model is sent. Knows no runs.
 
 local privileges = require("skillrt.base.privileges")
 local names = require("skillrt.base.names")
@@ -27,7 +27,7 @@ local function add_switching(lines, phased)
     switches.marker("NAME"))
 end
 
--- The names of a set, each with the tools that it is bound to, by which they are called.
+-- The names of a set, each with the tools that it is bound to.
 local function listed(phased)
   local out = {}
   for i, name in ipairs(phased.set.tools) do
@@ -51,7 +51,7 @@ local function add_contract(lines, phased)
   end
 end
 
----The lines of a phase; nothing where there is none.
+--- The lines about the phase; empty where there is none.
 ---@param lines string[]
 ---@param task skillrt.Task
 function M.add(lines, task)
@@ -77,10 +77,10 @@ function M.add(lines, task)
   lines[#lines + 1] = ""
 end
 
----An agent that is asked once a step ends its answer with a marker: the steps that follow are in that phase.
+--- An agent that is asked once for a step ends its answer with a marker; later steps are then in that phase.
 ---@param ctx table
 ---@param task skillrt.Task
----@param texts (string|nil)[]  what it said, in one form or another
+---@param texts (string|nil)[]  its words, in several forms
 function M.take_report(ctx, task, texts)
   local phased = task.phased
   if not (phased and phased.set and switches.REPORTS[phased.switching.by]) then

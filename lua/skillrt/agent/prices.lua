@@ -1,5 +1,5 @@
--- agent/prices.lua: what models cost, as a table that a person may write again (`prices` in their config.json), and
--- the row of it that a model's name means.
+-- agent/prices.lua: the prices of models, in a table that a person may change (`prices` in their config.json), and
+-- the row that a model's name means.
 --
 -- Pure. Knows names of models, no providers.
 
@@ -7,7 +7,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----US dollars per million tokens, by the beginning of a model's name: the longest that fits counts.
+--- US dollars per million tokens, by the beginning of a model's name; the longest that fits wins.
 ---@type table<string, { input: number, output: number, cache_read: number?, cache_write: number? }>
 M.OURS = {
   ["claude-opus-4-5"] = { input = 5, output = 25, cache_read = 0.5, cache_write = 6.25 },
@@ -42,8 +42,8 @@ function M.check(prices, where)
   end
 end
 
--- A name continues with "-" after the beginning that has a price: gpt-5-2025-08-07 is gpt-5, gpt-50 is not, and
--- what has letters behind it is another model: gpt-5-pro.
+-- After a beginning that has a price, a version may follow "-": gpt-5-2025-08-07 is gpt-5; gpt-50 and gpt-5-pro are
+-- other models.
 ---@param prices table
 ---@param model string
 ---@return table|nil row

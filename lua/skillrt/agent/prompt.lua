@@ -1,8 +1,8 @@
--- agent/prompt.lua: the words of a task: an agent's prompt (R31, R63), and the one that asks it to write its answer
--- again (F25).
+-- agent/prompt.lua: the text of a task: an agent's prompt (R31, R63), and the request to rewrite an answer of the
+-- wrong form (F25).
 --
--- What comes from the state or from an earlier reply is data written by others: it stands
--- between marks that do not occur in it (F44). Knows nothing of HTTP or processes.
+-- Text from the state or from an earlier reply was written by others: it is put between marks that do not occur in it
+-- (F44). Knows nothing of HTTP or processes.
 
 local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
@@ -21,7 +21,7 @@ local RETURN_PHASE = [[Return JSON: { "status": "completed"|"partial"|"failed", 
 Write the result to [OUTPUT] and name it in "output_file", or return it whole in "output".
 Return exactly one such object.]]
 
--- Of a phase that promises something of the state: without it the agent would not set it.
+-- Reminds of the fields that a phase promises; without this an agent would not set them.
 local PROMISED = [[Set in "stateUpdates": {...} of that object what this step promises: %s.]]
 
 local function return_phase(task)
@@ -32,15 +32,15 @@ local function return_phase(task)
   return #promised > 0 and RETURN_PHASE .. "\n" .. PROMISED:format(table.concat(promised, ", ")) or RETURN_PHASE
 end
 
----In front of a prompt whose answer is a text: agents like to report on their work instead of returning it.
+--- Precedes a prompt whose answer is a text, because agents tend to report on their work instead of returning it.
 M.RETURNED = "Your last message is what you return to the program that called you: the whole result itself.\n\n"
 
----To an agent that only reads, whether or not its program can be held to that.
+--- For an agent that may only read, whether or not its program can enforce that.
 M.READS = "Only read: change nothing, and start nothing that changes something."
 
 local RETURN_SCHEMA = "Return JSON that fits this JSON Schema, and nothing else:\n%s"
 
----What the reply must look like.
+--- The form that the reply must have.
 ---@param task skillrt.Task
 ---@return string
 function M.return_format(task)
@@ -54,11 +54,11 @@ end
 
 ---Text by others, between marks that do not occur in it.
 ---@param text string
----@param what string  names it, in capitals
+---@param what string  a name for it, in capitals
 ---@return string
 M.untrusted = data_marks.marked
 
--- The documents of Phase 0 (R76, F15): whole where they fit, else the files to read.
+-- The documents of Phase 0 (R76, F15): in full where they fit, else their paths.
 local function add_specs(lines, task)
   if not task.specs then
     return
@@ -76,7 +76,7 @@ local function add_specs(lines, task)
   lines[#lines + 1] = ""
 end
 
--- What is to be done: the prompt's text, else what the definition says about it.
+-- The work: the prompt's text, else what the definition says about it.
 local function instructions(task)
   if task.prompt and task.prompt:find("%S") then
     return trimmed(task.prompt)
@@ -105,7 +105,7 @@ local function add_item(lines, task)
   end
 end
 
--- The input but the task, as JSON; nil: there is none.
+-- The input without the task, as JSON; nil: there is none.
 local function other_input(task)
   local rest = {}
   for key, value in pairs(tables.object(task.input)) do
@@ -118,7 +118,7 @@ end
 
 local MAX_BODY = 16 * 1024
 
--- What the prompts of all steps of a skill contain: its page, or where that lies, and what a person gave.
+-- The part that the prompts of all steps of a skill share: its page, or the page's path, and what a person gave.
 local function add_guide(lines, task)
   local guide, given, values = task.guide, plain.task(task), other_input(task)
   plain.add_places(lines, task)
@@ -138,7 +138,7 @@ local function add_guide(lines, task)
   lines[#lines + 1] = ""
 end
 
--- The tool set of the step, and what the runtime keeps for it.
+-- The tool set of the step, and what the runtime adds for it.
 local function add_phase(lines, task)
   if task.phased then
     require("skillrt.agent.phase").add(lines, task)
@@ -187,7 +187,7 @@ local function phase_text(task)
   return table.concat(lines, "\n")
 end
 
--- What a check found wrong with the result that the same task gave before.
+-- What a check found wrong with the previous result of the same task.
 local function add_repair(text, task)
   local repair = task.repair
   local lines = { text, "", ("[REPAIR] %d"):format(repair.round),
@@ -205,13 +205,13 @@ end
 ---@param task skillrt.Task
 ---@return string
 function M.text(task)
-  local text = secrets.clean(M.words(task)) -- no agent gets a secret
+  local text = secrets.clean(M.words(task)) -- no agent is sent a secret
   return task.repair and add_repair(text, task) or text
 end
 
--- The same without what a repair adds.
+-- The text without the request for a repair.
 function M.words(task)
-  if task.bare then -- a prompt that somebody wrote whole
+  if task.bare then -- a prompt that somebody wrote in full
     return task.prompt
   elseif task.answer == "text" and task.guide and not task.schema then
     local lines = {}
@@ -231,8 +231,8 @@ function M.step(task, index)
   return secrets.clean(plain.step(task, index))
 end
 
----The next step of a page, for an agent that remembers nothing, or that did not do the one before.
----@param said any  what the one before came to
+--- The next step of a page, for an agent that remembers nothing or did not perform the previous step.
+---@param said any  the result of the previous step
 ---@param text string
 ---@return string
 function M.gone_on(said, text)
@@ -242,8 +242,8 @@ end
 
 local MAX_QUOTED = 256 * 1024
 
----The same task, with what a person answered to a question of the agent's.
----@param text string  what it was told before
+--- The same task, with a person's answer to the agent's question.
+---@param text string  the text before it
 ---@param question string
 ---@param answer any
 ---@return string
@@ -260,7 +260,7 @@ function M.answered(text, question, answer)
   }, "\n")
 end
 
----Asks for the same answer in the right form; the work is not to be done again.
+--- Asks for the same answer in the right form; the work is not to be repeated.
 ---@param task skillrt.Task
 ---@param reply_text string
 ---@param problem string  what was wrong with it
@@ -286,7 +286,7 @@ local function paths_of(specs)
   return paths
 end
 
--- An object with what is set of these.
+-- An object with those of these fields that are set.
 local function fields(task, text, agent)
   local step = task.action or task.phase
   return {
@@ -315,8 +315,8 @@ local function fields(task, text, agent)
   }
 end
 
----The task as one JSON object: the text and its parts as fields. The state's text goes in as
----it is, so that no number in it is touched; the attempt is no part of what was declared.
+--- The task as one JSON object: the text and its parts as fields. The state's text is inserted unchanged, so that no
+--- number in it changes; the attempt is not part of what is declared.
 ---@param task skillrt.Task
 ---@param text string   the whole text, or the request to reformat
 ---@param agent table

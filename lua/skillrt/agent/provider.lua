@@ -1,9 +1,9 @@
--- agent/provider.lua: where a model's provider is reached and with which key: from the agent's own fields, else
--- from the variables that the official clients read.
+-- agent/provider.lua: the address of a model's provider and its key: from the agent's own fields, else from the
+-- variables that the official clients read.
 --
--- The key in a default variable goes to the provider's own address and to the one of the
--- environment only: an agent with an address of its own names its key. A key is in headers and nowhere else:
--- what is declared, shown and kept has a placeholder. Knows no messages and no runs.
+-- The key of a default variable goes only to the provider's own address and to the address in the environment: an
+-- agent with its own address names its key. A key is in headers and nowhere else; what is declared, shown or recorded
+-- has a placeholder. Knows no messages and no runs.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -42,12 +42,12 @@ tables.fill(M.FIELDS, require("skillrt.agent.tools").FIELDS)
 
 ---@class skillrt.Vendor
 ---@field url string         the provider's own address
----@field path string        what is asked below it
----@field root string        what an address without a path is given; with always_root: every one
+---@field path string        the path below it
+---@field root string        what an address without a path gets; with always_root: every address
 ---@field token_env string?
 ---@field url_env string
 ---@field key_env string
----@field model string       where none is named
+---@field model string       the default model
 ---@field max_tokens integer?
 
 local function variable(name)
@@ -91,7 +91,7 @@ end
 ---@field declared string   the address as it is declared
 ---@field shown string
 ---@field key string?
----@field is_token boolean?  it goes as a bearer token
+---@field is_token boolean?  it is sent as a bearer token
 ---@field vendors_own boolean  the provider's own address
 
 ---Where to ask, and with which key.
@@ -127,7 +127,7 @@ function M.endpoint(agent, vendor)
   }
 end
 
----What is wrong with the headers and the address that an agent gives.
+--- What is wrong with the headers and the address of an agent.
 ---@param agent table
 ---@param where string
 ---@return string? message

@@ -1,5 +1,5 @@
--- agent/reply.lua: what an agent's answer means (R64): which object of a reply is the answer (F25), what
--- its status says (F18), and what of it enters the step.
+-- agent/reply.lua: the meaning of an agent's answer (R64): which object of a reply is the answer (F25), what its
+-- status means (F18), and what of it enters the step.
 --
 -- An answer is data: reserved fields are judged later, by the state. Knows no kinds of agents.
 
@@ -32,7 +32,7 @@ local FAILED = {
   needs_context = "it needs more context",
 }
 
--- It found that there is nothing to do: the step is left out, as by a condition.
+-- The agent found nothing to do: the step is skipped, as by a condition.
 local SKIPPED = { skipped = true, skip = true }
 
 local KINDS = {
@@ -43,7 +43,7 @@ local KINDS = {
   output_file = "string",
 }
 
--- What an answer may hold; anything else is beside it.
+-- The fields of an answer; anything else is no part of it.
 local ANSWER = {}
 for name in ([[status stateUpdates summary context output output_file concerns error errors message
   reason retryable class used]]):gmatch("%S+") do
@@ -60,21 +60,21 @@ local function status_word(object)
   return type(object.status) == "string" and object.status:lower() or nil
 end
 
--- Whether the status is a word that an answer says.
+-- Whether the status is one that answers use.
 local function says_status(object)
   local word = status_word(object)
   return word ~= nil and (STATUS[word] or FAILED[word] or SKIPPED[word]) ~= nil
 end
 
----Whether an object is an answer as steps give it.
+--- Whether an object has the form of a step's answer.
 ---@param object table
 ---@return boolean
 function M.is_answer(object)
   return is_object(object) and (is_object(object.stateUpdates) or says_status(object))
 end
 
--- Between other words an object is the answer when it says more than a status: a lone status may be
--- anything that was looked at.
+-- An object among other words is the answer if it holds more than a status: a lone status may be anything that the
+-- agent looked at.
 local function speaks_for_itself(object)
   if object.stateUpdates ~= nil then
     return true
@@ -110,7 +110,7 @@ local function in_chat(text)
   return nil, text:find("%S") and "the reply contains no complete JSON object" or "the reply is empty"
 end
 
----The one object of a text that is an answer, or says that it is an error.
+--- The only object of a text that is an answer or reports an error.
 ---@param text string
 ---@return table? object
 ---@return string? problem
@@ -126,7 +126,7 @@ function M.find(text)
   return whole
 end
 
--- The fields without null, or which one has the wrong type.
+-- The fields without null; or which one has the wrong type.
 local function typed(object)
   local out = {}
   for name, value in pairs(object) do
@@ -144,7 +144,7 @@ local function typed(object)
   return out
 end
 
--- An output file as a path below the work directory.
+-- An output file's path relative to the work directory.
 local function output_file(path, task)
   local base = task.store:path():gsub("/+$", "") .. "/"
   if path:sub(1, #base) == base then
@@ -153,7 +153,7 @@ local function output_file(path, task)
   return names.confined(path)
 end
 
--- What an agent asks a person instead of an answer: as a text, or with what ctx.ask takes; nil: nothing.
+-- A question for a person instead of an answer: a text, or a table for ctx.ask; nil: nothing is asked.
 local function asks(answer)
   local asked = answer.question
   if asked == nil and status_word(answer) == "needs_context" then
@@ -176,13 +176,13 @@ local function asks(answer)
   return nil, told
 end
 
--- A status that is no success: as it is said, with the reason in the agent's own words.
+-- A status that is no success, with the reason in the agent's own words.
 local function failed(answer)
   local why = failure.reason(answer) or FAILED[status_word(answer)] or "this status is not known"
   return nil, failure.told(answer, ("status %s: %s"):format(names.show(answer.status), why))
 end
 
--- The names beside the answer's own fields.
+-- The names of fields that are no part of an answer.
 local function beside(answer)
   local list = {}
   for name in pairs(answer) do
@@ -196,7 +196,8 @@ local function has_substance(answer)
   return answer.stateUpdates ~= nil or answer.output ~= nil or answer.output_file ~= nil or answer.context ~= nil
 end
 
--- What is left out when it stands beside updates or an output; alone it is what was meant, in the wrong place.
+-- Names that are ignored when they stand next to updates or an output; alone they hold the answer, in the wrong
+-- place.
 local function misplaced(answer, task)
   local list = beside(answer)
   if #list == 0 or has_substance(answer) then
@@ -206,7 +207,7 @@ local function misplaced(answer, task)
   return ('%s next to "status" is ignored; write it into "%s"'):format(names.show(list[1]), place)
 end
 
--- What an answer says it used, whatever else it says; nil: nothing that can be counted.
+-- What an answer reports it used, whatever else it says; nil: nothing that can be counted.
 local function used_of(object)
   return is_object(object.used) and usage.check(object.used) or nil
 end
@@ -255,7 +256,7 @@ local function outcome_of(object, task)
   }, nil, left_out
 end
 
----What an answer means; with `used`, what it says it used.
+--- The meaning of an answer, with `used`: what it reports it used.
 ---@param object table  the decoded answer, which the caller may change
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -267,7 +268,7 @@ function M.outcome(object, task)
   return outcome, failed_so, left_out
 end
 
--- Data is the output of a phase and the updates of an action.
+-- Data is the output of a phase, and the updates of an action.
 local function data_outcome(value, task)
   if task.kind == "phase" then
     return { status = "completed", output = value, ours = "ours" }
@@ -278,7 +279,7 @@ local function data_outcome(value, task)
   return { status = "completed", updates = value, ours = "ours" }
 end
 
--- The data beside a status, and nothing else of an answer.
+-- The data next to a status, without the other fields of an answer.
 local function data_beside(object)
   local data = {}
   for _, name in ipairs(beside(object)) do
@@ -287,9 +288,8 @@ local function data_beside(object)
   return data
 end
 
----What the JSON means that a program printed. It is an answer when it has "stateUpdates" or its status is a
----word that answers say; the data beside such a status, or any other JSON that ends the output, is the
----result itself.
+--- The meaning of JSON that a program printed. It is an answer if it has "stateUpdates" or a status that answers use;
+--- the data next to such a status, or any other JSON at the end of the output, is the result itself.
 ---@param text string
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -321,7 +321,7 @@ function M.printed(text, task)
   return outcome
 end
 
----The failure that a program told on standard output before it ended badly; nil: it told none.
+--- The failure that a program printed on standard output before it ended badly; nil: none.
 ---@param text string
 ---@return skillrt.Failure?
 function M.told_failure(text)

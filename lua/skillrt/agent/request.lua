@@ -1,7 +1,7 @@
--- agent/request.lua: a request that a script wrote itself for ctx.await, checked before it is taken.
+-- agent/request.lua: checks a request that a script passes to ctx.await.
 --
--- A wrong request raises an error where the script called, so that none reaches the engine.
--- Knows the fields of the core's tasks, no agents and no runs.
+-- A wrong request raises an error where the script called, so that none reaches the engine. Knows the fields of the
+-- core's tasks; no agents and no runs.
 
 local expect = require("skillrt.agent.expect")
 local instant = require("skillrt.base.instant")
@@ -17,17 +17,17 @@ local url_of = require("skillrt.agent.url")
 
 local M = {}
 
----How a call is tried again; what is left out is as the skill says it.
+--- How a call is retried; the skill decides about what is left out.
 M.RETRY = {
   max = { type = "count" },
   base = { type = "amount" },
   factor = { type = "amount" },
   cap = { type = "amount" },
   jitter = { type = "boolean" },
-  waits = { type = "boolean" }, -- false: not for longer than a minute, as there is another to ask
+  waits = { type = "boolean" }, -- false: not for longer than a minute, as another agent can be asked
 }
 
--- What every request may say.
+-- The fields that every request may have.
 local COMMON = {
   kind = { type = "text", required = true },
   timeout = { type = "seconds" },
@@ -41,16 +41,16 @@ local COMMON = {
   shown = { type = "text" },
   label = { type = "text" },
   phase = { type = "text" },
-  pure = { type = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
+  pure = { type = "boolean" }, -- follows from what was recorded alone: may be computed again at any time
   declared = { type = "table" },
   usage = { type = "table" },
   gate = { type = "table" }, -- of the agent that it asks (agent/gate.lua)
   model = { type = "text" }, -- of the agent that it asks
-  converses = { type = "boolean" }, -- whom it asks can be told more behind its reply
-  prompt = { type = "string" }, -- its words, which the run keeps for people
-  show = { type = "function" }, -- what people who watch see of what arrives
-  take = { type = "function" }, -- takes the tokens of a login out of a reply before it is recorded
-  secrets = { type = "text", list = true }, -- texts that no reply may bring into the journal
+  converses = { type = "boolean" }, -- the agent can be told more after its reply
+  prompt = { type = "string" }, -- its text, which the run keeps for people
+  show = { type = "function" }, -- what people who watch see of the data that arrives
+  take = { type = "function" }, -- takes login tokens out of a reply before it is recorded
+  secrets = { type = "text", list = true }, -- texts that must not reach the journal from a reply
 }
 
 local function with(more)
@@ -68,9 +68,9 @@ M.FIELDS = {
     headers = { type = "string", map = true, default = {} },
     body = { type = "string" },
     ca_file = { type = "text" },
-    addresses = { type = "text" }, -- "public", and networks besides: what it may connect to
-    id = {}, -- a stream of events is over with the message that answers this
-    joins = { type = "text", list = true }, -- of a stream's events: fields whose texts are pieces
+    addresses = { type = "text" }, -- "public" and further networks: what it may connect to
+    id = {}, -- a stream of events ends with the message that answers this
+    joins = { type = "text", list = true }, -- fields of a stream's events whose texts are joined
     max_reply = { type = "positive" },
     max_redirects = { type = "count", default = 0 },
     connect_timeout = { type = "seconds" },
@@ -79,14 +79,14 @@ M.FIELDS = {
     argv = { type = "string", list = true, required = true },
     stdin = { type = "string", default = "" },
     env = { type = { "string", "boolean" }, map = true },
-    sandbox = { type = "sandbox" }, -- what it may reach; nil: as its skill says
+    sandbox = { type = "sandbox" }, -- the network it may reach; nil: as its skill says
     sandbox_default = { type = "sandbox" }, -- ... and where that says nothing
-    needs = { type = "table" }, -- in a sandbox: skillrt.Needs
-    around = { type = "text", list = true }, -- names of more variables that it is given as they are around us
+    needs = { type = "table" }, -- what it needs in a sandbox: skillrt.Needs
+    around = { type = "text", list = true }, -- names of more environment variables to pass on
     cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
-    noise = { type = "text" }, -- a line of its output with this text breaks no silence
-    silence = { enum = { "end", "spare", "report", "ask" } }, -- what idle_timeout does
+    noise = { type = "text" }, -- a line of output with this text does not count as a sign of life
+    silence = { enum = { "end", "spare", "report", "ask" } }, -- what happens at idle_timeout
     max_output = { type = "positive" },
   }),
   session = with({
@@ -99,12 +99,12 @@ M.FIELDS = {
     id = {},
     opening = { type = "string", list = true }, -- the first messages to a program that starts
     withdraw = { type = "string" }, -- the message that cancels it when its answer is no longer wanted
-    replies = { type = "string", map = true }, -- by method: what is answered to it at once, JSON
-    questions = { type = "boolean" }, -- what it asks by itself is an answer, too
-    opened = { type = "function" }, -- takes the answer to its opening: the headers of what follows, or nil and why not
-    keeps = { type = "text" }, -- url: a header of the opening's reply that goes along from then on
+    replies = { type = "string", map = true }, -- by method: the JSON that is replied at once
+    questions = { type = "boolean" }, -- a request of its own counts as an answer, too
+    opened = { type = "function" }, -- reads the answer to its opening: gives later headers, or nil and why not
+    keeps = { type = "text" }, -- url: a header of the opening's reply that is sent along from then on
     follows = { type = "boolean" }, -- depends on earlier messages to this very process: a resume does not repeat it
-    heard = { type = "function" }, -- takes what it says unasked, and gives true; else that is an event
+    heard = { type = "function" }, -- reads what it sends unasked, and gives true; else that is an event
     framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
     env = { type = { "string", "boolean" }, map = true },
@@ -135,15 +135,15 @@ do
   M.FIELDS.ask = ask
 end
 
----What every program is given of the environment around us.
+--- The environment variables that every program gets.
 M.AROUND = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
 
--- Values shorter than this are no secrets: they would be found in many a reply.
+-- Shorter values are no secrets: they would be found in many replies.
 local LEAST_SECRET <const> = 8
 
--- The environment of a program, whoever starts it: an agent, a tool, a script, a server of tools. It is what every
--- program is given, the request's `around`, and its `env`: a text, true for what is around us, false for nothing. What
--- it says itself is declared; what is a key by its name is a secret.
+-- The environment of a program, whoever starts it: an agent, a tool, a script, an MCP server. It consists of what
+-- every program gets, the request's `around`, and its `env`: a text, true for our own value, false for none. What the
+-- request says itself is declared; a variable that is named like a key holds a secret.
 local function environment(request)
   local env, declared, keys = {}, {}, request.secrets or {}
   local function pass_on(name)
@@ -169,19 +169,19 @@ local function environment(request)
   return declared
 end
 
--- What was declared, with a field more that the author left out; the author's table stays as it is.
+-- The declared fields plus one that the author left out; the author's table is unchanged.
 local function with_declared(declared, field, value)
   local all = { [field] = value }
   tables.fill(all, declared)
   return all
 end
 
--- Methods that change nothing: such a request may leave again.
+-- Methods that change nothing: such a request may be repeated.
 local SAFE = { GET = true, HEAD = true, OPTIONS = true }
 
 local CHECKS = {}
 
--- Where it goes, and what is sent along.
+-- Its address, and what is sent along.
 local function check_endpoint(request)
   if not url_of.is_url(request.url) then
     return ("url %s does not begin with http:// or https://"):format(names.show(url_of.shown(request.url)))
@@ -212,7 +212,7 @@ function CHECKS.http(request)
   request.idempotent = tables.first(request.idempotent, SAFE[request.method])
 end
 
--- A program and what it finds around it.
+-- A program and its environment.
 local function check_program(request)
   if #request.argv == 0 or request.argv[1] == "" then
     return "argv names no program"
@@ -254,7 +254,7 @@ function CHECKS.session(request)
   if request.again == "feed" and request.message:find("\0", 1, true) then
     return "message must not hold NUL bytes where it may be fed"
   elseif request.again == "lost" then
-    request.idempotent = false -- whether repeating is safe only its program knows
+    request.idempotent = false -- only its program knows whether repeating it is safe
   end
   if (request.argv == nil) == (request.url == nil) then
     return "it needs either argv (a program) or url"
@@ -266,7 +266,7 @@ function CHECKS.session(request)
   return check_endpoint(request)
 end
 
--- A function of the host: its input is JSON, and so is its answer.
+-- A function of the host: its input and its answer are JSON.
 function CHECKS.host(request, functions)
   local problem
   if request.input ~= nil or not request.body then
@@ -318,7 +318,7 @@ function CHECKS.sleep(request)
   request.shown, request.idempotent = request.shown or "sleep", true
 end
 
--- What a call may be known again by, instead of what it is.
+-- What identifies a call, instead of its full content.
 local DECLARED = {
   url = { type = "string" },
   cwd = { type = "string" },
@@ -354,7 +354,7 @@ local function check_common(request)
   return message or check_declared(request)
 end
 
----A checked copy of a request, in the core's form of a task; with idempotent, shown and expect.
+--- A checked copy of a request, in the form of the core's tasks; with idempotent, shown and expect.
 ---@param request table
 ---@param functions table<string, boolean>?  of the host: whether they may be called again
 ---@return table? checked
@@ -380,8 +380,8 @@ end
 -- What of a request an agent fills in.
 local FILLED <const> = { "url", "headers", "body", "argv", "env", "stdin", "message" }
 
----Puts the whole idempotency key into the texts of a request that hold its beginning: an agent filled it in (`{key}`)
----before anything knew what the request would be.
+--- Puts the whole idempotency key into texts that hold its beginning: an agent filled that in (`{key}`) before the
+--- request was complete.
 ---@param request table  a checked one
 ---@param beginning string
 ---@param key string
@@ -404,7 +404,7 @@ function M.complete_key(request, beginning, key)
   end
 end
 
----The key that an HTTP request carries: the author's own, or ours.
+--- The key that an HTTP request carries: the author's, or ours.
 ---@param request table  a checked one, or an agent's
 ---@param key string
 ---@return string

@@ -1,5 +1,5 @@
--- agent/tally.lua: what agents used: tokens, and money where a price is known. What has no price stays unknown, and
--- is never taken for nothing.
+-- agent/tally.lua: counts what agents used: tokens, and money where a price is known. Without a price the cost is
+-- unknown, which is never taken for zero.
 --
 -- Knows names of models, no providers.
 
@@ -10,7 +10,7 @@ local usage = require("skillrt.agent.usage")
 local M = {}
 
 ---@class skillrt.Used
----@field input integer         tokens that were read, without those below
+---@field input integer         tokens read, without those from or to a cache
 ---@field output integer
 ---@field cache_read integer    tokens read from a cache
 ---@field cache_write integer   tokens written to one
@@ -45,7 +45,7 @@ local function price(used, model, prices)
   return usd / 1e6
 end
 
----What an exchange used, as the limits of a run count it.
+--- The usage of an exchange, as the limits of a run count it.
 ---@param one table
 ---@param model string
 ---@param prices table?  of the agent, model by model
@@ -55,7 +55,7 @@ function M.counted(one, model, prices)
   return usage.of_tokens(input, one.output, price(one, model, prices))
 end
 
----The most that an exchange may use, as the limits of a run reserve it.
+--- The most that an exchange may use, as the limits of a run reserve it.
 ---@param bytes integer    of the request
 ---@param max_tokens integer?
 ---@param model string

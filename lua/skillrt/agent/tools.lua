@@ -1,8 +1,8 @@
--- agent/tools.lua: the tools of a model that is an agent: which there are for a task, which of them are present, and
--- the loop that performs what it calls.
+-- agent/tools.lua: the tools of a model that is an agent: those of its task, those that are present, and the loop
+-- that performs its calls.
 --
--- A model that is given none by its skill has `read` and `ask_user`. Knows agents' fields and tasks; a tool and its
--- use are tool/'s.
+-- A model whose skill gives it no tools has `read` and `ask_user`. Knows agents' fields and tasks; tool/ holds the
+-- tools themselves.
 
 local loop_of = require("skillrt.tool.loop")
 local names = require("skillrt.base.names")
@@ -13,7 +13,7 @@ local tool = require("skillrt.tool")
 
 local M = {}
 
----The fields by which an agent says what it is given.
+--- The fields by which an agent names its tools.
 M.FIELDS = {
   tools = { type = "text", list = true },
   on_absent = { enum = presence_of.ON_ABSENT, default = "widen" },
@@ -25,7 +25,7 @@ M.FIELDS = {
   find_tools = { type = "boolean" },
 }
 
--- The tools that every bare model is given, where its skill says nothing else of their names.
+-- The tools that every bare model gets, unless its skill uses their names for something else.
 local function add_own(agent, ctx, task, registry)
   local asks = agent.asks and require("skillrt.tool.ask_user").may(ctx, task)
   for _, name in ipairs({ agent.reads and task.dir and "read" or false, asks and "ask_user" or false }) do
@@ -35,7 +35,7 @@ local function add_own(agent, ctx, task, registry)
   end
 end
 
--- Which tools the agent is given: those it names, else those its step names, else all.
+-- The tools of an agent: those it names, else those its step names, else all.
 local function named(list, registry)
   if not list then
     return registry:names()
@@ -53,7 +53,8 @@ end
 
 local ALWAYS <const> = { "read", "ask_user", "switch_phase" }
 
--- The loop of a talk that is in a phase: its set is present, and what the sets hold together may come to be.
+-- The loop of a conversation in a phase: the tools of its set are present, and those of the other sets may become
+-- present.
 local function phased_loop(agent, ctx, task, registry)
   local allowed = nil
   for _, name in ipairs(agent.tools or {}) do
@@ -79,7 +80,8 @@ local function phased_loop(agent, ctx, task, registry)
   end
 end
 
--- The loop of a talk that finds most of its tools by words: those its agent names are present, and the search.
+-- The loop of a conversation that finds most of its tools by search: those its agent names are present, and the
+-- search.
 local function finding_loop(agent, ctx, task, registry)
   local find = require("skillrt.tool.find_tool")
   if registry:find(find.TOOL) then
@@ -101,7 +103,7 @@ local function finding_loop(agent, ctx, task, registry)
   end
 end
 
--- The loop of a talk whose tools are all present.
+-- The loop of a conversation whose tools are all present.
 local function plain_loop(agent, ctx, task, registry, given)
   local list = named(given, registry)
   local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
@@ -111,7 +113,7 @@ local function plain_loop(agent, ctx, task, registry, given)
   end
 end
 
----What performs the tool calls of a talk.
+--- What performs the tool calls of a conversation.
 ---@param agent table
 ---@param ctx table
 ---@param task skillrt.Task
@@ -131,7 +133,7 @@ function M.loop(agent, ctx, task)
   local renew
   if task.mcp then
     local of = list
-    if agent.find_tools then -- it may find what its step may use
+    if agent.find_tools then -- it may search among the tools of its step
       of = task.tools
     end
     local ok, message

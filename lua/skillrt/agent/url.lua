@@ -1,4 +1,4 @@
--- agent/url.lua: what may stand in a URL and in a header line, and a URL as it may be shown.
+-- agent/url.lua: what a URL and a header line may contain, and how a URL is shown.
 --
 -- Knows no agents and no requests.
 
@@ -6,7 +6,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----Whether a text is a URL that can be asked.
+--- Whether a text is a URL that can be requested.
 ---@param text string
 ---@return boolean
 function M.is_url(text)
@@ -27,14 +27,14 @@ function M.is_header_name(name)
   return name:find("^[%w!#$%%&'*+.^_`|~-]+$") ~= nil
 end
 
----A value holds no line break or other control character: it would begin another header.
+--- A value holds no line break or other control character, as that would begin another header.
 ---@param value string
 ---@return boolean
 function M.is_header_value(value)
   return not value:find("[%z\1-\8\10-\31\127]")
 end
 
--- Headers that are written by skillrt or by the transport.
+-- Headers that skillrt or the transport writes.
 local OURS <const> = { ["content-length"] = true, ["content-type"] = true, host = true, ["idempotency-key"] = true,
   ["transfer-encoding"] = true, connection = true }
 

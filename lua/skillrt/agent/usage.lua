@@ -1,5 +1,5 @@
--- agent/usage.lua: what calls use of a thing that is counted by name: tokens, money. Checked where it comes
--- in, from a script or an answer.
+-- agent/usage.lua: what calls use of things that are counted by name (tokens, money). Checked where it arrives, from
+-- a script or an answer.
 --
 -- Numbers by names, nothing else; who counts is run/limits.lua.
 
@@ -27,7 +27,7 @@ function M.check(value)
   return value
 end
 
----A count as a provider or a program wrote it; 0 where it wrote none.
+--- A count as a provider or a program wrote it; 0 where it wrote none.
 ---@param object any
 ---@param name string
 ---@return integer

@@ -1,14 +1,14 @@
--- agent/values.lua: what the placeholders of an agent stand for in a task, twice: as they are, and as
--- they were declared, before secrets and what differs from attempt to attempt are filled in.
+-- agent/values.lua: the values of an agent's placeholders in a task, in two forms: filled in, and as declared, before
+-- secrets and what differs between attempts are filled in.
 --
--- A call is known again by what was declared. Knows the words of a task, no kinds of agents.
+-- A call is identified by what was declared. Knows the words of a task, no kinds of agents.
 
 local place = require("skillrt.base.placeholders")
 local prompt = require("skillrt.agent.prompt")
 
 local M = {}
 
----Where the values of placeholders come from; env only where a field allows it.
+--- Where the values of placeholders come from; env only where a field allows it.
 M.ROOTS = {}
 for root in ([[input state state_text inputs output work_dir dir run_id skill step attempt key id
   name context_strategy prompt task item index]]):gmatch("%S+") do
@@ -18,11 +18,11 @@ end
 ---@class skillrt.Values
 ---@field real table<string, any>
 ---@field declared table<string, any>
----@field secrets string[]  what of the environment was filled in: no reply may bring it back
+---@field secrets string[]  values filled in from the environment: no reply may contain them
 local Values = {}
 Values.__index = Values
 
--- The whole task as JSON, made when it is first asked for.
+-- The whole task as JSON, made on first use.
 local function lazily(agent, task, text)
   local body, declared
   return function(which)
@@ -70,7 +70,7 @@ function M.new(agent, task, text)
   return setmetatable({ real = real, declared = setmetatable(declared, { __index = real }), secrets = secrets }, Values)
 end
 
----Fills a text; the second value is the text as it was declared.
+--- Fills in a text; the second value is the text as declared.
 ---@param text string
 ---@return string|nil filled
 ---@return string declared_or_message

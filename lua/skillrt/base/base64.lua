@@ -1,4 +1,4 @@
--- base/base64.lua: bytes as text: base64, and the form of it that stands in URLs.
+-- base/base64.lua: bytes as text: base64, also in its form for URLs.
 --
 -- Pure.
 
@@ -29,7 +29,7 @@ function M.of_url(bytes)
   return (M.encode(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
----The bytes of a text that `encode` gives; nil: it is none.
+--- The bytes of a text that `encode` gave; nil: it is no such text.
 ---@param text string
 ---@return string|nil
 function M.decode(text)

@@ -1,11 +1,11 @@
--- base/data_marks.lua: text by others between marks that name it as data: a mark is one that the text does not hold,
--- so that no text can end it (F44).
+-- base/data_marks.lua: puts text by others between marks that name it as data; the marks do not occur in the text, so
+-- no text can end them (F44).
 --
--- Pure. What is written around it is its users'.
+-- Pure. Callers write what is around it.
 
 local M = {}
 
--- The numbers that stand behind the mark's words in a text, each with its beginnings: 12 takes 1 and 12.
+-- The numbers that follow the mark's words in a text, each with its beginnings: 12 takes 1 and 12.
 local function taken_numbers(text, words)
   local taken, pos = {}, 1
   while true do

@@ -1,16 +1,16 @@
--- base/drawn.lua: what a script is given of the world, wherever it asks: in a step it is recorded with the
--- step, while it is loaded with the run, and returned again when the run is resumed.
+-- base/drawn.lua: the values that a script takes from the outside world (time, random numbers). They are recorded
+-- with the step, or with the run while the script is loaded, and given back when the run is resumed.
 --
--- Knows who asks (`step`, `loading`) and nothing of either: run/branch/draws.lua keeps what a step draws, base/
--- environment.lua what a script draws while it is loaded.
+-- Knows who asks (`step`, `loading`) and nothing else of either: run/branch/draws.lua keeps what a step draws,
+-- base/environment.lua what a script draws while it is loaded.
 
 local M = {}
 
----The step whose function runs now; set around each stretch of it.
+--- The step whose function runs now.
 ---@type table|nil
 M.step = nil
 
----What a step draws: set by who keeps it.
+--- Draws for a step; set by the module that records it.
 ---@type fun(step: table, kind: string, make: fun(): any): any
 M.recorded = nil
 
@@ -18,11 +18,11 @@ M.recorded = nil
 ---@type fun(step: table): table<string, table>, string
 M.chances = nil
 
----The script that is being loaded.
+--- The script that is being loaded.
 ---@type skillrt.Loaded|nil
 M.loading = nil
 
----A value of the world.
+--- A value from the outside world.
 ---@param kind string   one letter: each kind is counted by itself
 ---@param make fun(): any
 ---@return any

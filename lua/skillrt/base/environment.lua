@@ -1,9 +1,9 @@
--- base/environment.lua: what a script finds around it: globals of its own, Lua's libraries as copies, the
--- recorded clock and random numbers, a fixed order of pairs, and helpers that are loaded into the same
--- environment and noted with their digests.
+-- base/environment.lua: the environment of a script: globals of its own, copies of Lua's libraries, the recorded
+-- clock and random numbers, a fixed order of pairs, and helpers, which are loaded into the same environment and noted
+-- with their digests.
 --
--- No sandbox: a script may do what its user may. Knows scripts, no skills and no runs. Used by
--- document/script.lua and skill/strategy.lua.
+-- No sandbox: a script may do what its user may. Knows scripts; no skills and no runs. Used by document/script.lua
+-- and skill/strategy.lua.
 
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
@@ -79,11 +79,11 @@ local FUNCTIONS <const> = {
 ---@field env table
 ---@field dir string                      its folder
 ---@field pins table<string, string>      helpers by name, with their digests
----@field drawn table<string, any[]>|nil  what was drawn while it was loaded, by kind
+---@field drawn table<string, any[]>|nil  what it drew while it was loaded, by kind
 ---@field before table<string, any[]>|nil what was drawn then when the run began
----@field run function|nil                what skill:run does in it: who loads it runs its skills
+---@field run function|nil                what skill:run does in it; set by whoever loads it
 ---@field agents table|nil                by name, for what it loads
----@field told table<table, boolean>      runs that hear of helpers loaded later: pin(name, digest)
+---@field told table<table, boolean>      runs that are notified of helpers loaded later: pin(name, digest)
 ---@field seed integer|nil                 what the script seeded its random numbers with
 local Loaded = {}
 Loaded.__index = Loaded
@@ -107,7 +107,7 @@ local function fresh_seed()
   return math.floor(core.random() * 2.0 ^ 53)
 end
 
--- A seed for one place: drawn, or made of what the script gave to math.randomseed.
+-- A seed for one place: drawn, or derived from what the script gave to math.randomseed.
 local function seed_of(self, place)
   if self.seed then
     return math.tointeger(tonumber(core.sha256(("%d %s"):format(self.seed, place)):sub(1, 15), 16))
@@ -115,7 +115,7 @@ local function seed_of(self, place)
   return drawn.value("s", fresh_seed)
 end
 
--- The random numbers of whoever asks: a branch of a step has its own.
+-- The random numbers of whoever asks: each branch of a step has its own.
 local function generator_of(self)
   local step = drawn.step
   if step and not drawn.loading then
@@ -165,7 +165,7 @@ end
 
 -- ---- helpers ----
 
--- The name by which the journal knows a helper.
+-- The name of a helper in the journal.
 local function name_of(self, path)
   local here = files.join(files.current(), self.dir) .. "/"
   local whole = files.join(files.current(), (path:gsub("^%./", "")))
@@ -183,7 +183,7 @@ local function note(self, path, text)
   end
 end
 
----The digest of a helper as it is now; nil: it cannot be read.
+--- The digest of a helper now; nil: it cannot be read.
 ---@param name string  its name in the journal
 ---@param dir string   the script's folder
 ---@return string|nil
@@ -196,7 +196,7 @@ local function is_there(path)
   return files.stat(path) ~= nil
 end
 
----A file's text as a function, as `lua` takes files: without a mark of UTF-8 and a first line for the shell.
+--- A file's text as a function, read as `lua` does: without a UTF-8 mark and without a first line for the shell.
 ---@param text string
 ---@param chunkname string
 ---@param env table
@@ -206,7 +206,7 @@ function M.chunk(text, chunkname, env)
   return load(text:gsub("^\xEF\xBB\xBF", "", 1):gsub("^#[^\n]*", "", 1), chunkname, "t", env)
 end
 
--- The function that a helper's file holds; noted.
+-- The function that a helper's file holds; notes the helper.
 local function chunk_of(self, path, env)
   if not files.is_absolute(path) and not is_there(path) and is_there(files.join(self.dir, path)) then
     path = files.join(self.dir, path)
@@ -224,8 +224,8 @@ local function lua_file_of(self, name)
   return package.searchpath(name, beside) or package.searchpath(name, self.env.package.path)
 end
 
--- What is no Lua file of the script's: a module of ours or one that we use, from where the system has it; another
--- one in C from where the script says.
+-- Modules that are no Lua file of the script: ours and those we use come from the system's paths; C modules from
+-- where the script says.
 local function outside(self, name)
   local ok, value, where
   if name:find("^skillrt") then
@@ -242,7 +242,7 @@ local function outside(self, name)
   return value, where
 end
 
----The text of a helper of a stranger's script, below its folder, noted; and the name of its chunk.
+--- The text of a helper of an untrusted script, below its folder, and the name of its chunk; notes the helper.
 ---@param self skillrt.Loaded
 ---@param name string  a path, or a module's name
 ---@param is_module boolean?
@@ -311,7 +311,7 @@ end
 
 -- ---- an environment ----
 
--- What each library looks like from a script, which has what it changed of it and sees the rest through it.
+-- A library as a script sees it: the script's own changes first, the original behind them.
 local behind = {}
 
 local function view_of(library)
@@ -319,8 +319,8 @@ local function view_of(library)
   return setmetatable({}, behind[library])
 end
 
--- Methods of texts are looked up in Lua's own table: what a script adds to `string` is added there, what it
--- replaces it replaces for itself.
+-- Lua looks up methods of texts in its own table: what a script adds to `string` is added there; what it replaces is
+-- replaced for that script alone.
 local function add_text(list, name, value)
   rawset(list, name, value)
   if string[name] == nil then
@@ -330,7 +330,7 @@ end
 
 behind[string] = { __newindex = add_text, __index = string }
 
-local function write(...) -- the same: `io.write` may have been taken over
+local function write(...) -- the same: something may have replaced `io.write`
   return io.write(...)
 end
 
@@ -339,7 +339,7 @@ local function functions_of(env)
   for _, name in ipairs(FUNCTIONS) do
     env[name] = _G[name]
   end
-  function env.print(...) -- whoever shows the run may have taken it over
+  function env.print(...) -- whoever shows the run may have replaced it
     return print(...)
   end
   return env
@@ -363,7 +363,7 @@ end
 local WEAK <const> = { __mode = "k" }
 
 ---An environment for a script.
----@param path string  the script's
+---@param path string  the script's path
 ---@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does;
 ---  agents = for what it loads, by name }
 ---@return skillrt.Loaded
@@ -384,7 +384,7 @@ function M.new(path, given)
   return self
 end
 
----Calls a function as the loading of a script: what is drawn meanwhile is kept with it.
+--- Calls a function as part of a script's loading: what it draws is recorded with that.
 ---@param loaded skillrt.Loaded
 ---@param fn function
 ---@return any ...

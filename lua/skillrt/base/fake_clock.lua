@@ -1,7 +1,7 @@
 -- base/fake_clock.lua: the clocks of runs, set by tests: time passes when a test says so, and at once.
 --
--- Takes the places of the core's clocks, so it has to be required before anything that has a look at them: by
--- `skillrt test` and `skillrt replay` first of all, by specs in their first line. Knows no runs.
+-- Replaces the core's clocks, so it must be required before any module that reads them: `skillrt test`, `skillrt
+-- replay` and specs require it first. Knows no runs.
 
 local core = require("skillrt.core")
 
@@ -23,15 +23,15 @@ function core.mono_ms()
   return M.mono
 end
 
----Time goes by.
+--- Lets time pass.
 ---@param seconds number
 function M.pass(seconds)
   local ms = math.floor(seconds * 1000 + 0.5)
   M.now, M.mono = M.now + ms, M.mono + ms
 end
 
----Somebody sets the wall clock.
----@param seconds number  by so much
+--- Sets the wall clock, as a person would.
+---@param seconds number  by how many
 function M.set(seconds)
   M.now = M.now + math.floor(seconds * 1000)
 end

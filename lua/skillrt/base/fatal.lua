@@ -1,18 +1,17 @@
--- base/fatal.lua: the errors that a pcall of ours must not take for an answer of the script's: the run
--- is being stopped from outside, memory is short, or the journal cannot be read.
+-- base/fatal.lua: errors that no pcall of ours may take for a result of the script: the run is being stopped, memory
+-- is exhausted, or the journal cannot be read.
 --
--- A condition that could not be asked for want of memory is not false, and a step in which
--- memory ran out has not failed: the question of the engine fails, and the run pauses. Knows
--- nothing else. Called wherever a script's function runs under pcall.
+-- A condition that could not be evaluated for lack of memory is not false, and a step that ran out of memory has not
+-- failed: the engine's question fails, and the run pauses. Called wherever a script's function runs under pcall.
 
 local M = {}
 
 local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
 
--- Errors that were raised by `raise`: a script cannot make one.
+-- Errors raised by `raise`: a script cannot make one.
 local raised = setmetatable({}, { __mode = "k" })
 
----Raises an error that no pcall around a script's function may keep.
+--- Raises an error that every pcall around a script's function must pass on.
 ---@param message string
 ---@param code string
 function M.raise(message, code)
@@ -21,7 +20,8 @@ function M.raise(message, code)
   error(problem, 0)
 end
 
----Whether an error value says that the run cannot continue: it is interrupted, memory is out, or `raise` raised it.
+--- Whether an error means that the run cannot continue: it was interrupted, memory is exhausted, or `raise` raised
+--- it.
 ---@param problem any
 ---@return boolean
 function M.is(problem)

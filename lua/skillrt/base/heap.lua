@@ -1,5 +1,5 @@
--- base/heap.lua: what has a number, as a time or a cost: the smallest first; of equals the one with the smaller order,
--- which by default is the one that was put in first. A binary heap. Knows nothing of who uses it.
+-- base/heap.lua: a binary heap: the smallest number (a time, a cost) first; of equals the one with the smaller order,
+-- by default the one added first.
 
 ---@class skillrt.Heap
 ---@field count integer
@@ -28,7 +28,7 @@ function Heap:put(at, what, order)
   self[place] = item
 end
 
----Takes out what comes first.
+--- Removes the first item.
 ---@return any  nil: it is empty
 function Heap:take()
   local first, last, count = self[1], self[self.count], self.count - 1
@@ -56,7 +56,7 @@ function Heap:take()
   return first.what
 end
 
----Takes out something; it need not be there any more.
+--- Removes an item, if it is still there.
 ---@param what any
 function Heap:drop(what)
   local place = 1
@@ -66,7 +66,7 @@ function Heap:drop(what)
   if place > self.count then
     return
   end
-  while place > 1 do -- those above it go down, and it is taken as if it were the first
+  while place > 1 do -- those above it move down, and it is removed as the first
     self[place], place = self[place // 2], place // 2
   end
   self[1] = { what = what }

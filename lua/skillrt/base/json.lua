@@ -1,7 +1,6 @@
 -- base/json.lua: the core's exact JSON codec under one name for all Lua modules.
 --
--- A thin door: integers stay integers, every double round-trips, [] stays an array.
--- Knows nothing of skills. Called by everyone who reads or writes JSON.
+-- Integers stay integers, every double round-trips, [] stays an array.
 
 local core = require("skillrt.core")
 

@@ -1,7 +1,7 @@
--- base/json_example.lua: a small value that fits a JSON Schema, as far as a schema says how to make one: all
--- fields that are named are there, as a reader may look at any.
+-- base/json_example.lua: makes a small value that fits a JSON Schema, as far as that is simple. It has all named
+-- fields, as a reader may look at any of them.
 --
--- Pure. What it gives is to be judged (json_schema.lua): a pattern, for one, is not solved.
+-- Pure. The caller must validate the value (json_schema.lua): patterns, for example, are not solved.
 
 local json = require("skillrt.base.json")
 

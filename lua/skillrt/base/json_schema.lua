@@ -1,7 +1,7 @@
--- base/json_schema.lua: JSON Schema, the part of it that people ask models for: whether a schema can be judged by, and
--- values judged by it, with words about what is wrong that a model understands.
+-- base/json_schema.lua: the subset of JSON Schema that people ask models for: checks a schema, and validates values
+-- against it, with messages that a model understands.
 --
--- A keyword that is not known is refused: a check that is not made must not look as if it were. Pure: knows no agents.
+-- An unknown keyword is refused: a check that is not made must not look as if it were. Pure: knows no agents.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -9,12 +9,12 @@ local regex = require("skillrt.base.regex")
 
 local M = {}
 
--- How deep schemas and values may be, and how many problems are named.
+-- The maximal depth of schemas and values, and how many problems are named.
 local MAX_DEPTH <const>, MAX_PROBLEMS <const> = 64, 8
 
 local is_object = json.is_object
 
--- A list that a person wrote: an empty table is one.
+-- A list that a person wrote; an empty table counts as one.
 local function is_list(value)
   return type(value) == "table" and (json.is_array(value) or next(value) == nil)
 end
@@ -32,7 +32,7 @@ local TYPES <const> = {
 ---By name: whether a value is of that type.
 M.TYPES = TYPES
 
----The keywords that are checked, each with what its value is.
+--- The keywords that are checked, and the type of each one's value.
 ---@type table<string, string>
 M.KEYWORDS = {
   type = "types", enum = "values", const = "any", nullable = "flag", ["$ref"] = "reference",
@@ -46,7 +46,7 @@ M.KEYWORDS = {
   ["if"] = "schema", ["then"] = "schema", ["else"] = "schema",
 }
 
--- Those that say something to people and models, and check nothing; so does all that begins with "x-".
+-- Keywords that inform people and models and check nothing, as do all that begin with "x-".
 local NOTES <const> = { title = "any", description = "any", default = "any", examples = "values", format = "any",
   deprecated = "any", readOnly = "any", writeOnly = "any", ["$comment"] = "any", ["$schema"] = "any", ["$id"] = "any",
   ["$defs"] = "map", definitions = "map" }
@@ -55,7 +55,7 @@ local function shape_of(key)
   return M.KEYWORDS[key] or NOTES[key] or tostring(key):find("^x%-") and "any" or nil
 end
 
--- ---- whether a schema can be judged by ----
+-- ---- whether a schema can be used ----
 
 local function types_of(schema)
   local given = schema.type
@@ -90,7 +90,7 @@ local function are_strings(list)
   return true
 end
 
--- By shape: whether a value has it, and how it is called.
+-- By type: whether a value has it, and the word for it.
 local SHAPES <const> = {
   any = { function() return true end },
   flag = { TYPES.boolean, "true or false" },
@@ -110,7 +110,7 @@ local SHAPES <const> = {
 local PAIRS <const> = { { "minimum", "maximum" }, { "minLength", "maxLength" }, { "minItems", "maxItems" },
   { "minProperties", "maxProperties" } }
 
--- Why no value can fit (W6), as far as that is plain; nil: some may.
+-- Why no value can fit (W6), as far as that is obvious; nil: some may.
 local function contradiction(schema, root)
   for _, pair in ipairs(PAIRS) do
     local least, most = schema[pair[1]], schema[pair[2]]
@@ -192,10 +192,10 @@ local function check(schema, at, root, depth)
   end
 end
 
----Whether a schema can be judged by, and can be met.
+--- Whether a schema can be used, and some value can fit it.
 ---@param schema any
 ---@param where string?  names it in messages
----@param of_object boolean?  what fits must be an object, as providers ask for it
+---@param of_object boolean?  it must accept objects, as providers demand
 ---@return boolean|nil ok
 ---@return string? message
 function M.check(schema, where, of_object)
@@ -229,11 +229,11 @@ local function normal(schema)
   return out
 end
 
----A schema that was checked, as JSON writes it: its lists are arrays, also empty ones.
+--- A checked schema as it is written in JSON: its lists are arrays, even empty ones.
 ---@type fun(schema: table): table
 M.normal = normal
 
--- ---- judging ----
+-- ---- validating ----
 
 local function same(one, other)
   return one == other or type(one) == "table" and type(other) == "table"
@@ -257,7 +257,7 @@ local function fits(root, schema, value, depth)
   return #found == 0
 end
 
--- Bounds of a number, or of how much there is of something: keyword, what is said, whether it is kept.
+-- Bounds of a number, a length or a count: the keyword, its words, and whether a value is within it.
 local function at_least(n, bound) return n >= bound end
 local function at_most(n, bound) return n <= bound end
 local BOUNDS <const> = {
@@ -400,12 +400,12 @@ function judge(root, schema, value, at, found, depth)
   judge_choices(root, schema, value, at, found, depth)
 end
 
----Judges a decoded value by a schema that was checked.
+--- Validates a decoded value against a checked schema.
 ---@param schema table
 ---@param value any
----@param what string?  what it is called; else "the answer"
+---@param what string?  the value's name in messages; default "the answer"
 ---@return boolean|nil ok
----@return string? message  what is wrong, each with its place
+---@return string? message  each problem with its place
 function M.judge(schema, value, what)
   local found = setmetatable({}, Problems)
   judge(schema, schema, value, "", found, 1)

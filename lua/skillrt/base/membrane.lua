@@ -1,7 +1,7 @@
--- base/membrane.lua: values between two processes that use each other's functions: what can be copied is, all else goes
--- by a number, and is freed when whoever was given it has dropped it.
+-- base/membrane.lua: passes values between two processes that use each other's functions: what can be copied is
+-- copied, everything else is passed by number and freed when the receiver has dropped it.
 --
--- Both sides have one. Knows no skills and no processes; the bytes are those of csrc/lua/bind_pack.c.
+-- Both sides have one. Knows no skills and no processes; csrc/lua/bind_pack.c encodes the bytes.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -14,23 +14,23 @@ M.start = core.guest.start
 
 ---@class skillrt.Membrane
 ---@field ours table<integer, any>  what the other side may use, by number
----@field freed integer[]           what it gave us and we have dropped: it is to hear of these
+---@field freed integer[]           numbers of the other side that we dropped; it is told with the next message
 ---@field lasts table<function, integer>  functions that are never freed
 local Membrane = {}
 Membrane.__index = Membrane
 
--- More of ours in the hands of the other side are a leak, or meant badly.
+-- If the other side holds more of ours, that is a leak or an attack.
 local MOST <const> = 100000
 
--- Goes with what stands for a thing of the other side.
+-- Stored with the stand-in for a thing of the other side.
 local TOKEN <const> = { __gc = function(token)
   local freed = token[1].freed
   freed[#freed + 1] = token[2]
 end }
 
----@param make fun(letter: string, number: integer): any  what stands for a thing of the other side: "f" a function,
----  "o" an object, "v" a view of an object, "a" one of a list
----@param plain fun(value: any): table?  a table that goes in the place of one that cannot be copied
+---@param make fun(letter: string, number: integer): any  makes the stand-in for a thing of the other side: "f" a
+---  function, "o" an object, "v" a view of an object, "a" a view of a list
+---@param plain fun(value: any): table?  a table that is sent instead of one that cannot be copied
 ---@param passed fun(it: any): any  what a function is called with, and has while it runs, has a number below 0: the
 ---  value that has this number, or the number of this value; nil: none
 ---@return skillrt.Membrane
@@ -79,7 +79,7 @@ function Membrane:register(value, lasts)
   return self.count
 end
 
----The other side has dropped these.
+--- The other side has dropped these.
 ---@param numbers table  as it was said
 function Membrane:free(numbers)
   for _, number in ipairs(numbers) do
@@ -90,7 +90,7 @@ function Membrane:free(numbers)
   end
 end
 
----The bytes of a message, which tells what was dropped, too.
+--- The bytes of a message; it also lists what we dropped.
 function Membrane:pack(...)
   local freed = self.freed
   if not freed[1] then
@@ -107,7 +107,7 @@ local function taken(self, freed, ...)
   return ...
 end
 
----What a message says.
+--- The content of a message.
 ---@param text string
 function Membrane:unpack(text)
   return taken(self, core.guest.unpack(self.value, text))

@@ -1,7 +1,7 @@
--- base/names.lua: the names people write: ids and paths that are safe (F13), the nearest known name
--- to a wrong one, and a value as it is shown in a message.
+-- base/names.lua: names that people write: safe ids and paths (F13), the nearest known name to a misspelt one, and a
+-- value as messages show it.
 --
--- Knows nothing of skills or files. Called by schema.lua and whoever has to say "did you mean".
+-- Knows nothing of skills or files. Called by schema.lua and whoever suggests "did you mean".
 
 local core = require("skillrt.core")
 
@@ -9,7 +9,7 @@ local M = {}
 
 local MAX_SHOWN = 60
 
----A value as it is named in a message: short, on one line, printable.
+--- A value as messages show it: short, on one line, printable.
 ---@param value any
 ---@return string
 function M.show(value)
@@ -27,8 +27,8 @@ function M.show(value)
   return "a " .. kind
 end
 
----An error's value as text: a text as it is, a table's message, else what it says of itself. A
----metatable that raises, loops or gives no text does no harm.
+--- An error's value as text: a text itself, a table's message, else its tostring. A metatable that raises, loops or
+--- gives no text does no harm.
 ---@param value any
 ---@return string
 function M.said(value)
@@ -47,8 +47,8 @@ function M.said(value)
   return M.show(value)
 end
 
--- Edit distance with neighbours swapped counted once; `most` where it is not below that. A place that
--- lies `most` or more beside the diagonal is as far away at least, so only a band is looked at.
+-- Edit distance; swapped neighbours count once; `most` where it is not below that. Cells `most` or more off the
+-- diagonal are at least that far, so only a band is computed.
 ---@param a integer[]  bytes
 ---@param b integer[]
 ---@param most integer
@@ -98,7 +98,7 @@ function M.sorted(names)
   return keys
 end
 
----Items as one text, with a count of those beyond the first `most`.
+--- Joins items to one text, with a count of those after the first `most`.
 ---@param items (string|integer)[]
 ---@param most integer
 ---@param between? string  ", " where nothing is said
@@ -109,7 +109,7 @@ function M.listed(items, most, between)
   return #items > most and ("%s%sand %d more"):format(text, between, #items - most) or text
 end
 
----Lines as one text, with a count of those beyond the first `most`.
+--- Joins lines to one text, with a count of those after the first `most`.
 ---@param lines string[]
 ---@param most integer
 ---@return string
@@ -138,7 +138,7 @@ function M.nearest(name, names)
   return best
 end
 
----What to say behind an unknown name: the nearest known one, if one is near.
+--- A suggestion to add after an unknown name: the nearest known one, if one is near.
 ---@param name any
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank, or is empty
@@ -147,7 +147,7 @@ function M.meant(name, names)
   return near and (" (did you mean %s?)"):format(M.show(near)) or ""
 end
 
----What to say behind an unknown name: the nearest known one, else all there are.
+--- A suggestion to add after an unknown name: the nearest known one, else all known ones.
 ---@param name string
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank
@@ -163,11 +163,12 @@ function M.suggest(name, names)
   return (" (there are: %s)"):format(M.listed(all, 30))
 end
 
--- Views in the run's directory: no script, no phase's output may replace them; what else is the run's
--- own the store knows.
+-- Views in the run's directory: no script and no phase's output may replace them. The store knows the run's other
+-- files.
 local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true, sub = true }
 
--- What HFS+ ignores in a name, and what NTFS does: blanks and dots at its end, and what follows a colon.
+-- What file systems ignore in a name: HFS+ some characters, NTFS blanks and dots at the end and everything after a
+-- colon.
 local IGNORED <const> = { "\u{200B}", "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{FEFF}" }
 for code = 0x202A, 0x202E do
   IGNORED[#IGNORED + 1] = utf8.char(code)
@@ -176,7 +177,7 @@ for code = 0x206A, 0x206F do
   IGNORED[#IGNORED + 1] = utf8.char(code)
 end
 
----Whether a path leads into what git takes for a repository of its own, on any file system (as git's own checks say).
+--- Whether a path leads into what git takes for a repository, on any file system (following git's own checks).
 ---@param path string
 ---@return boolean
 function M.is_git(path)
@@ -193,7 +194,7 @@ function M.is_git(path)
   return false
 end
 
----Whether a confined path below the work directory is one of the run's own files.
+--- Whether a confined path below the work directory is one of the run's own files.
 ---@param path string
 ---@return boolean
 function M.is_taken(path)
@@ -207,7 +208,7 @@ function M.is_taken(path)
   return VIEWS[first] or core.is_own_name(first)
 end
 
----A path that stays inside the folder it is relative to, without "." and doubled slashes (F13).
+--- Normalizes a path that stays inside its folder: without "." and doubled slashes (F13).
 ---@param path any
 ---@return string? path
 ---@return string? problem
@@ -237,10 +238,10 @@ function M.confined(path)
   return table.concat(parts, "/")
 end
 
----How many characters an id has at most.
+--- The maximal number of characters of an id.
 M.MAX_ID = 64
 
----A name that is safe in paths, records and on the terminal (F13).
+--- Checks a name for use in paths, records and on the terminal (F13).
 ---@param value any
 ---@return string? id
 ---@return string? problem

@@ -1,5 +1,5 @@
--- base/ordered.lua: pairs and next in an order that is the same in every process: 1, 2, 3 up to the first gap,
--- then the other keys sorted: whole numbers, other numbers, texts, false, true.
+-- base/ordered.lua: pairs and next in an order that is the same in every process: 1, 2, 3 up to the first gap, then
+-- the other keys sorted: whole numbers, other numbers, texts, false, true.
 --
 -- Keys of other kinds (tables, functions) come last, in no fixed order. A traversal costs one pass over the
 -- keys, and sorting those behind the first gap. Pure. Used by base/environment.lua.
@@ -52,7 +52,7 @@ local function check(value, name)
   end
 end
 
----As Lua's pairs, in a fixed order; a field may be taken away on the way.
+--- Like Lua's pairs, in a fixed order; fields may be removed during the traversal.
 ---@param list table
 ---@return function, table, nil
 function M.pairs(list)
@@ -92,9 +92,9 @@ local function first_of(list)
   return first
 end
 
-local orders = setmetatable({}, { __mode = "k" }) -- by table: its keys behind the first gap, while next walks on
+local orders = setmetatable({}, { __mode = "k" }) -- by table: its keys after the first gap, during a traversal
 
--- The key behind another one, behind the first gap.
+-- The key that follows another one, after the first gap.
 local function following(list, key)
   local order = orders[list]
   if not order or not (order.place[key] or (math_type(key) == "integer" and key == order.count)) then

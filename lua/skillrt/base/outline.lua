@@ -1,12 +1,12 @@
--- base/outline.lua: whether a document is an outline that is not filled in, told from what it says: nothing but
--- headings, comments, what stands for a text to come, and one line said again and again.
+-- base/outline.lua: whether a document is an outline that nobody has filled in, judged by its text: only headings,
+-- comments, placeholders, or one line repeated.
 --
--- Knows no skills. Called by who demands a document (Phase 0) and by the checks.
+-- Knows no skills. Called where a document is required (Phase 0) and by the checks.
 local text_of = require("skillrt.base.text")
 
 local M = {}
 
--- A whole line that stands for a text to come.
+-- A whole line that is a placeholder.
 local PLACEHOLDERS = {
   "^todo%f[%W]", "^tbd%f[%W]", "^fixme%f[%W]", "^%.%.%.$", "^\u{2026}$", "^none yet%.?$", "^n/?a%.?$", "^<[^<>]*>$",
   "^%[[^%[%]]*%]$", "^{{[^{}]*}}$", "^{[^{}]*}$", "^to be [%a]+%.?$", "^\u{6682}\u{65E0}", "^\u{5F85}\u{8865}",
@@ -22,7 +22,7 @@ local function is_placeholder(line)
   return false
 end
 
--- A document without what stands in <!-- -->; one that is not closed reaches to the end.
+-- A document without its <!-- comments -->; an unclosed one reaches to the end.
 local function without_comments(text)
   local parts, at = {}, 1
   while true do
@@ -63,7 +63,7 @@ function M.is(text)
       return false
     end
   end
-  return #order <= 1 -- a purpose, told again below a heading
+  return #order <= 1 -- the purpose, repeated below a heading
 end
 
 return M

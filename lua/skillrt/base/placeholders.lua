@@ -1,8 +1,7 @@
--- base/placeholders.lua: placeholders such as {input.dir} in a command or URL, replaced by values.
+-- base/placeholders.lua: replaces placeholders such as {input.dir} in a command or URL by values.
 --
--- One pass, literal: what was put in is never read again, and no shell sees it (F10, F12).
--- {{name}} is the text {name}; other braces stay as they are. Knows nothing of tasks: the
--- caller says what the roots are and gives the values.
+-- One pass, literal: values are never expanded again, and no shell sees them (F10, F12). {{name}} is the text {name};
+-- other braces stay. Knows nothing of tasks: the caller names the roots and gives the values.
 
 local names = require("skillrt.base.names")
 local text_of = require("skillrt.base.text")
@@ -11,7 +10,7 @@ local M = {}
 
 local PLACE = "%f[{]({+)([%a_][%w_.-]*)(}+)" -- from the first brace of a row: a long row is looked at once
 
----Calls `found` with each placeholder's name; what it gives is put in its place.
+--- Calls `found` with each placeholder's name and puts in what it returns.
 ---@param text string
 ---@param found fun(name: string): string?  nil: it stays
 ---@return string
@@ -25,7 +24,7 @@ function M.scan(text, found)
   end))
 end
 
----Checks at load time that each placeholder's first part is known.
+--- Checks at load time that the first part of each placeholder is known.
 ---@param text string
 ---@param roots table<string, any>  keyed by the names allowed here
 ---@return boolean? ok

@@ -1,7 +1,7 @@
--- base/plain.lua: a deep copy of what JSON can hold, made of whatever a script gave.
+-- base/plain.lua: a deep copy of what JSON can hold, from any value that a script gave.
 --
--- Tables are read past their metatables, which may raise, loop or lie; a view of the state is
--- copied as what it shows. Says where something lies that cannot be saved. Knows no skills.
+-- Reads tables past their metatables, which may raise, loop or lie; copies a view of the state as what it shows.
+-- Names the place of anything that cannot be saved. Knows no skills.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -12,7 +12,7 @@ local M = {}
 local MAX_DEPTH <const> = 128
 local null = json.null
 
--- The table to read for one a script made, and whether it is an array; or nil and why there is none.
+-- The table to read for one that a script made, and whether it is an array; or nil and why not.
 local function source_of(value)
   local meta = debug.getmetatable(value)
   if not meta then
@@ -28,7 +28,7 @@ local function source_of(value)
     or rawlen(value) > 0
 end
 
--- What keeps an array from being one in JSON.
+-- What keeps a table from being an array in JSON.
 local function array_problem(source)
   local items, count = 0, rawlen(source)
   for key in next, source do
@@ -42,7 +42,7 @@ end
 
 local copy_value
 
--- A copy; or nil, what is wrong, and the way to it from the inside out.
+-- A copy; or nil, what is wrong, and the path to it from the inside out.
 local function copy_table(value, depth, open)
   if open[value] then
     return nil, "holds itself; what is saved must be a tree", {}

@@ -1,8 +1,8 @@
 -- base/readonly.lua: what scripts get of the state: reads pass through, writes raise with the author's line.
 --
--- A view is an empty table in front of the true one; nothing of the tree can be reached through
--- it but values and further views. One of a snapshot shows the tree as it was then. `pairs` has a
--- fixed order. Knows nothing of states or runs. Called by state.lua.
+-- A view is an empty table in front of the real one; only values and further views can be reached through it. A view
+-- of a snapshot shows the tree as it was then. `pairs` has a fixed order. Knows nothing of states or runs. Called by
+-- state.lua.
 
 local json = require("skillrt.base.json")
 local versions = require("skillrt.base.versions")
@@ -10,15 +10,15 @@ local versions = require("skillrt.base.versions")
 local M = {}
 
 local WEAK = { __mode = "k" }
-local views = setmetatable({}, WEAK) -- by tree: those that show what is there now
+local views = setmetatable({}, WEAK) -- by tree: views of the present
 local trees = setmetatable({}, WEAK) -- by view
 local snapshots = setmetatable({}, WEAK) -- by view
 
----The snapshots whose trees views show, by view, to be read; of one that shows what is there now there is none.
+--- The snapshot of each view; none for a view of the present.
 ---@type table<table, skillrt.Snapshot>
 M.snapshots = snapshots
 
----The tree behind a view, to be read and not kept; nil where the value is no view.
+--- The tree behind a view, to be read and not kept; nil: the value is no view.
 ---@param view any
 ---@return table?
 function M.target(view)
@@ -33,7 +33,7 @@ function M.is(value)
   return trees[value] ~= nil
 end
 
--- The author's line, also where a library function such as table.insert did the writing.
+-- Finds the author's line, also where a library function such as table.insert did the writing.
 local function authors_level()
   local level = 3
   while true do
@@ -61,7 +61,7 @@ end
 
 local type, versions_read = type, versions.read
 
--- What is read is mostly read from the view that was read before: it is looked up once.
+-- Cached for the view read last, as most reads come from it.
 local latest, latest_tree, latest_snapshot
 
 local function read(view, key)
@@ -92,7 +92,7 @@ local function each_item(view, i)
   end
 end
 
--- The state may change between two rounds of a loop, so the keys are looked at once.
+-- The state may change between two rounds of a loop, so the keys are collected at once.
 local function each(view)
   local tree = trees[view]
   if json.is_array(tree) then
@@ -101,7 +101,7 @@ local function each(view)
   local keys, i = versions.keys(snapshots[view], tree), 0
   return function()
     local value
-    repeat -- of what is there now a key may have gone
+    repeat -- in a view of the present a key may have disappeared
       i = i + 1
       value = keys[i] and read(view, keys[i])
     until value ~= nil or not keys[i]
@@ -109,7 +109,7 @@ local function each(view)
   end
 end
 
--- What getmetatable gives for a view: whether it is an array, and no way to the tree.
+-- What getmetatable gives for a view: whether it is an array, without access to the tree.
 local function face(is_array)
   return {
     __index = read,

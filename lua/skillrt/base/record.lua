@@ -1,8 +1,7 @@
--- base/record.lua: records as journal payloads: compact JSON, large values apart as blobs.
+-- base/record.lua: encodes records as journal payloads: compact JSON, with large values stored separately as blobs.
 --
--- A value over 64 KiB is written once under its SHA-256; the record names the places in `blobs`, so a value of the
--- user's that looks like a reference is never taken for one. Knows nothing of what records mean (run/books.lua
--- does).
+-- A value over 64 KiB is written once under its SHA-256; the record lists the places in `blobs`, so a user's value
+-- that looks like a reference is never taken for one. Knows nothing of what records mean (run/books.lua does).
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -11,7 +10,7 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
----Values whose JSON is longer than this, in bytes, become blobs.
+--- Values whose JSON is longer than this, in bytes, become blobs.
 M.BLOB_BYTES = 64 * 1024
 
 local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
@@ -20,7 +19,7 @@ local SMALL <const> = { size = BLOB_BYTES } -- most records are; of a larger one
 -- The places where large values occur: a record's field, or a key of one.
 local HOLDERS = { "set", "context", "reply", "state", "value", "texts", "choices" }
 
--- Whether a value's JSON could be long enough: most values are small, and a reply may have many.
+-- Whether a value's JSON could be that long; a cheap test, as most values are small and a reply may have many.
 local function may_be_large(value)
   if type(value) == "string" then
     return 6 * #value + 2 > BLOB_BYTES -- an escape takes six bytes at most
@@ -28,7 +27,7 @@ local function may_be_large(value)
   return type(value) == "table"
 end
 
--- The reference that stands for a value, where its JSON is long; else nil, or nil and why it has none.
+-- The reference that replaces a value with long JSON; else nil, or nil and an error.
 local function moved_out(value, path, record, blobs)
   local text = json.encode(value)
   if not text then -- once more, to say where
@@ -108,7 +107,7 @@ function M.encode(record)
   return text, blobs[1] and blobs or nil
 end
 
----Bytes as valid UTF-8: what is not is replaced by U+FFFD.
+--- Bytes as valid UTF-8; invalid ones are replaced by U+FFFD.
 ---@param text any  what is no text is shown as what it is
 ---@return string
 function M.printable(text)

@@ -1,6 +1,6 @@
--- base/regex.lua: the core's regular expressions under a name for Lua modules, each compiled once while it is in use.
+-- base/regex.lua: the core's regular expressions for Lua modules, each compiled once while it is in use.
 --
--- A thin door: knows nothing of what is looked for.
+-- Knows nothing of what is searched for.
 
 local core = require("skillrt.core")
 
@@ -8,7 +8,8 @@ local M = {}
 
 local known = setmetatable({}, { __mode = "v" })
 
----What tells whether an expression is found in a text (nil: that takes too long); or nil and what is wrong with it.
+--- Returns a function that tells whether an expression is found in a text (nil: that takes too long); or nil and what
+--- is wrong with it.
 ---@param expression string
 ---@return (fun(text: string): boolean|nil)|nil
 ---@return string? problem

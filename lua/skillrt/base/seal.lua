@@ -1,5 +1,5 @@
--- base/seal.lua: whether a run was begun here by this user: what its first record names (a script, an agent, a
--- strategy) is then their own choice; a directory that came from elsewhere may name anything.
+-- base/seal.lua: whether this user began a run on this machine. Then what its first record names (a script, an agent,
+-- a strategy) is their own choice; a directory that came from elsewhere may name anything.
 --
 -- A keyed digest with a key that only this user has: $XDG_STATE_HOME/skillrt/key, made with the first run. Knows no
 -- runs. Used by runner.lua and travel.lua, which begin runs, and by cli/trust.lua.
@@ -12,10 +12,10 @@ local M = {}
 
 local KEY_BYTES <const> = 64
 
--- What decides whose code a resume executes.
+-- The fields that decide whose code a resume executes.
 local FIELDS <const> = { "run", "skill", "script", "folder", "agent", "strategy", "cwd" }
 
--- The key; nil: there is no home, or nothing can be kept there.
+-- The key; nil: there is no home folder, or it cannot be written.
 local function key(makes)
   local home = files.state_home()
   local path = home and home .. "/key"
@@ -40,7 +40,7 @@ end
 
 ---The seal of a run that begins now.
 ---@param first table  its first record
----@return string|nil seal  nil: nothing is remembered on this machine
+---@return string|nil seal  nil: this machine remembers nothing
 function M.of(first)
   local with = key(true)
   return with and seal_of(first, with)

@@ -1,7 +1,7 @@
--- base/secrets.lua: secrets by name, and whatever looks like one taken out of what is kept (skillrt.secret).
+-- base/secrets.lua: secrets by name (skillrt.secret), and removing them from everything that is recorded.
 --
--- A secret comes from the environment, or from a file that only its owner may read. Of what is to be kept, its text is
--- replaced by its name, and what has the shape of a well-known key by {key}. Pure but for reading these files.
+-- A secret comes from the environment, or from a file that only its owner may read. In what is recorded its text is
+-- replaced by its name, and anything shaped like a well-known key by {key}. Pure but for reading these files.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -9,14 +9,16 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
----Whether a secret was asked for in this process; else only shapes are looked for, and only in what comes from outside.
+--- Whether this process has asked for a secret; else only the shapes of keys are searched, and only in text from
+--- outside.
 M.active = false
 
-local SHORTEST <const> = 8 -- bytes: what is shorter would be found in every other word
+local SHORTEST <const> = 8 -- bytes: anything shorter would be found in every other word
 
 local known = {} -- { text, escaped as JSON has it, name }, the longest first
 
--- Beginnings of well-known keys, what follows, how long the whole is at least. It has a digit, as most words have not.
+-- Prefixes of well-known keys, the characters that follow, and the minimal total length. A key has a digit, most
+-- words have none.
 local SHAPES <const> = {
   { "sk-", "[%w_-]+", 24 }, { "sk_live_", "[%w_]+", 20 }, { "rk_live_", "[%w_]+", 20 }, { "ghp_", "%w+", 36 },
   { "gho_", "%w+", 36 }, { "ghs_", "%w+", 36 }, { "ghu_", "%w+", 36 }, { "github_pat_", "[%w_]+", 40 },
@@ -26,7 +28,7 @@ local SHAPES <const> = {
 }
 local PRIVATE <const> = "PRIVATE KEY-----"
 
--- A function that says whether a text holds the beginning of a key or, as JSON has it, a known secret.
+-- Returns a function that tells whether a text holds the prefix of a key or, in JSON, a known secret.
 local function suspicion()
   local words = { PRIVATE }
   for _, shape in ipairs(SHAPES) do
@@ -38,7 +40,7 @@ local function suspicion()
   return core.finder(words)
 end
 
----Whether JSON may hold something that has to be taken out: quick, and now and then wrongly so.
+--- Whether JSON may hold something to remove: fast, with rare false alarms.
 ---@type fun(payload: string): boolean
 M.suspects = suspicion()
 
@@ -90,7 +92,7 @@ local function cleaned(value, depth)
   return json.is_array(value) and json.array(copy) or copy
 end
 
----Takes secrets out of a record that is about to be kept: whoever gave it continues with what is recorded.
+--- Removes secrets from a record that is about to be written; the caller continues with the recorded form.
 ---@param entry table  changed
 function M.take_out(entry)
   for key, value in pairs(entry) do
@@ -125,7 +127,7 @@ local function find(name)
   return text and (text:gsub("%s+$", "")), message
 end
 
----A secret by its name: a variable of the environment, else a file of that name in ~/.config/skillrt/secrets.
+--- A secret by its name: an environment variable, else a file of that name in ~/.config/skillrt/secrets.
 ---@param name string
 ---@return string
 function M.get(name)
@@ -154,7 +156,7 @@ function M.get(name)
   return text
 end
 
----Whether a text holds a secret that was asked for.
+--- Whether a text holds a secret that this process asked for.
 ---@param text string
 ---@return boolean
 function M.holds(text)

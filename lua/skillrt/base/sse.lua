@@ -1,12 +1,12 @@
--- base/sse.lua: the core's parser of server-sent events under a name for Lua modules.
+-- base/sse.lua: the core's parser of server-sent events for Lua modules.
 --
--- A thin door: knows nothing of what events mean.
+-- Knows nothing of what events mean.
 
 local core = require("skillrt.core")
 
 local M = {}
 
----The events of a whole body, in order. An event that the body's end cuts off is not among them.
+--- The events of a whole body, in order, without one that the end of the body cuts off.
 ---@param body string
 ---@return { event: string, data: string, id: string }[]|nil events
 ---@return boolean|string cut_or_message

@@ -1,10 +1,10 @@
--- base/system.lua: modules that are not ours (lpeg, yaml, cjson), from where the system has them.
+-- base/system.lua: loads modules that are not ours (lpeg, yaml, cjson) from the system's paths.
 --
--- Lua's own search ends in the current folder, where a stranger's files may lie: nothing relative is looked at.
+-- Lua's own search ends in the current folder, which may hold untrusted files: relative paths are skipped.
 
 local M = {}
 
----`require`, with other places to look in. As pcall gives it.
+--- `require` with other search paths; returns what pcall returns.
 ---@param path string
 ---@param cpath string
 ---@param name string
@@ -27,7 +27,7 @@ local function absolute(places)
   return table.concat(kept, ";")
 end
 
----`require` of what is no module of ours. Raises where the system has none.
+--- `require` for modules that are not ours. Raises if the system has none.
 ---@param name string
 ---@return any
 function M.require(name)

@@ -1,10 +1,10 @@
--- base/tables.lua: what everybody does with tables: fill one from another, make a set of a list, look for a value.
+-- base/tables.lua: common table functions: merge, append, make a set, search.
 --
 -- Pure.
 
 local M = {}
 
----Puts all fields of a table into another one.
+--- Copies all fields of a table into another one.
 ---@generic T: table
 ---@param into T
 ---@param from table|nil
@@ -16,7 +16,7 @@ function M.fill(into, from)
   return into
 end
 
----Puts all items of a list behind those of another one.
+--- Appends all items of a list to another one.
 ---@generic T: table
 ---@param into T
 ---@param list any[]
@@ -47,7 +47,7 @@ function M.words(text)
   return out
 end
 
----The first of two values that is there; false is.
+--- The first of two values that is not nil.
 ---@param one any
 ---@param other any
 ---@return any
@@ -71,7 +71,7 @@ function M.has(list, value)
   return false
 end
 
----A value that others wrote, where it is a table; else an empty one.
+--- A value from outside if it is a table; else an empty table.
 ---@param value any
 ---@return table
 function M.object(value)

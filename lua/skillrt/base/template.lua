@@ -1,8 +1,8 @@
--- base/template.lua: Mustache, what its specification asks of everybody: compile once, render in one pass.
+-- base/template.lua: Mustache, the mandatory part of its specification: compile once, render in one pass.
 --
--- Interpolation, sections, inverted sections, comments, delimiters, partials; data is data, never called or parsed.
--- Nothing is escaped unless options.escape says so: most of what is rendered here is Markdown.
--- Reads no file. Called by generate/*, policy (prompts) and scripts, as skillrt.template.
+-- Interpolation, sections, inverted sections, comments, delimiters, partials; data is never called or parsed. Nothing
+-- is escaped unless options.escape says so, as most output here is Markdown. Reads no file. Called by generate/*,
+-- policy (prompts), and scripts as skillrt.template.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -27,10 +27,10 @@ local MAX_MISSING <const>, MAX_NAMED <const> = 100, 20
 
 ---@class skillrt.template.Source
 ---@field name string   what messages call it
----@field text string   moved to the right by `shift`, where it is an indented partial
+---@field text string   indented by `shift` where it is an indented partial
 ---@field shift integer
 
----@class skillrt.template.Block  texts, and what stands between them, in order
+---@class skillrt.template.Block  texts, and what is between them, in order
 ---@field source skillrt.template.Source
 ---@field [integer] string|skillrt.template.Node
 
@@ -38,18 +38,18 @@ local MAX_MISSING <const>, MAX_NAMED <const> = 100, 20
 ---@field at integer       its offset in the text
 ---@field path string[]    of a value or section; { "." } for the value around it
 ---@field plain boolean|nil    of a value: it is not escaped
----@field filter string|nil    of a value: how it is shown
+---@field filter string|nil    of a value: the filter that shows it
 ---@field block skillrt.template.Block|nil  of a section
 ---@field inverted boolean|nil
 ---@field partial string|nil
----@field indent string|nil  of a partial that stands alone in its line
+---@field indent string|nil  of a partial that is alone on its line
 
 ---@class skillrt.template.Fault
 ---@field message string
 ---@field line integer
 ---@field column integer
 
--- A fault that names its place: line and column from 1, in bytes.
+-- An error with its place: line and column from 1, in bytes.
 local function fault(source, at, message, ...)
   local head = source.text:sub(1, at - 1)
   local line = 1 + select(2, head:gsub("\n", ""))
@@ -67,7 +67,7 @@ function Parser:fail(at, message, ...)
   error(fault(self.source, at, message, ...), 0)
 end
 
--- Where a text is found, or it is said that the tag is not closed by it.
+-- Searches a text; raises that the tag is not closed if it is missing.
 function Parser:find(text, from, first)
   local stop, last = self.text:find(text, from, true)
   if not stop then
@@ -150,7 +150,7 @@ function Parser:close(name, first)
   self.block = frame.outer
 end
 
--- Whether a tag stands alone in its line, which then goes with it: where the line ends.
+-- Whether a tag is alone on its line, which is then removed with it: returns where the line ends.
 function Parser:line_end(first, last)
   local behind = self.text:sub(self.pos, first - 1):match("^.*\n()")
   if behind then
@@ -232,7 +232,7 @@ local function indented(text, indent)
   return text:find("^\r?\n") and text or indent .. text
 end
 
--- What was parsed, by text, then by name and indentation; all of it is forgotten when it has grown too large.
+-- Cache of parsed texts, by text, then by name and indentation; cleared when it has grown too large.
 local cache, cached = {}, 0
 
 local function parsed(text, name, indent)
@@ -261,7 +261,7 @@ local function is_empty(value)
   return #value == 0 and step(of, first) == nil
 end
 
--- Nothing, false, null and the empty table; 0 and "" are true, as in Lua.
+-- Nothing, false, null and the empty table are false; 0 and "" are true, as in Lua.
 local function is_false(value)
   return not value or value == json.null or type(value) == "table" and is_empty(value)
 end
@@ -278,7 +278,7 @@ local function fail(block, at, message, ...)
   error(fault(block.source, at, message, ...), 0)
 end
 
--- Every place is reported once, however often a section repeats it.
+-- Each place is reported once, however often a section repeats it.
 function Rendering:report(block, node, message, name)
   local missing = self.missing
   if missing and #missing < MAX_MISSING then
@@ -288,7 +288,7 @@ function Rendering:report(block, node, message, name)
   end
 end
 
--- A name's first part is searched from the inside out; the rest only in what that found.
+-- The first part of a name is searched from the inside out; the rest only in what that found.
 function Rendering:value(path)
   local stack, first, value = self.stack, path[1], nil
   if not first then
@@ -309,7 +309,7 @@ function Rendering:value(path)
   return value
 end
 
--- A value that is no text, as one.
+-- A value that is no text, as text.
 function Rendering:text(block, node, value)
   local kind = type(value)
   local meta = kind == "table" and getmetatable(value)
@@ -400,7 +400,7 @@ function Rendering:block(block)
   end
 end
 
--- ---- the door ----
+-- ---- public functions ----
 
 ---@class skillrt.template.Compiled
 ---@field text string
@@ -410,7 +410,7 @@ local Compiled = {}
 Compiled.__index = Compiled
 Compiled.__name = "skillrt.template"
 
--- Runs func; a fault or any other error becomes nil, message, code.
+-- Runs func; an error becomes nil, message, code.
 local function guarded(name, func, ...)
   local ok, result = pcall(func, ...)
   if ok then
@@ -421,7 +421,7 @@ local function guarded(name, func, ...)
   return nil, result.message, "invalid", { result }
 end
 
----Compiles a text. The same text is compiled once and then comes from a cache.
+--- Compiles a text; results are cached.
 ---@param text string
 ---@param options skillrt.template.Options?
 ---@return skillrt.template.Compiled? compiled
@@ -440,7 +440,7 @@ function M.compile(text, options)
   return setmetatable({ text = text, block = block, name = name }, Compiled)
 end
 
--- Gives the parsed partial of a name, each asked for once.
+-- Returns the parsed partial of a name; each is requested once.
 local function partial_finder(partials)
   local seen = {}
   return function(name, indent)
@@ -474,7 +474,7 @@ local function escape_of(escape)
   end
 end
 
----Renders a text (or what compile returned) with data. Strings of the data are never expanded again.
+--- Renders a text (or what compile returned) with data. Texts in the data are never expanded.
 ---@param text string|skillrt.template.Compiled
 ---@param data any
 ---@param partials skillrt.template.Partials?

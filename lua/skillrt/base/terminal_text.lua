@@ -1,15 +1,14 @@
 -- base/terminal_text.lua: untrusted text made safe for a terminal, and measured in columns.
 --
--- Whatever an agent, a file name or an error says is shown, never obeyed: control characters,
--- ESC, C1, bidi controls and broken UTF-8 become visible escapes. Knows no terminal. Called by
--- whatever prints.
+-- What an agent, a file name or an error says is shown and never obeyed by the terminal: control characters, ESC, C1,
+-- bidi controls and broken UTF-8 become visible escapes. Knows no terminal. Called by whatever prints.
 
 local is_plain = require("skillrt.core").terminal.is_plain
 local regex = require("skillrt.base.regex")
 
 local M = {}
 
--- Tells whether a character is of a kind, an expression of Unicode properties; each is asked once.
+-- Returns a function that tells whether a character matches an expression of Unicode properties; results are cached.
 local function of_kind(expression)
   local find, known = nil, {}
   return function(code)
@@ -21,9 +20,9 @@ local function of_kind(expression)
   end
 end
 
--- those that change how the text around them is shown, or that cannot be seen
+-- characters that are invisible or change how the text around them is shown
 local is_hidden = of_kind("^(?![\u{FE00}-\u{FE0F}])[\\p{DI}\\p{Cf}\\p{Zl}\\p{Zp}\u{7F}-\u{9F}\u{2800}]")
--- no column: marks that stand on the character before them
+-- no column: marks that combine with the character before them
 local is_mark = of_kind("^[\\p{Mn}\\p{Me}]")
 -- two columns: East Asian wide and fullwidth, emoji
 local is_wide = of_kind("^(?![\u{1160}-\u{11FF}\u{D7B0}-\u{D7FF}\u{FF61}-\u{FFDC}])"
@@ -40,7 +39,7 @@ local function escaped_byte(byte)
   return SHORT[byte] or ("\\x%02X"):format(byte:byte())
 end
 
--- One run of bytes above 127: whole characters are kept or named, the rest shown as bytes.
+-- A run of bytes above 127: valid characters are kept or named, the rest is shown as bytes.
 local function escaped_run(run)
   local out, at = {}, 1
   while at <= #run do
@@ -68,7 +67,7 @@ function M.escape(text)
   return (text:gsub("[\128-\255]+", escaped_run))
 end
 
----The columns an escaped text takes.
+--- The number of columns of an escaped text.
 ---@param text string
 ---@return integer
 function M.width(text)
@@ -82,7 +81,7 @@ function M.width(text)
   return columns
 end
 
----An escaped text cut to so many columns; what was cut ends in "...".
+--- An escaped text cut to a number of columns; a cut one ends in "...".
 ---@param text string
 ---@param columns integer
 ---@return string
@@ -113,7 +112,7 @@ function M.lines(text)
   return list
 end
 
----A duration for people: "12 ms", "1.4 s", "12 s", "3:07", "1:02:03".
+--- A duration for people: "12 ms", "1.4 s", "12 s", "3:07", "1:02:03".
 ---@param ms number
 ---@return string
 function M.duration(ms)
@@ -132,7 +131,7 @@ function M.duration(ms)
   return ("%d:%02d:%02d h"):format(whole // 3600, whole // 60 % 60, whole % 60)
 end
 
----A word as a shell reads it back.
+--- Quotes a word so that a shell reads it back.
 ---@param word string
 ---@return string
 function M.shell(word)
@@ -142,7 +141,7 @@ function M.shell(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
----A path as people would type it here.
+--- A path as people would type it here.
 ---@param path string
 ---@param current string  the folder they are in
 ---@return string

@@ -1,8 +1,7 @@
--- base/text.lua: small things done to texts from outside, each in time that grows with the text alone.
+-- base/text.lua: small functions on text from outside, each in linear time.
 --
--- A pattern with two open ends ("^(.-)%s*$", "[^\n]*$") tries each end from each beginning: a line of
--- 64 KB takes minutes. These do not. Knows nothing but
--- strings, and numbers as text.
+-- A pattern with two open ends ("^(.-)%s*$", "[^\n]*$") tries each end from each beginning: a line of 64 KB takes
+-- minutes. These functions do not. Knows nothing but strings, and numbers as text.
 
 local M = {}
 
@@ -23,7 +22,7 @@ function M.trim_end(text)
   return match(text, "^.*%S") or ""
 end
 
----Without one of the marks at its end: `without_end("a--", "%-")` is "a".
+--- Removes one kind of mark at the end: `without_end("a--", "%-")` is "a".
 ---@param text string
 ---@param marks string  as they stand in a pattern's [^...]
 ---@return string
@@ -31,7 +30,7 @@ function M.without_end(text, marks)
   return match(text, "^.*[^" .. marks .. "]") or ""
 end
 
----What stands behind the last of these bytes; all where there is none.
+--- What follows the last of these bytes; the whole text if there is none.
 ---@param text string
 ---@param byte string  one, as it stands in a pattern
 ---@return string

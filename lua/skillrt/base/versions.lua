@@ -1,26 +1,26 @@
--- base/versions.lua: trees that are changed in place and can still be read as they were.
+-- base/versions.lua: trees that change in place and can still be read as they were.
 --
--- A cell (a table and a key) that is written while somebody holds a snapshot keeps its old value,
--- with the epoch until which it was there; so to hold costs the same however large the tree is, and
--- to write the same however many hold it. A change also marks the cells on the way down to it, so
--- that what did not change is known from what did. Lists only grow in place. Knows no states.
+-- When a cell (a table and a key) is written while somebody holds a snapshot, its old value is kept with the last
+-- epoch at which it was valid; so holding costs the same however large the tree is, and writing however many hold it.
+-- A change also marks the cells on the path to it, so that unchanged parts are known. Lists only grow in place. Knows
+-- no states.
 
 
 local tables = require("skillrt.base.tables")
 
 local M = {}
 
--- In a cell's list: there was nothing. As a key: the length of a list that grew.
+-- In a cell's list: there was no value. As a key: the length of a list that grew.
 local ABSENT, LENGTH = {}, {}
 local WEAK = { __mode = "k" }
 
--- How many old values come together before those that no snapshot shows are dropped.
+-- How many old values accumulate before those that no snapshot shows are dropped.
 local SWEEP_LEAST <const> = 1024
 
 ---@class skillrt.Snapshot
 ---@field epoch integer
 ---@field count integer           how many hold it
----@field changed boolean         the tree is no longer what it was
+---@field changed boolean         the tree has changed since
 ---@field owner skillrt.Versions
 ---@field views table<table, table>  readonly.lua's, by what they show
 ---@field held table|nil          state.lua's: the view of the whole tree
@@ -29,7 +29,7 @@ local SWEEP_LEAST <const> = 1024
 ---@field epoch integer           of the newest snapshot
 ---@field holders integer         snapshots that are held
 ---@field held table<integer, skillrt.Snapshot>  by epoch; the latest, too, where no step holds it
----@field latest skillrt.Snapshot|nil            the one that sees what is there now
+---@field latest skillrt.Snapshot|nil            the one that shows the present
 ---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
 ---@field kept integer            old values in `cells`
 local Versions = {}
@@ -40,7 +40,7 @@ function M.new()
   return setmetatable({ epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST }, Versions)
 end
 
--- Where the value lies that a snapshot of this epoch sees; nil: what is there now.
+-- Where the value is that a snapshot of this epoch shows; nil: in the tree itself.
 local function place(list, epoch)
   local low, high = 1, list.n // 2 + 1
   while low < high do
@@ -54,7 +54,7 @@ local function place(list, epoch)
   return 2 * low <= list.n and 2 * low or nil
 end
 
--- The old value of a cell: whether there is one, and which (nil: there was nothing).
+-- The old value of a cell: whether there is one, and which (nil: there was none).
 local function old_value(list, epoch)
   local at = list and place(list, epoch)
   if not at then
@@ -80,7 +80,7 @@ local function add(self, tree, key, value)
   elseif list[list.n - 1] == epoch then
     return
   elseif rawequal(list[list.n], value) and math.type(list[list.n]) == math.type(value) then
-    list[list.n - 1] = epoch -- it was there till now
+    list[list.n - 1] = epoch -- it was valid until now
     return
   end
   local n = list.n
@@ -91,7 +91,7 @@ local function add(self, tree, key, value)
   end
 end
 
--- Whether one of the sorted epochs lies behind `after`, and not behind `till`.
+-- Whether one of the sorted epochs is after `after`, and not after `till`.
 local function any_between(epochs, after, till)
   local low, high = 1, #epochs + 1
   while low < high do
@@ -105,7 +105,7 @@ local function any_between(epochs, after, till)
   return epochs[low] ~= nil and epochs[low] <= till
 end
 
--- Leaves in a list what a snapshot can see; gives how many values those are.
+-- Keeps in a list only what a snapshot can see; returns how many values those are.
 local function prune(list, epochs)
   local n, before = 0, 0
   for at = 1, list.n, 2 do
@@ -123,7 +123,7 @@ local function prune(list, epochs)
   return n // 2
 end
 
--- Drops the old values that no snapshot sees. So seldom that a write stays O(1).
+-- Drops the old values that no snapshot shows. Rare enough that a write stays O(1).
 function Versions:sweep()
   local epochs, kept = {}, 0
   for epoch in pairs(self.held) do
@@ -146,7 +146,7 @@ function Versions:sweep()
   self.sweep_at = math.max(SWEEP_LEAST, 2 * kept, #epochs)
 end
 
--- The snapshot of what is there now is one of what was: a holder of the snapshot sees that.
+-- The latest snapshot no longer shows the present: its holders see what was.
 local function outdate(self, latest)
   self.latest = nil
   if latest.count > 0 then
@@ -156,7 +156,7 @@ local function outdate(self, latest)
   end
 end
 
----Keeps what a cell holds, before it or something below it changes. Only where there are holders.
+--- Saves what a cell holds before it, or something below it, changes. Only while there are holders.
 ---@param tree table
 ---@param key any
 function Versions:keep(tree, key)

@@ -1,6 +1,6 @@
 -- agent/kind/anthropic.lua: a model behind the Messages API.
 --
--- How a request is written and a reply is read is the wire's (wire/anthropic.lua), the talk is model.lua's.
+-- The wire (wire/anthropic.lua) writes requests and reads replies; model.lua holds the conversation.
 
 local model = require("skillrt.agent.model")
 

@@ -1,9 +1,9 @@
--- agent/kind/chain.lua: agents that are asked one after the other until one succeeds (F47).
+-- agent/kind/chain.lua: several agents, asked one after the other until one succeeds (F47).
 --
--- At a usage limit the next member is asked, or the limit's end is waited for, as `on_limit` says.
+-- At a usage limit the chain asks its next member or waits for the limit to end, as `on_limit` says.
 --
--- Knows its members by what every agent has. All but the last have their calls tried again before the next
--- member is asked; the last one's failure is the step's.
+-- Uses only what every agent has. Calls of all members but the last are retried before the next member is asked; the
+-- last one's failure is the step's.
 
 local Agent = require("skillrt.agent.kind")
 local fatal = require("skillrt.base.fatal")
@@ -59,7 +59,7 @@ function M:check(definition, where, check)
   return agent
 end
 
----A chain with a member that needs no HTTP does without it.
+--- A chain needs HTTP only if all of its members do.
 ---@return boolean
 function M:needs_http()
   for _, link in ipairs(self.links) do
@@ -79,7 +79,7 @@ function M:functions()
   return all
 end
 
----What all of its members may take.
+--- The most that all members together may use.
 ---@param definition table
 ---@param cost_of fun(agent: any): table|nil
 ---@return table|nil
@@ -97,10 +97,10 @@ function M.cost(definition, cost_of)
   return sum
 end
 
--- What ends a chain: the run is being stopped, or a person said what to do.
+-- What ends a chain: the run is being stopped, or a person decided.
 local FINAL = { canceled = true, skipped = true }
 
--- Whether another member is asked where one failed so.
+-- Whether such a failure makes the chain ask its next member.
 local function asks_next(self, class)
   if class == "rate_limit" and self.on_limit then
     return self.on_limit == "next"
@@ -117,8 +117,8 @@ local function ask_member(member, ctx, task)
   return function_result.raised(member:label(), results[2])
 end
 
--- The next member is not taken for the author of what this one left as its output. Done once: a resume finds what
--- the next one wrote.
+-- Removes what this member left as its output, so that it is not taken for the next member's. Done once: a resume
+-- finds what the next one wrote.
 local function put_aside(ctx, task)
   local problem = not task.bare and task.put_aside and ctx.once("put aside what it left", task.put_aside)
   return problem or nil

@@ -19,7 +19,7 @@ local M = coding.new({ kind = "claude", FIELDS = {
 M.SPANS = { { "claude", "anthropic", "invoke_agent" } }
 M.program, M.TAKES_SYSTEM = "claude", true
 
----What it is given of the environment besides what all are.
+--- Environment variables it gets in addition to those that every program gets.
 M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
   "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
   "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
@@ -33,10 +33,10 @@ M.NEEDS = {
   network = { "*.anthropic.com", "*.claude.com", "claude.ai" },
 }
 
----The variables one of which holds its key; without them it may be logged in.
+--- One of these variables holds its key; without a key it may still be logged in.
 M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" }
 
--- The tools that it may use without asking: those of the task or of the agent, and writing where its output goes.
+-- The tools that it may use without asking: those of the task or the agent, and writing to its output file.
 local function tools_of(agent, task)
   local tools = not agent.reads_only and task.tools or agent.tools
   if not tools then
@@ -48,7 +48,7 @@ local function tools_of(agent, task)
   return table.concat(all, ",")
 end
 
----Whether the person's settings have it run commands in a sandbox of its own.
+--- Whether the person's settings make it run commands in its own sandbox.
 ---@return boolean
 function M:has_sandbox() -- luacheck: no self
   local settings = tables.object(json.decode(files.read(files.claude_home() .. "/settings.json") or ""))
@@ -84,7 +84,7 @@ local ENDS = {
   error_max_structured_output_retries = "it did not give its answer in the schema",
 }
 
--- Whether it did more than talk.
+-- Whether it did more than write text.
 local function has_acted(events)
   for _, event in ipairs(events) do
     local content = event.type == "assistant" and type(event.message) == "table" and event.message.content
@@ -97,7 +97,7 @@ local function has_acted(events)
   return false
 end
 
--- What it ends with instead of an answer.
+-- The condition that it ends with instead of an answer.
 local function fail(out, result)
   local text = type(result.result) == "string" and result.result or ""
   local known = ENDS[result.subtype]

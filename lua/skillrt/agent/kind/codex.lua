@@ -21,7 +21,7 @@ M.KEYS = { "CODEX_API_KEY" }
 
 local WRITING = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true, Bash = true }
 
--- How far it may go: as the tools say; where none are named it may write.
+-- Its own sandbox mode, derived from the tools; where none are named it may write.
 local function sandbox_of(agent, task)
   local tools = not agent.reads_only and task.tools or agent.tools
   if not agent.reads_only and (agent.permission or not tools) then
@@ -35,7 +35,7 @@ local function sandbox_of(agent, task)
   return "read-only"
 end
 
----Whether a call changes nothing outside of its program: then it may be repeated.
+--- Whether a call changes nothing outside of its program; then it may be repeated.
 ---@param task skillrt.Task
 ---@return boolean
 function M:only_reads(task)
@@ -51,7 +51,7 @@ M.NEEDS = {
   network = { "api.openai.com", "auth.openai.com", "chatgpt.com", "*.chatgpt.com" },
 }
 
----Whether its own is on: always, unless that is asked for.
+--- Whether its own sandbox is on: always, unless it is turned off explicitly.
 ---@param task skillrt.Task
 ---@return boolean
 function M:has_sandbox(task)

@@ -1,8 +1,8 @@
--- agent/kind/command.lua: an agent that is a program, given by argv, never through a shell; what its output
--- means.
+-- agent/kind/command.lua: an agent that is a program, started by its argument list and never through a shell; and the
+-- meaning of its output.
 --
--- Its environment is a short allow-list and what the script declares. The request is given to ctx.await,
--- the process is started by the C core.
+-- Its environment is a short allow list and what the script declares. The request goes to ctx.await; the C core
+-- starts the process.
 
 local Agent = require("skillrt.agent.kind")
 local expect = require("skillrt.agent.expect")
@@ -64,7 +64,7 @@ local function check_places(agent, where)
   return nil
 end
 
--- Whether the words of a task reach the program, so that it could be asked to write again.
+-- Whether the program gets the words of a task, so that it could be asked to rewrite its answer.
 local function reads_prompt(agent)
   for _, texts in ipairs({ agent.argv, { agent.stdin }, agent.env }) do
     for _, text in pairs(texts) do
@@ -100,7 +100,8 @@ function M:check(definition, where)
   return agent
 end
 
--- Texts with their places filled in and, for the digest, as they were declared; true and false are of the environment.
+-- Texts with their placeholders filled in, and as declared for the digest; true and false stand for the environment's
+-- value and for none.
 local function filled(values, texts, what)
   local out, declared = {}, {}
   for key, text in pairs(texts) do
@@ -117,7 +118,7 @@ local function filled(values, texts, what)
   return out, declared
 end
 
--- Relative folders are the skill's.
+-- Relative folders are resolved against the skill's.
 local function below(dir, path)
   return path and path:sub(1, 1) ~= "/" and dir and dir ~= "." and dir .. "/" .. path or path
 end
@@ -158,7 +159,8 @@ end
 
 local PARSERS = {}
 
--- What a program that is asked in words says has to be said, and no error; another one's text is its own.
+-- A program that is asked in words must print something that is no error; of any other program the text is its own
+-- matter.
 function PARSERS.text(text, task, agent)
   if agent.reads_prompt and (task.kind == "phase" or text:find("%S")) then
     local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
@@ -192,7 +194,7 @@ local function parsed_by_function(parse, reply, task)
   return outcome, not outcome and { class = class, message = message, form = false } or nil
 end
 
----What is wrong with a way to read the output.
+--- What is wrong with the way in which output is to be read.
 ---@param parse any
 ---@param where string
 ---@return string? message
@@ -204,7 +206,7 @@ function M.check_parse(parse, where)
     names.show(parse), names.meant(parse, PARSERS))
 end
 
----What the output of a program means that ended well.
+--- What the output of a successful program means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -217,7 +219,7 @@ function M:outcome(reply, task)
   return PARSERS[self.parse](reply.body or "", task, self)
 end
 
----The failure of a program that ended badly, in its own words where it told them on standard output.
+--- The failure of a program that ended badly, in its own words if it printed them on standard output.
 ---@param reply table
 ---@param message string
 ---@param class skillrt.FailureClass

@@ -1,7 +1,7 @@
--- agent/kind/dry.lua: a stub agent (`--dry-run`): it answers at once with the smallest valid answer, so that
--- one sees what a skill would ask, in which order.
+-- agent/kind/dry.lua: a stub agent (`--dry-run`): it answers at once with the smallest valid answer, so that one sees
+-- what a skill would ask, and in which order.
 --
--- Where a JSON Schema says the form of the answer it is made from that. Pure; what it says is no work.
+-- If a JSON Schema describes the answer, the stub makes one from it. Pure; it does no work.
 
 local Agent = require("skillrt.agent.kind")
 local agents = require("skillrt.agent")
@@ -17,12 +17,12 @@ local tally = require("skillrt.agent.tally")
 
 ---@class skillrt.DryAgent: skillrt.Agent
 local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {
-  like = { type = "table" }, -- whom it stands in for: what the prompts would cost there
+  like = { type = "table" }, -- the agent it stands in for: the cost of its prompts is estimated
 } })
 
 local WORDS <const> = "(dry run: no agent was called)"
 
--- What a prompt alone would use, three bytes a token; what it is answered is not known.
+-- The tokens of a prompt alone, three bytes each; what the answer would use is unknown.
 local function used_by(self, task)
   local like = self.like or {}
   local kind = like.kind == "claude" and "anthropic" or like.kind

@@ -27,7 +27,7 @@ M.NEEDS = {
   network = { "*.googleapis.com", "accounts.google.com" },
 }
 
----Whether its arguments have it run commands in a sandbox of its own.
+--- Whether its arguments make it run commands in its own sandbox.
 ---@return boolean
 function M:has_sandbox()
   return tables.has(self.args, "--sandbox") or tables.has(self.args, "-s")
@@ -53,12 +53,12 @@ local function used_of(stats)
   return used
 end
 
--- The codes it ends with where it says nothing on its output.
+-- The exit codes it uses when it prints nothing.
 local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not take its input",
   [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it reached its limit of turns",
   [55] = "it does not trust this folder: say so once in gemini itself, or set GEMINI_CLI_TRUST_WORKSPACE=true" }
 
--- The last line of what it wrote for people; those before it warn of its surroundings.
+-- The last line that it wrote for people; earlier ones are warnings about its environment.
 local function last_line(errors)
   local plain = errors:gsub("\27%[[%d;]*m", "")
   local last = text_of.behind_last(text_of.trim_end(plain), "\n")
@@ -78,7 +78,7 @@ function M.read(events, errors, code)
       parts = event.delta and parts or {}
       parts[#parts + 1] = event.content
     elseif event.type == "tool_use" then
-      out.acted, parts = true, {} -- what it says behind its last tool is its answer
+      out.acted, parts = true, {} -- what it says after its last tool is its answer
     elseif event.type == "result" then
       result = event
     end

@@ -1,7 +1,7 @@
 -- agent/kind/host.lua: an agent that is a function of the program in which skillrt is embedded (skillrt.h).
 --
--- It is given a task as JSON, as a server is, and answers with JSON, as a program prints it. That it is there
--- is checked before the run begins (runner/needs.lua).
+-- It gets a task as JSON, as a server does, and answers with JSON, as a program prints it. runner/needs.lua checks
+-- before the run begins that the function exists.
 
 local Agent = require("skillrt.agent.kind")
 local prompt = require("skillrt.agent.prompt")
@@ -47,12 +47,12 @@ function M:check(definition, where)
   return agent, message
 end
 
----Nobody knows what a function of the host takes.
+--- Unknown: the host's function may use anything.
 function M.cost()
   return nil
 end
 
----The functions of the host that it calls.
+--- The host's functions that it calls.
 ---@return string[]
 function M:functions()
   return { self.call }
@@ -71,7 +71,7 @@ function M:request(task, text)
   return { kind = "host", name = self.call, body = body, declared = { body = declared }, expect = "raw" }
 end
 
----What the answer of a function means that did its work.
+--- What the answer of a successful function means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome

@@ -1,7 +1,7 @@
 -- agent/kind/http.lua: an agent behind a URL: how its request is written and how its reply is read.
 --
--- The request is given to ctx.await, never sent here. Knows the words of a task (prompt.lua), not what
--- an answer's JSON says (reply.lua).
+-- The request goes to ctx.await and is never sent here. Knows the words of a task (prompt.lua), not what the JSON of
+-- an answer means (reply.lua).
 
 local Agent = require("skillrt.agent.kind")
 local condition = require("skillrt.agent.condition")
@@ -40,7 +40,7 @@ local M = Agent.new({ kind = "http", stub = "own", FIELDS = {
   run_in_background = { type = "boolean" },
 } })
 
--- Where a value may come from: nothing the model wrote chooses the server or a header.
+-- Where a value may come from: nothing that a model wrote may choose the server or a header.
 local ROOTS = { input = true, env = true }
 
 local function check_headers(headers, where)
@@ -97,7 +97,7 @@ local function has_header(headers, name)
   return false
 end
 
--- The headers and, for the digest, the same as they were declared.
+-- The headers, and the same as declared for the digest.
 local function headers_of(agent, values)
   local headers, declared = {}, {}
   for name, value in pairs(agent.headers) do
@@ -118,7 +118,7 @@ local function headers_of(agent, values)
   return headers, declared
 end
 
--- The gate of the server, and of the account that the agent's own headers stand for.
+-- The rate gate of the server and of the account that the agent's own headers identify.
 local function gate_of(agent, url, headers)
   local account = {}
   for i, name in ipairs(names.sorted(agent.headers)) do
@@ -127,7 +127,7 @@ local function gate_of(agent, url, headers)
   return gate.of(url:match("^%a+://[^/]+") or url, table.concat(account, "\0"))
 end
 
--- A text with a key in it, as it was before the key was filled in.
+-- A text that contains a key, as it was before the key was filled in.
 local function without_key(text, key)
   return (text:gsub((key:gsub("%p", "%%%0")), "{key}"))
 end
@@ -191,7 +191,7 @@ function M:request(task, text)
   }
 end
 
----What a reply with a good status code means.
+--- What a reply with a good status code means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome

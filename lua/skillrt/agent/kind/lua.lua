@@ -1,5 +1,5 @@
--- agent/kind/lua.lua: an agent that is a function of the script: it is given (state, ctx), as a step's own is,
--- and waits as that does. It acts by the calls that it awaits, not by itself.
+-- agent/kind/lua.lua: an agent that is a function of the script: like a step's own function it gets (state, ctx) and
+-- may wait. It acts by the calls that it awaits, not by itself.
 
 local Agent = require("skillrt.agent.kind")
 local json_schema = require("skillrt.base.json_schema")
@@ -32,12 +32,12 @@ function M:check(definition, where)
   return Agent.check(self, definition, where)
 end
 
----Nobody knows what a function takes.
+--- Unknown: a function may use anything.
 function M.cost()
   return nil
 end
 
--- A bare prompt is its third argument; what it returns is the answer, and has to fit where a form was asked for.
+-- It gets a bare prompt as its third argument and returns the answer, which must fit the form that was asked for.
 local function answer(self, ctx, task)
   local outcome, message, class = function_result.outcome("phase", self:label(), self.run(task.state, ctx, task.prompt))
   if outcome and task.schema then

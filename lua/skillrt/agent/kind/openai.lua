@@ -1,7 +1,7 @@
--- agent/kind/openai.lua: a model behind the Chat Completions or the Responses API: OpenAI's own, or what speaks like
--- it (llama.cpp, vLLM, Ollama, gateways).
+-- agent/kind/openai.lua: a model behind the Chat Completions or the Responses API: OpenAI's own, or a compatible
+-- server (llama.cpp, vLLM, Ollama, gateways).
 --
--- The two forms are wire/openai_chat.lua and wire/openai_responses.lua, the talk is model.lua's.
+-- wire/openai_chat.lua and wire/openai_responses.lua write the two forms; model.lua holds the conversation.
 
 local model = require("skillrt.agent.model")
 
@@ -35,7 +35,7 @@ M.vendor = {
 
 local PATHS <const> = { chat = "/chat/completions", responses = "/responses" }
 
--- The headers, and what of them is declared.
+-- The headers, and which of them are declared.
 local function headers(agent, endpoint)
   local out, declared = {}, {}
   if endpoint.key then

@@ -1,5 +1,5 @@
--- agent/kind/skill.lua: an agent that is another skill: a step runs it (ctx.run), and what it came to is the step's
--- result. It acts by the calls that its own steps await, not by itself.
+-- agent/kind/skill.lua: an agent that is another skill: a step runs it (ctx.run), and the result of that run is the
+-- step's. It acts by the calls of its own steps, not by itself.
 
 local Agent = require("skillrt.agent.kind")
 local names = require("skillrt.base.names")
@@ -47,7 +47,7 @@ function M:check(definition, where)
   return Agent.check(self, definition, where)
 end
 
----Nobody knows what another skill takes.
+--- Unknown: another skill may use anything.
 function M.cost()
   return nil
 end

@@ -1,8 +1,8 @@
--- agent/wire/anthropic.lua: the Messages API: how a talk is written, and how a message is read, whole or from the
--- events that build it up.
+-- agent/wire/anthropic.lua: the Messages API: writes a conversation, and reads a message, whole or from the events
+-- that build it.
 --
--- Turns alternate, every tool call has its result in the turn behind it, nothing is empty. A stream counts when it was
--- ended by its own mark; what came before an error or a cut is no answer. Pure.
+-- Turns alternate, every tool call has its result in the following turn, nothing is empty. A stream counts only if it
+-- ended with its own mark; what came before an error or a cut is no answer. Pure.
 
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
@@ -13,7 +13,7 @@ local tables = require("skillrt.base.tables")
 ---@type skillrt.Wire
 local M = {}
 
----The tool by which an answer in a schema is given, where the provider has no other way.
+--- The tool that carries an answer in a schema, as the provider has no other way.
 M.ANSWER = "answer"
 
 -- ---- written ----
@@ -40,7 +40,7 @@ local function text_block(text)
   return { type = "text", text = text }
 end
 
--- A result's text must say something.
+-- A result's text must not be empty.
 local function result_block(result)
   return {
     type = "tool_result",
@@ -70,11 +70,11 @@ end
 
 M.field = "messages"
 
----The messages that a turn becomes; one of the same side as the last is put behind it. What says nothing is none.
+--- The messages of a turn; one of the same role as the last message is merged into it. Empty ones are dropped.
 ---@param turn skillrt.Turn
 ---@param last table|nil
 ---@return table[] messages
----@return boolean? merged  the first one takes the place of the last
+---@return boolean? merged  the first one replaces the last
 function M.turned(turn, last)
   if turn.empty then
     return {}
@@ -86,7 +86,7 @@ function M.turned(turn, last)
   return { { role = role, content = json.array(content) } }, merged
 end
 
--- A list with the mark of the provider's cache in its last member.
+-- A list with a mark for the provider's cache in its last member.
 local function marked(list)
   local copy = tables.append({}, list)
   local last = { cache_control = { type = "ephemeral" } }
@@ -95,7 +95,7 @@ local function marked(list)
   return json.array(copy)
 end
 
----What was sent before is read from the cache: a message with a mark at its end.
+--- Marks the end of a message, so that everything up to there is read from the cache next time.
 ---@param agent table
 ---@param message table
 ---@return table
@@ -103,7 +103,8 @@ function M.mark(agent, message)
   return agent.cache and { role = message.role, content = marked(message.content) } or message
 end
 
----Tools and system prompt stand before all messages: with a mark behind them other talks read them from the cache.
+--- Tools and system prompt come before all messages: with a mark after them, other conversations read them from the
+--- cache.
 ---@param agent table
 ---@param body table  of wire.body
 ---@return table|nil  a copy; nil: there is nothing to mark
@@ -136,7 +137,7 @@ local function tools_of(want, answers_by_tool)
   return #out > 0 and json.array(out) or nil
 end
 
--- Tools take objects only; another schema goes the other way.
+-- Tools take objects only; another schema is passed another way.
 local function by_tool(agent, want)
   return want.schema and want.schema.type == "object" and agent.structured == "tool"
 end
@@ -199,7 +200,7 @@ function DELTA.signature_delta(block, delta)
   block.signature = (block.signature or "") .. delta.signature
 end
 
--- What its pieces are, once they are whole.
+-- The blocks, once all their pieces have arrived.
 local WHOLE = { text = "text", thinking = "thinking" }
 
 local function close(block)
@@ -312,7 +313,7 @@ local function reply_of(self)
   }
 end
 
----Fields of events whose texts are pieces of one.
+--- Fields of events whose texts are joined.
 M.joins = { "text", "partial_json", "thinking" }
 
 ---What an event adds to the text, for people who watch.
@@ -330,7 +331,7 @@ M.read = reading.of({
   end,
   event = function(self, event)
     local take = EVENT[event.type]
-    if take then -- else ping, and what comes to be
+    if take then -- ping, and event types of the future
       take(self, event)
     end
   end,

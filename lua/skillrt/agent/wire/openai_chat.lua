@@ -1,7 +1,6 @@
--- agent/wire/openai_chat.lua: the Chat Completions API: how a talk is written, and how a completion or the chunks of
--- one are read.
+-- agent/wire/openai_chat.lua: the Chat Completions API: writes a conversation, and reads a completion or its chunks.
 --
--- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
+-- A stream counts once a choice gives its finish reason; not every server of this API ends it with [DONE]. Pure.
 
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
@@ -15,7 +14,7 @@ local M = {}
 
 M.field = "messages"
 
----What stands before all turns.
+--- What comes before all turns.
 ---@param agent table
 ---@return table[] messages
 function M.opening(agent)
@@ -31,17 +30,17 @@ local function results_of(turn)
   return out
 end
 
----The messages that a turn becomes; what a person says twice in turn is one message.
+--- The messages of a turn; two user messages in a row are merged.
 ---@param turn skillrt.Turn
 ---@param last table|nil
 ---@return table[] messages
----@return boolean? merged  the first one takes the place of the last
+---@return boolean? merged  the first one replaces the last
 function M.turned(turn, last)
   if turn.role == "results" then
     return results_of(turn)
   elseif turn.role == "model" then
     return { not turn.empty and turn.content[1] or nil }
-  elseif last and last.role == "user" then -- what was between them said nothing
+  elseif last and last.role == "user" then -- what was between them was empty
     return { { role = "user", content = last.content .. "\n\n" .. turn.text } }, true
   end
   return { { role = "user", content = turn.text } }
@@ -184,7 +183,7 @@ local function reply_of(self)
   }
 end
 
----Fields of chunks whose texts are pieces of one.
+--- Fields of chunks whose texts are joined.
 M.joins = { "content", "arguments" }
 
 ---What a chunk adds to the text, for people who watch.

@@ -1,5 +1,5 @@
--- agent/wire/openai_responses.lua: the Responses API: how a talk is written as items, and how a response is read,
--- whole or from the event that ends its stream. Pure.
+-- agent/wire/openai_responses.lua: the Responses API: writes a conversation as items, and reads a response, whole or
+-- from the event that ends its stream. Pure.
 
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
@@ -143,7 +143,7 @@ local function reply_of(reply)
   }
 end
 
----Fields of events whose texts are pieces of one.
+--- Fields of events whose texts are joined.
 M.joins = { "delta" }
 
 ---What an event adds to the text, for people who watch.
@@ -158,7 +158,7 @@ M.read = reading.of({
   new = function()
     return {}
   end,
-  event = function(self, event) -- those before the last only show its making
+  event = function(self, event) -- earlier events only show its progress
     self.response = ENDS[event.type] and event.response or self.response
   end,
   whole = function(self, response)

@@ -1,5 +1,5 @@
--- agent/wire/reading.lua: a provider's reply, whole or as a stream of events, read to its end: what is no JSON, tells
--- an error, has another shape or ended too early is no answer. What it says in the end is its wire's.
+-- agent/wire/reading.lua: reads a provider's reply, whole or as a stream of events. A reply that is no JSON, reports
+-- an error, has another shape or ended too early is no answer. Its wire reads what it says.
 --
 -- Pure. Called by the wires.
 
@@ -57,22 +57,22 @@ local function fits(schema)
   return (schema.type ~= "object" or is_closed(schema)) and each_inner(schema, fits)
 end
 
----Whether a schema is one that a provider can hold a model to strictly: every object closed, all of its fields
----required, and no keyword that strict output does not take.
+--- Whether a provider can enforce a schema strictly: every object closed, all fields required, and no keyword that
+--- strict output rejects.
 ---@param schema table
 ---@return boolean
 function M.is_strict(schema)
   return schema.type == "object" and fits(schema)
 end
 
----@class skillrt.Reading  what differs between providers; any of it may raise: the reply has another shape then
----@field new fun(): table                          what is read until now
+---@class skillrt.Reading  what differs between providers; any function may raise: then the reply has another shape
+---@field new fun(): table                          what has been read so far
 ---@field event fun(self: table, event: table)      takes an event of a stream
----@field whole fun(self: table, object: table)     takes a reply that is none
----@field is_over fun(self: table): any             nothing is missing
+---@field whole fun(self: table, object: table)     takes a reply that is not a stream
+---@field is_over fun(self: table): any             whether nothing is missing
 ---@field said fun(self: table): skillrt.ModelReply|nil, skillrt.Failure?
 
--- The error that an object of the provider's tells.
+-- The error that a provider's object reports.
 local function error_in(object)
   local given = object.error
   if type(given) == "table" or type(given) == "string" then
