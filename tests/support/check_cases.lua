@@ -139,22 +139,31 @@ local TWO_ROWS = [[
 | `finish` | `checked` | `completed` | %s | finishes |
 | `give_up` | `checked` | `failed` | - | gives up |
 ]]
-case("machine.forbidden", "`case 'work': return Action.GATHER`, registered from `idle` only",
-  machine { work_returns = "GATHER" }, GOOD)
+-- A skill whose script says its table, and the routes through it.
+local function routed(routes)
+  return { skill = { name = "case", machine = { initial = "idle", states = { { name = "idle" }, { name = "work" },
+    { name = "completed" }, { name = "failed" } }, edges = { { action = "gather", from = "idle", to = "work" },
+    { action = "finish", from = "work", to = "completed" }, { action = "give_up", from = "work", to = "failed" } },
+    routes = routes }, mode = "machine", actions = { { id = "gather", run = print }, { id = "finish", run = print },
+    { id = "give_up", run = print } } } }
+end
+local ROUTED = routed { idle = { "gather" }, work = { { action = "finish", when = "done" }, "give_up" } }
+case("machine.forbidden", '`routes = { work = { "gather" } }`, an edge from `idle` only',
+  routed { idle = { "gather" }, work = { "gather", "finish", "give_up" } }, ROUTED)
 case("machine.unreachable", "a state `waiting` to which no action leads",
-  machine { state = "| `waiting` | waits | `work` |\n" }, GOOD)
-case("machine.differs", "the table goes from `idle` to `work`, the registry to `gathered`",
-  machine { idle_exit = "work" }, GOOD)
-case("machine.no-route", "the table has `completed`, the route throws there", machine { without_end = true }, GOOD)
-case("machine.never-routed", "`handle_error` is registered and no case returns it",
-  machine { action = "| `handle_error` | `work` | `failed` | - |\n" }, GOOD)
-case("machine.unregistered", "`return Action.COMPLETE` without such a row", machine { work_returns = "COMPLETE" },
-  GOOD)
-case("machine.falls-through", "no case for `gathered`; the default returns `finish`",
-  machine { without_gathered = true, default = "return 'finish';" }, GOOD)
+  machine { drawn = "  waiting --> work\n" }, GOOD)
+case("machine.differs", "the diagram goes from `idle` to `work`, the registry to `gathered`",
+  machine { after_idle = "work" }, GOOD)
+case("machine.no-route", "routes that say nothing of `work`, which is left by `finish`",
+  routed { idle = { "gather" } }, ROUTED)
+case("machine.never-routed", "`give_up` is an edge and no route names it",
+  routed { idle = { "gather" }, work = { "finish" } }, ROUTED)
+case("machine.unregistered", '`routes = { work = { "complete" } }` without such an edge',
+  routed { idle = { "gather" }, work = { "complete" } }, ROUTED)
 case("machine.no-failure", "states up to `completed`, none called failed or aborted",
   machine { without_failure = true }, GOOD)
-case("machine.loop", "`verify` leads from `checked` back to `gathered`", machine { back = true }, GOOD)
+case("machine.loop", "`rest` leads from `work` back to `gathered`",
+  machine { action = "| `rest` | `work` | `gathered` | | again |\n" }, GOOD)
 case("machine.shadowed", "`give_up` leaves `checked`, behind `finish`, which needs nothing",
   folder { ["phases/orchestrator.md"] = TWO_ROWS:format "-" },
   folder { ["phases/orchestrator.md"] = TWO_ROWS:format "count > 3" })
@@ -162,12 +171,6 @@ case("machine.leaves-end", "a row from `completed` to `work`",
   machine { action = "| `reopen` | `completed` | `work` | again |\n" }, GOOD)
 case("machine.ambiguous", "`verify` leads from `checked` to `completed` or `work`, and no column says when",
   machine { back = true }, GOOD)
-case("machine.undefined", "`context.complexity > threshold`, neither of them in the state",
-  machine { condition = "context.complexity > threshold" }, GOOD)
-case("machine.recovery", "`return RecoveryAction.TRY_ALTERNATIVE`, which nothing takes up",
-  machine { recovery = "TRY_ALTERNATIVE" }, GOOD)
-case("machine.metric", "metric `state_transitions`, in the state file `steps`",
-  machine { metric = "state_transitions" }, GOOD)
 
 case("prompt.placeholder", "`Review {{target}}`",
   folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, GOOD)

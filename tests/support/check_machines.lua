@@ -5,78 +5,36 @@ local M = {}
 
 local TEXT = [[# Orchestrator
 
-## States
-
-| State | Description | Exit Actions |
-|---|---|---|
-| `idle` | waits | `{idle_exit}` |
-| `gathered` | has data | `work` |
-| `work` | works | `checked` |
-| `checked` | is checked | `completed` |
-| `completed` | is done | - |
-{state}{failure}
 ## Action Registry
 
-| Action | From States | To States | Description |
-|---|---|---|---|
-| `gather` | `idle` | `gathered` | gathers |
-| `prepare` | `gathered` | `work` | prepares |
-| `run` | `work` | `checked` | runs |
-| `verify` | `checked` | `completed`{back} | verifies |
-| `finish` | `completed` | `completed` | finishes |
+| Action | From States | To States | Limit | Description |
+|---|---|---|---|---|
+| `gather` | `idle` | `gathered` | | gathers |
+| `prepare` | `gathered` | `work` | | prepares |
+| `run` | `work` | `checked` | 3 | runs |
+| `give_up` | `work` | `{failed}` | | gives up |
+| `verify` | `checked` | `completed`{back} | | verifies |
+| `finish` | `completed` | `completed` | | finishes |
 {action}
-## Routing Logic
-
-```typescript
-function route(currentState: State, context: Context): Action {
-  switch (currentState) {
-    case 'idle':
-      return Action.GATHER;
-{gathered}    case 'work':
-      return Action.{work_returns};
-    case 'checked':
-      return Action.VERIFY;
-{end}    default:
-      {default}
-  }
-}
-```
-
-| Condition | Evaluation | Result |
-|---|---|---|
-| `needsMore()` | {condition} | Boolean |
-
-```json
-{ "state": "idle", "context": { "files": [] }, "metrics": { "steps": 3 } }
-```
-
-```typescript
-function handleError(error: Error): RecoveryAction {
-  {recovery}
-}
-```
-
-| Metric | Type | Description |
-|---|---|---|
-| `{metric}` | Counter | counts |
+```mermaid
+stateDiagram-v2
+  [*] --> idle
+  idle --> {after_idle}
+  gathered --> work
+  work --> checked
+  checked --> completed
+{drawn}```
 ]]
 
 ---@param changes table
 ---@return string
 function M.text(changes)
   local parts = {
-    idle_exit = changes.idle_exit or "gathered",
-    state = changes.state or "",
-    failure = changes.without_failure and "" or "| `failed` | went wrong | - |\n",
+    failed = changes.without_failure and "checked" or "failed",
     back = changes.back and ", `gathered`" or "",
     action = changes.action or "",
-    gathered = changes.without_gathered and "" or "    case 'gathered':\n      return Action.PREPARE;\n",
-    work_returns = changes.work_returns or "RUN",
-    ["end"] = changes.without_end and "" or "    case 'completed':\n      return Action.FINISH;\n",
-    default = changes.default or "throw new UnknownStateError(currentState);",
-    condition = changes.condition or "context.files.length > 0",
-    recovery = changes.recovery and ("return RecoveryAction.%s;"):format(changes.recovery) or "throw error;",
-    metric = changes.metric or "steps",
+    after_idle = changes.after_idle or "gathered",
+    drawn = changes.drawn or "",
   }
   return (TEXT:gsub("{([%l_]+)}", parts))
 end

@@ -12,7 +12,6 @@ local mermaid = require "skillrt.document.load.mermaid"
 local prose_of = require "tests.support.prose_of"
 local effect = require "skillrt.skill.effect"
 local outline = require "skillrt.base.outline"
-local route = require "skillrt.document.load.machine.route"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.document.load.tables"
 local template = require "skillrt.base.template"
@@ -80,9 +79,6 @@ local function heard(given)
 end
 
 -- What reads; the unit that is worst for it; what stands before and behind.
-local function routes(t)
-  return route.read(t, 1)
-end
 
 local CASES = {
   { "trim", text.trim, " ", "a", "b" },
@@ -134,10 +130,6 @@ local CASES = {
   { "a key of many parts", function(t) json_lines.nearest({}, t) end, "a." },
   { "an outline's comments", outline.is, "<!-- " },
   { "an outline's blanks", outline.is, " ", "# a\n-", "[" },
-  { "a route's tests", routes, "if (a) {\n", "function route(state) {\n" },
-  { "a route's returns", routes, "if (a) { return 'b';\n", "function route(state) {\ncase 'a':\n" },
-  { "a route's brackets", routes, "if (", "function route(state) {\n" },
-  { "a route's quotes", routes, "'\"`", "function route(state) {\n" },
 }
 
 describe("a quarter of a megabyte that is worst for", function()

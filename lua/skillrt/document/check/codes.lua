@@ -90,20 +90,17 @@ machine.unreachable error
   no chain of routed actions leads into this state
   make an action lead there, or remove the state
 machine.differs warning
-  table, registry and diagram describe different machines
-  keep one transition table and derive the others from it
+  registry and diagram describe different machines
+  keep one transition table and derive the diagram from it
 machine.no-route error
-  in this state the route throws, though the table calls it a state
-  give the state a case of its own; an end needs one that stops
+  in this state the route says nothing of what is next
+  give the state a route of its own, or make it terminal
 machine.never-routed warning
   an action that no route returns never runs
   route to it, or remove it
 machine.unregistered error
   the route returns an action that is not registered
   register the action, or route to one that is
-machine.falls-through warning
-  a state without a case takes the default and its own work is left out
-  give the state a case
 machine.no-failure warning
   a run that cannot continue has no state to end in
   add the end states failed and aborted
@@ -119,15 +116,6 @@ machine.shadowed warning
 machine.ambiguous note
   the agent says by its state update where the action leads
   give each row a condition, if the state is to decide
-machine.undefined warning
-  a name that the state does not hold is undefined when it is read
-  add it to the state, or take it from the configuration
-machine.recovery warning
-  nothing consumes the recovery that is returned
-  say for each class of error which state comes next and how often
-machine.metric warning
-  a metric under a name that the state does not hold is never counted
-  use one set of names
 prompt.placeholder warning
   the agent is sent the placeholder instead of what it stands for
   fill it in, or generate the document again

@@ -7,7 +7,8 @@ local codes = require "skillrt.document.check.codes"
 local conditions = require "skillrt.document.check.conditions"
 local found_of = require "skillrt.document.findings"
 local inputs = require "skillrt.document.check.inputs"
-local machine = require "skillrt.document.check.machine"
+local machine_check = require "skillrt.skill.machine_check"
+local machine_of = require "skillrt.skill.machine"
 local model_of = require "skillrt.document.check.model"
 local prompts = require "skillrt.document.check.prompts"
 local reach = require "skillrt.document.check.reach"
@@ -38,6 +39,19 @@ local function tell_refused(subject, message, found)
   end
 end
 
+-- What a transition table that a script declares leads to, at the line that names the action or the state; that of
+-- documents is judged by the loader.
+local function check_machine(subject, found)
+  local given, place = subject.definition.machine, subject_of.places(subject)
+  local machine = not subject.machine and type(given) == "table" and machine_of.new(given)
+  for _, one in ipairs(machine and machine_check.of(machine) or {}) do
+    local code = "machine." .. one.code
+    if codes.CODES[code] then -- what else there is the search finds
+      found:add(code, place(one.edge and one.edge.action or one.state and one.state.name), one.message)
+    end
+  end
+end
+
 ---Checks whatever lies at a path, or a definition or skill.
 ---@param given string|table
 ---@param options skillrt.check.Options?
@@ -51,9 +65,8 @@ function M.check(given, options)
     return nil, message, code
   end
   local statistics = { states = 0, complete = true }
-  machine.check(subject, found)
   if subject.definition then
-    machine.declared(subject, found, subject_of.places(subject))
+    check_machine(subject, found)
     references.config(subject, found)
     subject.model, message = model_of.of(subject.definition, found, subject_of.places(subject))
   end

@@ -240,8 +240,7 @@ local function definition_of(self, raw, options)
     definition.schema = nil
   end
   if self.registry then
-    local machine_mode = require "skillrt.document.load.machine_mode"
-    machine_mode.apply(definition, machine_mode.in_order_of_route(self.machine.table))
+    require("skillrt.document.load.machine_mode").apply(definition, self.machine.given)
   end
   if self.flow then
     workflow.apply(definition, self.flow)

@@ -53,8 +53,8 @@ local word = P "true" * Cc(true) + P "false" * Cc(false) + (P "null" + "undefine
 local key = C((R("az", "AZ") + S "_$") * (R("az", "AZ", "09") + S "_$") ^ 0) + quoted + C(digit ^ 1)
 local comma = blank * (P "," * blank) ^ -1
 
----What holds no code: comments and texts.
-M.SKIPPED = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
+-- What holds no code: comments and texts.
+local skipped = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
   + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * "`"
 
 -- What is read over: brackets, also such as are never closed.
@@ -63,7 +63,7 @@ local function inside(open, close)
 end
 
 local RULES <const> = {
-  part = M.SKIPPED + inside("(", ")") + inside("[", "]") + inside("{", "}"),
+  part = skipped + inside("(", ")") + inside("[", "]") + inside("{", "}"),
   code = C((V "part" + 1 - S ",)]};") ^ 1) / as_code,
   value = V "literal" * #stop + V "code",
   literal = text + number + word + P "[" * blank * Ct((V "literal" * #stop * comma) ^ 0) * "]" / json.array

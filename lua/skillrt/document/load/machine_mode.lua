@@ -40,39 +40,4 @@ function M.apply(definition, machine, derived)
   definition.mode, definition.machine, definition.strategy = "machine", machine, nil
 end
 
----The edges of a table whose route comes from code, in the order in which that asks: what it does not name in a state
----is not taken there, but for what deals with errors.
----@param machine skillrt.Machine
----@return table given  as skill/machine.lua takes it
-function M.in_order_of_route(machine)
-  local given = { initial = machine.initial, states = {}, edges = {}, errors = machine.errors }
-  for i, state in ipairs(machine.states) do
-    given.states[i] = { name = state.name, terminal = state.terminal, x = state.x }
-  end
-  local function add(edge, from, routed)
-    given.edges[#given.edges + 1] = { action = edge.action, from = from, to = edge.to, max_runs = edge.max_runs,
-      when = routed or edge.when, x = edge.x }
-  end
-  for _, state in ipairs(machine.routes and machine.states or {}) do
-    for _, one in ipairs(machine.routes[state.name] or {}) do
-      for _, edge in ipairs(machine.edges) do
-        if not edge.any and edge.action == one.action and edge.from[1] == state.name then
-          add(edge, state.name, one.when)
-        end
-      end
-    end
-  end
-  for _, edge in ipairs(machine.edges) do
-    if not machine.routes and not edge.any then
-      add(edge, edge.from)
-    end
-  end
-  for _, edge in ipairs(machine.edges) do
-    if edge.any then
-      add(edge, "*")
-    end
-  end
-  return given
-end
-
 return M

@@ -1,6 +1,5 @@
 -- document/load/prose.lua: all that a folder's documents say about actions: facts about each action, the links between
--- them, graphs, registries, the first state, ends and limits of the loop, and of a state machine its route, state file
--- and recoveries; each with its place.
+-- them, graphs, registries, the first state, ends and limits of the loop; each with its place.
 --
 -- Judges nothing; sources.lua does. Decision code is not run: the names in it are collected, and a note reports that it
 -- is there. Called by folder.lua.
@@ -13,7 +12,6 @@ local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local mermaid = require "skillrt.document.load.mermaid"
 local names = require "skillrt.base.names"
-local route_of = require "skillrt.document.load.machine.route"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.base.tables"
 local tables_md = require "skillrt.document.load.tables"
@@ -49,14 +47,6 @@ M.TABLE = 1
 ---@field routes { to: string, line: integer, file: string, weak: boolean? }[]  weak: perhaps no action
 ---@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
----@field states table[]
----@field names table[]       of a registry that says no states
----@field conditions table[]  of a machine, by their names
----@field metrics table[]
----@field recoveries { name: string, line: integer, file: string }[]
----@field route skillrt.load.Route?
----@field route_file string?
----@field data table?         the state file's structure
 ---@field terminate { text: string, condition: string?, line: integer, file: string, problem: string?, hint: string? }[]
 ---@field limits table<string, integer>
 ---@field state skillrt.load.StateMd?
@@ -66,8 +56,8 @@ M.TABLE = 1
 ---@field unread { line: integer, file: string, what: string }[]
 ---@field documents string[]  the files all this comes from
 
-local LISTS <const> = { "order", "links", "routes", "graphs", "transitions", "states", "names", "conditions", "metrics",
-  "recoveries", "terminate", "code", "odd", "unread", "documents" }
+local LISTS <const> = { "order", "links", "routes", "graphs", "transitions", "terminate", "code", "odd", "unread",
+  "documents" }
 local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
 -- What one document says of one action.
@@ -149,20 +139,14 @@ end
 
 local LIMITS = { MAX_ITERATIONS = "max_iterations", MAX_ERRORS = "max_errors", MAX_RETRIES = "max_retries" }
 
-local function is_orchestrator(file)
-  return file:find "orchestrator[^/]*%.md$" ~= nil
-end
-
 local function read_code(prose, block, file)
-  local text, line_of, ours = block.text, lines_of(block), is_orchestrator(file)
+  local text, line_of = block.text, lines_of(block)
   local function found(key, at, one)
     one.line, one.file = line_of(at), file
     table.insert(prose[key], one)
   end
   if block.lang == "json" then
-    local value = json.decode(text)
-    prose.data = prose.data or ours and tables.object(value).state ~= nil and value or nil
-    return add_definitions(prose, value, block, 1, file)
+    return add_definitions(prose, json.decode(text), block, 1, file)
   end
   local catalog = text:match "ACTION_CATALOG%s*=%s*()[%[{]"
   local value = catalog and js.literal(text, catalog)
@@ -185,13 +169,6 @@ local function read_code(prose, block, file)
   for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
     if name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction" then
       found("code", at, { name = name })
-    end
-  end
-  if ours then
-    prose.route = prose.route or route_of.read(text, line_of)
-    prose.route_file = prose.route_file or prose.route and file
-    for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
-      found("recoveries", at, { name = name })
     end
   end
 end
@@ -262,11 +239,8 @@ local function read_tables(prose, tree, file, blocks)
   for _, row in ipairs(said.actions) do
     add(prose, row.id, row, M.TABLE, { file = file, line = row.line })
   end
-  local kinds = { odd = true, transitions = is_ours(said, file), names = is_orchestrator(file) }
-  kinds.states, kinds.conditions, kinds.metrics = kinds.transitions, kinds.names, kinds.names
-  for kind, is_read in pairs(kinds) do
-    tables.append(prose[kind], is_read and said[kind] or {})
-  end
+  tables.append(prose.odd, said.odd)
+  tables.append(prose.transitions, is_ours(said, file) and said.transitions or {})
 end
 
 local function read_action(prose, file, blocks)

@@ -1,5 +1,5 @@
--- document/load/tables.lua: the tables of known shapes about actions and states: catalogs, selection priorities,
--- registries of transitions (R127), states, conditions and metrics of a machine.
+-- document/load/tables.lua: the tables of known shapes about actions: catalogs, selection priorities, registries of
+-- transitions (R127).
 --
 -- A table of another shape is not ours and is left alone. Called by prose.lua; `columns` by flow/tables.lua.
 local condition = require "skillrt.document.load.condition"
@@ -58,12 +58,7 @@ local COLUMNS <const> = M.known {
   priority = "priority|\u{4F18}\u{5148}\u{7EA7}",
   from = "from states|from state|from|\u{6E90}\u{72B6}\u{6001}",
   to = "to states|to state|to|\u{76EE}\u{6807}\u{72B6}\u{6001}",
-  state = "state|\u{72B6}\u{6001}",
-  exits = "exit actions|exits|exit|next|\u{9000}\u{51FA}\u{52A8}\u{4F5C}",
   limit = "limit|max|max runs|\u{4E0A}\u{9650}",
-  condition = "condition|\u{6761}\u{4EF6}",
-  evaluation = "evaluation|expression",
-  metric = "metric|\u{6307}\u{6807}",
 }
 
 -- The kind of a table by its columns; nil for all others.
@@ -72,12 +67,7 @@ local function kind_of(at)
     return "transitions"
   elseif at.action and at.action <= 2 and (at.preconditions or at.effects or at.purpose or at.priority) then
     return "actions"
-  elseif at.state == 1 and (at.purpose or at.exits) and not at.action then
-    return "states"
-  elseif at.condition == 1 and at.evaluation == 2 then
-    return "conditions"
   end
-  return at.metric == 1 and "metrics" or nil
 end
 
 local function states_in(cell)
@@ -111,21 +101,6 @@ function ROWS.transitions(one, cell)
   one.description = cell "purpose" and M.plain(cell "purpose")
 end
 
-function ROWS.states(one, cell)
-  one.name, one.exits = M.plain(cell "state"), {}
-  for exit in (cell "exits" or ""):gmatch "`([%w_.-]+)`" do
-    one.exits[#one.exits + 1] = exit
-  end
-end
-
-function ROWS.conditions(one, cell)
-  one.name, one.text = M.plain(cell "condition"), M.plain(cell "evaluation")
-end
-
-function ROWS.metrics(one, cell)
-  one.name = M.plain(cell "metric")
-end
-
 local function at_line(list, line)
   for _, told in ipairs(list) do
     told.line = line
@@ -146,11 +121,7 @@ end
 
 ---@class skillrt.load.Tables
 ---@field actions table[]  rows of catalogs, by id
----@field names table[]    rows of actions that say no more than what each is for
 ---@field transitions table[]
----@field states { name: string, exits: string[], line: integer, file: string }[]
----@field conditions { name: string, text: string, line: integer, file: string }[]
----@field metrics { name: string, line: integer, file: string }[]
 ---@field odd { text: string, line: integer, file: string }[]  rows that name no action by an id
 
 ---What the known tables of a document say.
@@ -160,7 +131,7 @@ end
 ---@param is_action fun(id: string): boolean  whether an id is an action for another reason
 ---@return skillrt.load.Tables
 function M.read(blocks, file, is_field, is_action)
-  local out = { actions = {}, names = {}, transitions = {}, states = {}, conditions = {}, metrics = {}, odd = {} }
+  local out = { actions = {}, transitions = {}, odd = {} }
   for _, block in ipairs(blocks) do
     local at = block.kind == "table" and M.columns(block.header, COLUMNS) or {}
     local kind, rows, known = kind_of(at), {}, at.preconditions ~= nil
@@ -172,12 +143,12 @@ function M.read(blocks, file, is_field, is_action)
       known = known or kind == "actions" and names.id(rows[i].id) ~= nil and is_action(rows[i].id)
     end
     -- "| Error | Action | Description |" looks alike, but names no action
-    local list = kind ~= "actions" and kind or known and kind or at.action == 1 and "names" or nil
-    for _, one in ipairs(list and rows or {}) do
+    local is_ours = kind == "transitions" or known
+    for _, one in ipairs(is_ours and rows or {}) do
       local is_odd = kind == "actions" and not names.id(one.id)
       if not is_odd then
-        table.insert(out[list], one)
-      elseif known and one.id then
+        table.insert(out[kind], one)
+      elseif one.id then
         table.insert(out.odd, { text = one.id, line = one.line, file = file })
       end
     end
