@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "engine/crew.h"
 #include "engine/transports.h"
 #include "transport/host.h"
 
@@ -20,6 +21,7 @@ struct loop {
   uv_loop_t *uv;
   uv_async_t *wake;
   struct transports *transports;
+  struct crew *crew;
   struct host_door *door; /* NULL: no host has functions */
   size_t members;
   struct loop_member *first, *last; /* ready, oldest first */
@@ -40,7 +42,8 @@ static void woken(uv_async_t *async) {
 static bool loop_fill(struct loop *l, struct error *error) {
   l->uv = sys_alloc(l->sys, sizeof *l->uv);
   l->wake = sys_alloc(l->sys, sizeof *l->wake);
-  if (!l->uv || !l->wake || !transports_new(l->sys, l->uv, &l->transports, NULL))
+  if (!l->uv || !l->wake || !transports_new(l->sys, l->uv, &l->transports, NULL) ||
+      !crew_new(l->sys, l->uv, &l->crew, NULL))
     return error_set(error, ERROR_MEMORY, "loop: no memory");
   l->wake->data = l;
   int held[3];
@@ -55,6 +58,7 @@ static bool loop_fill(struct loop *l, struct error *error) {
 
 static void loop_free(struct loop *l) {
   if (l->transports) transports_free(l->transports);
+  crew_free(l->crew);
   if (l->uv) sys_free(l->sys, l->uv, sizeof *l->uv);
   if (l->wake) sys_free(l->sys, l->wake, sizeof *l->wake);
   sys_free(l->sys, l, sizeof *l);
@@ -264,6 +268,10 @@ void loop_offload(struct loop *l, bool always) {
 
 bool loop_is_shared(const struct loop *l) {
   return l->offload || l->members > 1;
+}
+
+struct crew *loop_crew(const struct loop *l) {
+  return l->crew;
 }
 
 struct transports *loop_transports(struct loop *l) {

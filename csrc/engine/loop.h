@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 
+struct crew;
 struct host_door;
 struct loop;
 struct transports;
@@ -75,5 +76,6 @@ void loop_signal(struct loop_member *);
 size_t loop_members(const struct loop *);
 bool loop_is_shared(const struct loop *); /* slow work must run on another thread */
 struct transports *loop_transports(struct loop *);
+struct crew *loop_crew(const struct loop *); /* for slow work on other threads */
 
 #endif

@@ -1,6 +1,6 @@
 /* runtime.c: puts one run together: its store, its engine, its programs, the loop's transports.
  *
- * Decides nothing; opens and closes in the right order, and hands a slow sync to libuv's pool.
+ * Decides nothing; opens and closes in the right order, and hands a slow sync to the crew.
  * Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
 #include "engine/runtime.h"
 
@@ -9,18 +9,8 @@
 #include <string.h>
 #include <uv.h>
 
+#include "engine/crew.h"
 #include "engine/transports.h"
-
-/* A sync on the pool. If the run is closed first, this is freed once libuv has finished it. */
-struct errand {
-  uv_work_t uv;
-  const struct sys *sys;
-  uv_sem_t done;
-  bool out;    /* the pool works on it */
-  bool orphan; /* the run is closed: free this when the pool has finished */
-  void (*work)(void *), (*after)(void *);
-  void *argument;
-};
 
 /* The timer of a policy's tick. Outlives its run until libuv has closed it. */
 struct ticker {
@@ -35,7 +25,7 @@ struct runtime {
   struct loop *loop;
   struct store *store;
   struct engine *engine;
-  struct errand *errand;
+  struct chore *chore; /* a slow sync */
   struct ticker *ticker;       /* NULL: the policy has no tick */
   struct transports *programs; /* the run has stopped once these have ended */
   char *http_module;
@@ -60,62 +50,10 @@ static struct transport *give_http(void *data, struct error *error) {
   return give_transport(data, TASK_HTTP, error);
 }
 
-static void errand_work(uv_work_t *uv) {
-  struct errand *errand = uv->data;
-  errand->work(errand->argument);
-  uv_sem_post(&errand->done);
-}
-
-static void errand_free(struct errand *errand) {
-  uv_sem_destroy(&errand->done);
-  sys_free(errand->sys, errand, sizeof *errand);
-}
-
-static void errand_after(uv_work_t *uv, int status) {
-  (void)status; /* it is never canceled */
-  struct errand *errand = uv->data;
-  errand->out = false;
-  if (errand->orphan) {
-    errand_free(errand);
-    return;
-  }
-  uv_sem_wait(&errand->done); /* posted already */
-  errand->after(errand->argument);
-}
-
-static bool errand_new(const struct sys *sys, struct errand **to, struct error *error) {
-  struct errand *errand = sys_alloc(sys, sizeof *errand);
-  if (!errand) return error_set(error, ERROR_MEMORY, "run: no memory");
-  errand->sys = sys;
-  errand->uv.data = errand;
-  int failed = uv_sem_init(&errand->done, 0);
-  if (failed) {
-    sys_free(sys, errand, sizeof *errand);
-    return error_system(error, -failed, "run: semaphore");
-  }
-  *to = errand;
-  return true;
-}
-
-static void errand_leave(struct errand *errand) {
-  if (!errand->out) {
-    errand_free(errand);
-    return;
-  }
-  uv_sem_wait(&errand->done); /* the store may not be closed under it */
-  errand->orphan = true;
-  errand->after(errand->argument);
-}
-
 static bool offload(void *data, void (*work)(void *), void (*after)(void *), void *argument) {
   struct runtime *r = data;
-  struct errand *errand = r->errand;
-  assert(!errand->out);
-  errand->work = work;
-  errand->after = after;
-  errand->argument = argument;
-  errand->out = uv_queue_work(loop_uv(r->loop), &errand->uv, errand_work, errand_after) == 0;
-  return errand->out;
+  crew_do(loop_crew(r->loop), r->chore, work, after, argument);
+  return true;
 }
 
 static bool busy(void *data) {
@@ -203,7 +141,7 @@ static void free_text(struct runtime *r, char *text) {
 
 static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
-  if (!errand_new(r->sys, &r->errand, error)) return false;
+  if (!chore_new(r->sys, &r->chore, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
   runtime_belongs(r, NULL, NULL);
   if (!copy_text(r, o->http_module, &r->http_module))
@@ -318,7 +256,7 @@ struct store *runtime_store(struct runtime *r) {
 void runtime_close(struct runtime *r) {
   if (!r) return;
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
-  if (r->errand) errand_leave(r->errand);
+  crew_leave(loop_crew(r->loop), r->chore);
   engine_free(r->engine);
   r->engine = NULL;
   if (r->programs) {

@@ -1,8 +1,7 @@
 /* postgres.c: a run in PostgreSQL, as store.h has it: opens, appends and closes it.
  *
- * append sends a batch, sync waits until it is committed. If the answer is lost, a look at the row
- * with the batch's key decides: it is this batch, it is missing, or it is another process's. Knows
- * no more of rows. Called by store.c through struct kind. */
+ * append makes a batch ready, sync waits until it is committed, with those of other runs. Knows
+ * no rows. Called by store.c through struct kind. */
 #include "store/postgres.h"
 
 #include <inttypes.h>
@@ -11,31 +10,25 @@
 
 #include "store/blob.h"
 
-enum { PATIENCE_S = 30, WAIT_MS = 20, WAIT_MOST_MS = 500, BATCH_MAX = 256 << 20, FENCES = 16 };
+enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16 };
 
 struct postgres {
   struct store store; /* first: a store is cast to this */
   const struct sys *sys;
   struct url url;
-  struct link link;
+  struct commits *commits;
   struct lease *lease; /* NULL: only read */
   bool taken;          /* the lease that holds the run */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* after the last append */
-  uint64_t before;     /* the last line of the batch before it; 0: there is none */
   struct buffer out;   /* the lines of the last batch */
-  bool flying;         /* its commit is not confirmed yet */
-  bool sent;           /* and the server's answer is awaited */
+  struct put put;      /* the last batch */
   bool failed;         /* refuses all batches except last words */
   bool spent;          /* they were written */
   struct error why;    /* of `failed` */
   uint64_t bytes, syncs;
   struct watch *inbox; /* NULL: the run has not asked to watch its inbox */
 };
-
-static const char put_row[] =
-    "insert into skillrt.journal (run, batch, segment, seq, records, lines)"
-    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
 
 static bool fail(struct postgres *p, const struct error *why, struct error *e) {
   if (!p->failed || why->code == ERROR_LOST) p->why = *why;
@@ -54,90 +47,30 @@ static bool is_lost(const struct postgres *p) {
 
 /* ---- rows ---- */
 
-static int64_t patience(const struct postgres *p) {
-  return p->sys->mono_ns(p->sys) + (int64_t)PATIENCE_S * 1000000000;
+static struct link *enter(struct postgres *p, struct error *e) {
+  return commits_enter(p->commits, &p->url, e);
 }
 
-/* A server that restarts refuses connections for a while. */
-static bool reconnect(struct postgres *p, int64_t until, struct error *e) {
-  for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
-    struct error why = {0};
-    if (link_open(&p->link, &why)) return true;
-    if (why.code != ERROR_SYSTEM || p->sys->mono_ns(p->sys) > until) {
-      if (e) *e = why;
-      return false;
-    }
-    p->sys->pause(p->sys, ms);
-  }
-}
-
-static void send_row(struct postgres *p) {
-  struct span lines = buffer_span(&p->out);
-  struct value values[] = {TEXT(p->url.run),       NUMBER(p->end.chain.batch),
-                           NUMBER(p->end.segment), NUMBER(p->end.chain.seq),
-                           NUMBER(p->end.records), BYTES(lines)};
-  p->sent = link_send(&p->link, 6, values);
-  p->flying = true;
-}
-
-enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_GONE, OUTCOME_UNKNOWN };
-
-/* Called where the batch's row is missing: is the batch before it still there? A standby that was
- * promoted may lack rows that its primary had committed. */
-static enum outcome look_before_place(struct postgres *p, struct error *e) {
-  struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch - 1), NUMBER(p->before)};
-  if (p->before == 0) return OUTCOME_NOBODYS;
-  int rows =
-      link_do(&p->link, "select 1 from skillrt.journal where run = $1 and batch = $2 and seq = $3",
-              3, values, e);
-  if (rows < 0) return OUTCOME_UNKNOWN;
-  return rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
-}
-
-/* Finds out which process wrote the row with the batch's key. */
-static enum outcome look_at_place(struct postgres *p, struct error *e) {
-  struct value values[] = {TEXT(p->url.run), NUMBER(p->end.chain.batch)};
-  PGresult *result =
-      link_ask(&p->link, "select segment, lines from skillrt.journal where run = $1 and batch = $2",
-               2, values, e);
-  if (!result) return OUTCOME_UNKNOWN;
-  enum outcome outcome = OUTCOME_NOBODYS;
-  if (PQntuples(result) == 1) {
-    struct span lines = cell_bytes(result, 0, 1);
-    bool ours = cell_number(result, 0, 0) == p->end.segment && lines.length == p->out.length &&
-                memcmp(lines.data, p->out.data, lines.length) == 0;
-    outcome = ours ? OUTCOME_OURS : OUTCOME_ANOTHERS;
-  }
-  PQclear(result);
-  return outcome == OUTCOME_NOBODYS ? look_before_place(p, e) : outcome;
-}
-
-/* Tries until it is known whether the row that was sent is committed. */
-static enum outcome settle(struct postgres *p, struct error *e) {
-  int64_t until = patience(p);
-  for (;;) {
-    bool was_sent = p->sent;
-    int rows = was_sent ? link_answer(&p->link, e) : -1;
-    p->sent = false;
-    if (rows == 1) return OUTCOME_OURS;
-    if (rows < 0 && was_sent && !link_broken(&p->link)) return OUTCOME_UNKNOWN; /* refused */
-    if (!reconnect(p, until, e)) return OUTCOME_UNKNOWN;
-    enum outcome outcome = look_at_place(p, e);
-    if (outcome == OUTCOME_NOBODYS)
-      send_row(p);
-    else if (outcome != OUTCOME_UNKNOWN || !link_broken(&p->link))
-      return outcome;
-    if (p->sys->mono_ns(p->sys) > until) return OUTCOME_UNKNOWN;
-  }
+/* Makes the lines in `out` the next batch, behind the line `before`. */
+static void put(struct postgres *p, uint64_t before) {
+  p->put.url = &p->url;
+  p->put.batch = p->end.chain.batch;
+  p->put.segment = p->end.segment;
+  p->put.seq = p->end.chain.seq;
+  p->put.records = p->end.records;
+  p->put.before = before;
+  p->put.lines = buffer_span(&p->out);
+  commits_put(p->commits, &p->put);
 }
 
 static bool postgres_sync(struct store *store, struct error *e) {
   struct postgres *p = (struct postgres *)store;
   struct error why = {0};
-  if (!p->flying) return true;
-  p->flying = false;
+  if (p->put.state == PUT_IDLE) return true;
+  commits_wait(p->commits, &p->put);
+  p->put.state = PUT_IDLE;
   p->syncs++;
-  switch (settle(p, &why)) {
+  switch (p->put.outcome) {
   case OUTCOME_OURS:
     return true;
   case OUTCOME_ANOTHERS:
@@ -155,6 +88,7 @@ static bool postgres_sync(struct store *store, struct error *e) {
     break;
   case OUTCOME_NOBODYS:
   case OUTCOME_UNKNOWN:
+    why = p->put.why;
     if (why.code == ERROR_NONE)
       error_set(&why, ERROR_SYSTEM, "%s: the database does not answer", p->url.whole);
   }
@@ -167,26 +101,40 @@ static bool postgres_read(struct store *store, uint64_t from,
                           bool (*each)(void *, const struct record *, struct error *), void *data,
                           struct error *e) {
   struct postgres *p = (struct postgres *)store;
-  return postgres_sync(store, e) &&
-         rows_read(&p->link, p->url.run, &p->end, from, each, data, NULL, e);
+  struct link *l = postgres_sync(store, e) ? enter(p, e) : NULL;
+  bool good = l && rows_read(l, p->url.run, &p->end, from, each, data, NULL, e);
+  if (l) commits_leave(p->commits);
+  return good;
 }
 
 static bool postgres_record(struct store *store, uint64_t seq, struct buffer *to, struct error *e) {
   struct postgres *p = (struct postgres *)store;
-  return postgres_sync(store, e) && rows_record(&p->link, p->url.run, &p->end, seq, to, e);
+  struct link *l = postgres_sync(store, e) ? enter(p, e) : NULL;
+  bool good = l && rows_record(l, p->url.run, &p->end, seq, to, e);
+  if (l) commits_leave(p->commits);
+  return good;
+}
+
+/* False with `*again`: the connection was cut. */
+static bool keep_blob(struct postgres *p, const char *digest, struct span value, bool *again,
+                      struct error *e) {
+  struct link *l = enter(p, e);
+  bool good = l && blob_keep(l, digest, value, e);
+  *again = l && !good && link_broken(l);
+  if (l) commits_leave(p->commits);
+  return good;
 }
 
 /* Each blob in a commit of its own, before the row that refers to it is sent. */
 static bool keep_blobs(struct postgres *p, const struct batch *batch, struct error *e) {
-  int64_t until = patience(p);
+  int64_t until = p->sys->mono_ns(p->sys) + (int64_t)PATIENCE_S * 1000000000;
   struct span value;
   char digest[65];
+  bool again;
   for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);) {
     if (!blob_check(digest, value, e)) return false;
-    while (!blob_keep(&p->link, digest, value, e)) {
-      if (!link_broken(&p->link)) return fail(p, e, e);
-      if (!reconnect(p, until, e)) return fail(p, e, e);
-    }
+    while (!keep_blob(p, digest, value, &again, e))
+      if (!again || p->sys->mono_ns(p->sys) > until) return fail(p, e, e);
   }
   return true;
 }
@@ -213,10 +161,10 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
   end.records += batch_count(batch);
   end.closed = false;
   end.header = batch->header;
-  p->before = p->end.chain.seq;
+  uint64_t before = p->end.chain.seq;
   p->end = end;
   p->bytes += p->out.length;
-  send_row(p);
+  put(p, before);
   return true;
 }
 
@@ -230,7 +178,10 @@ static bool postgres_held(struct store *store, struct error *e) {
 static bool postgres_blob_get(struct store *store, const char *digest, struct buffer *to,
                               struct error *e) {
   struct postgres *p = (struct postgres *)store;
-  return postgres_sync(store, e) && blob_find(&p->link, digest, to, e);
+  struct link *l = postgres_sync(store, e) ? enter(p, e) : NULL;
+  bool good = l && blob_find(l, digest, to, e);
+  if (l) commits_leave(p->commits);
+  return good;
 }
 
 /* Views are not stored: they can be written from the journal at any time. */
@@ -267,10 +218,17 @@ static bool say_closed(struct postgres *p) {
   struct rows_end end = p->end;
   buffer_reset(&p->out);
   if (!journal_batch_add(&p->out, &end.chain, p->url.whole, NULL, &end.header, NULL)) return false;
-  p->before = p->end.chain.seq;
+  uint64_t before = p->end.chain.seq;
   p->end = end;
-  send_row(p);
+  put(p, before);
   return postgres_sync(&p->store, NULL);
+}
+
+static void give_back(struct postgres *p, const struct header *header) {
+  struct link *l = enter(p, NULL);
+  if (!l) return;
+  run_give_back(l, p->url.run, lease_id(p->lease), header);
+  commits_leave(p->commits);
 }
 
 static void postgres_close(struct store *store) {
@@ -278,11 +236,10 @@ static void postgres_close(struct store *store) {
   if (p->inbox) p->inbox->close(p->inbox);
   if (p->lease && p->end.segment > 0) {
     bool closed = say_closed(p);
-    if (!is_lost(p) && link_open(&p->link, NULL))
-      run_give_back(&p->link, p->url.run, lease_id(p->lease), closed ? &p->end.header : NULL);
+    if (!is_lost(p)) give_back(p, closed ? &p->end.header : NULL);
   }
   lease_release(p->lease);
-  link_close(&p->link);
+  commits_release(p->commits);
   buffer_clear(&p->out);
   sys_free(p->sys, p, sizeof *p);
 }
@@ -319,27 +276,37 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc)};
   buffer_reset(&p->out);
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
-  p->before = first ? 0 : p->end.chain.seq;
+  uint64_t before = first ? 0 : p->end.chain.seq;
   p->end = end;
-  send_row(p);
-  p->flying = false;
-  return settle(p, e);
+  put(p, before);
+  commits_wait(p->commits, &p->put);
+  p->put.state = PUT_IDLE;
+  if (p->put.outcome == OUTCOME_UNKNOWN && e) *e = p->put.why;
+  return p->put.outcome;
 }
 
-static bool has_batches(struct postgres *p, bool *has, struct error *e) {
-  int rows = link_do(&p->link, "select 1 from skillrt.journal where run = $1 limit 1", 1,
+static bool has_batches(struct postgres *p, struct link *l, bool *has, struct error *e) {
+  int rows = link_do(l, "select 1 from skillrt.journal where run = $1 limit 1", 1,
                      (struct value[]){TEXT(p->url.run)}, e);
   *has = rows == 1;
   return rows >= 0;
+}
+
+/* The end of the journal; of none, a segment 0. */
+static bool find_end(struct postgres *p, struct rows_look *look, bool *has, struct error *e) {
+  struct link *l = enter(p, e);
+  bool good = l && has_batches(p, l, has, e) &&
+              (!*has || rows_end(l, p->url.run, look, &p->end, e));
+  if (l) commits_leave(p->commits);
+  if (!good || !*has) p->end = (struct rows_end){.segment = 0};
+  return good;
 }
 
 /* Adds that row after the current end: the previous holder may have written one more batch. */
 static bool take_over(struct postgres *p, struct rows_look *look, struct error *e) {
   bool has;
   for (int i = 0; i < FENCES; i++) {
-    if (!has_batches(p, &has, e)) return false;
-    if (has && !rows_end(&p->link, p->url.run, look, &p->end, e)) return false;
-    if (!has) p->end = (struct rows_end){.segment = 0};
+    if (!find_end(p, look, &has, e)) return false;
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
     if (outcome != OUTCOME_ANOTHERS) return false;
@@ -348,8 +315,9 @@ static bool take_over(struct postgres *p, struct rows_look *look, struct error *
 }
 
 static bool take(struct postgres *p, struct error *e) {
-  p->taken = lease_take(p->sys, &p->url, &p->lease, e) &&
-             run_take(&p->link, p->url.run, lease_id(p->lease), e);
+  struct link *l = lease_take(p->sys, &p->url, &p->lease, e) ? enter(p, e) : NULL;
+  p->taken = l && run_take(l, p->url.run, lease_id(p->lease), e);
+  if (l) commits_leave(p->commits);
   return p->taken;
 }
 
@@ -358,14 +326,21 @@ static bool take(struct postgres *p, struct error *e) {
 static bool check_vacant(struct postgres *p, struct error *e) {
   struct rows_look look = {.run_id = p->run_id};
   bool has;
-  if (!has_batches(p, &has, e)) return false;
-  if (!has) return true;
-  if (!rows_end(&p->link, p->url.run, &look, &p->end, e)) return false;
-  bool vacant = p->end.records == 0;
+  if (!find_end(p, &look, &has, e)) return false;
+  bool vacant = !has || p->end.records == 0;
   p->end = (struct rows_end){.segment = 0};
   return vacant ||
          error_set(e, ERROR_EXISTS, "%s: holds a run already; resume it or choose another name",
                    p->url.whole);
+}
+
+/* How many rows a statement changes or returns; -1: it failed. */
+static int perform(struct postgres *p, const char *statement, int count, const struct value *values,
+                   struct error *e) {
+  struct link *l = enter(p, e);
+  int rows = l ? link_do(l, statement, count, values, e) : -1;
+  if (l) commits_leave(p->commits);
+  return rows;
 }
 
 static bool create(struct postgres *p, const struct store_options *o, struct error *e) {
@@ -375,14 +350,14 @@ static bool create(struct postgres *p, const struct store_options *o, struct err
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
   if (!check_vacant(p, e) ||
-      link_do(&p->link, "insert into skillrt.run (run, id) values ($1, $2) on conflict do nothing",
-              2, values, e) < 0 ||
+      perform(p, "insert into skillrt.run (run, id) values ($1, $2) on conflict do nothing", 2,
+              values, e) < 0 ||
       !take(p, e) || !check_vacant(p, e))
     return false;
   if (!p->run_id[0]) strcpy(p->run_id, o->run_id);
   return take_over(p, &look, e) &&
-         link_do(&p->link, "update skillrt.run set id = $2 where run = $1 and id <> $2", 2, values,
-                 e) >= 0;
+         perform(p, "update skillrt.run set id = $2 where run = $1 and id <> $2", 2, values, e) >=
+             0;
 }
 
 static void report_end(const struct postgres *p, const struct rows_look *look,
@@ -404,13 +379,16 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
         "%s: only a journal in a directory is cut; put the database back from a backup",
         p->url.whole);
   if (o->mode == STORE_RESUME && !take(p, e)) return false;
-  if (!rows_end(&p->link, p->url.run, &look, &p->end, e)) return false;
+  struct link *l = enter(p, e);
+  bool good = l && rows_end(l, p->url.run, &look, &p->end, e);
+  if (l) commits_leave(p->commits);
+  if (!good) return false;
   report_end(p, &look, report);
   return o->mode == STORE_READ || take_over(p, &look, e);
 }
 
 static bool check_there(struct postgres *p, struct error *e) {
-  int rows = link_do(&p->link, "select 1 from skillrt.run where run = $1 and status <> 'moved'", 1,
+  int rows = perform(p, "select 1 from skillrt.run where run = $1 and status <> 'moved'", 1,
                      (struct value[]){TEXT(p->url.run)}, e);
   return rows == 1 ||
          (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run", p->url.whole));
@@ -418,7 +396,8 @@ static bool check_there(struct postgres *p, struct error *e) {
 
 static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,
                     struct error *e) {
-  if (!link_open(&p->link, e)) return false;
+  const char *setting = o->durability == DURABILITY_PROCESS ? "off" : "";
+  if (!commits_take(p->sys, &p->url, setting, &p->commits, e)) return false;
   if (o->mode != STORE_CREATE) return check_there(p, e) && resume(p, o, report, e);
   if (!create(p, o, e)) return false;
   memcpy(report->run_id, p->run_id, sizeof report->run_id);
@@ -432,17 +411,13 @@ bool postgres_open(const struct sys *sys, const char *at, const struct store_opt
   p->store.ops = &ops;
   p->sys = sys;
   buffer_init(&p->out, sys, BATCH_MAX);
-  link_init(&p->link, sys, &p->url);
-  p->link.put = o->mode == STORE_READ ? NULL : put_row;
-  p->link.commit = o->durability == DURABILITY_PROCESS ? "off" : NULL;
   if (url_read(at, true, &p->url, e) && open_as(p, o, report, e)) {
     *store = &p->store;
     return true;
   }
   /* A store that failed to open is freed without a "closed" line. */
   p->end.segment = 0;
-  if (p->taken && link_open(&p->link, NULL))
-    run_give_back(&p->link, p->url.run, lease_id(p->lease), NULL);
+  if (p->taken) give_back(p, NULL);
   postgres_close(&p->store);
   return false;
 }

@@ -47,7 +47,7 @@ struct link {
   const struct url *url;
   PGconn *connection; /* NULL: none */
   const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
-  const char *put;    /* a statement that link_send sends; NULL: none */
+  bool prepared;      /* the statement of link_put */
   bool dropped;       /* the connection is broken, even if libpq has not noticed yet */
   int64_t lease_ms;
   bool fresh;   /* may be connected to a database without tables */
@@ -78,13 +78,53 @@ PGresult *link_ask(struct link *, const char *statement, int count, const struct
                    struct error *);
 /* The same; returns the number of rows that it changed or returned; -1: it failed. */
 int link_do(struct link *, const char *statement, int count, const struct value *, struct error *);
-/* Sends the prepared statement; false: that failed. link_answer waits for the result. */
-bool link_send(struct link *, int count, const struct value *);
-int link_answer(struct link *, struct error *);
+/* The same as link_ask; prepares the statement first, of which a connection has one. */
+PGresult *link_put(struct link *, const char *statement, int count, const struct value *,
+                   struct error *);
 
 int64_t cell_number(const PGresult *, int row, int column);
 struct span cell_bytes(const PGresult *, int row, int column);
 void cell_text(const PGresult *, int row, int column, char *to, size_t room); /* "": NULL */
+
+/* ---- commits: postgres_commit.c ---- */
+
+struct commits;
+
+enum outcome { OUTCOME_OURS, OUTCOME_NOBODYS, OUTCOME_ANOTHERS, OUTCOME_GONE, OUTCOME_UNKNOWN };
+
+/* The states of a batch:
+ *
+ *   from      when                             to
+ *   IDLE      commits_put                      WAITS
+ *   WAITS     what became of it is known       SETTLED
+ *   SETTLED   its store has heard of it        IDLE */
+enum put_state { PUT_IDLE, PUT_WAITS, PUT_SETTLED };
+
+/* A batch that is to be committed; its store has one at a time. */
+struct put {
+  struct put *next;
+  const struct url *url;
+  uint32_t batch, segment;
+  uint64_t seq, records; /* as in struct bundle */
+  uint64_t before;       /* the last line of the batch before it; 0: there is none */
+  struct span lines;
+  enum put_state state;
+  enum outcome outcome; /* once settled */
+  struct error why;     /* of OUTCOME_UNKNOWN */
+};
+
+/* The connection of this process to a database, with this setting of synchronous_commit ("": the
+ * server's own, or more); shared by all who take it. */
+bool commits_take(const struct sys *, const struct url *, const char *setting, struct commits **,
+                  struct error *);
+void commits_release(struct commits *); /* NULL is fine */
+/* Its connection, for nobody else until commits_leave; messages name `url`. NULL: there is no
+ * server. Never between the two: commits_wait, and what calls it. */
+struct link *commits_enter(struct commits *, const struct url *, struct error *);
+void commits_leave(struct commits *);
+void commits_put(struct commits *, struct put *);
+/* Waits until the batch is settled, and commits what is there if nobody does. */
+void commits_wait(struct commits *, struct put *);
 
 /* ---- leases: postgres_lease.c ---- */
 

@@ -1,4 +1,5 @@
-/* postgres_inbox.c: the inbox of a run in PostgreSQL: a row for each arrival.
+/* postgres_inbox.c: the inbox of a run in PostgreSQL: a row for each arrival; on the connection of
+ * its process.
  *
  * A row stays after it was taken, so that an arrival sent again with the same key is recognized.
  * Must not know what an arrival says. Called by store.c through struct kind. */
@@ -15,13 +16,21 @@ struct rows {
   struct inbox inbox; /* first: an inbox is cast to this */
   const struct sys *sys;
   struct url url;
-  struct link link;
+  struct commits *commits;
   struct buffer given; /* int64_t: arrivals that must not be given again */
   PGresult *look;      /* of the last look; NULL: look anew */
   int next;            /* the next row of it */
   PGresult *text;      /* what was taken last */
   char name[24];
 };
+
+static PGresult *ask(struct rows *r, const char *statement, int count, const struct value *values,
+                     struct error *e) {
+  struct link *l = commits_enter(r->commits, &r->url, e);
+  PGresult *result = l ? link_ask(l, statement, count, values, e) : NULL;
+  if (l) commits_leave(r->commits);
+  return result;
+}
 
 static bool put(struct inbox *inbox, const char *key, struct span text, bool durable,
                 char name[ARRIVAL_NAME], struct error *e) {
@@ -31,14 +40,13 @@ static bool put(struct inbox *inbox, const char *key, struct span text, bool dur
   (void)durable; /* a commit is */
   if (text.length > ARRIVAL_MAX)
     return error_set(e, ERROR_LIMIT, "%s: an arrival of %zu bytes", r->url.whole, text.length);
-  if (!link_open(&r->link, e)) return false;
-  PGresult *result = link_ask(&r->link,
-                              "with put as (insert into skillrt.inbox (run, key, text)"
-                              " values ($1, $2, $3) on conflict do nothing returning arrival)"
-                              " select arrival, pg_notify('skillrt_inbox', $1)::text from put"
-                              " union all select arrival, '' from skillrt.inbox"
-                              " where run = $1 and key = $2",
-                              3, values, e);
+  PGresult *result = ask(r,
+                         "with put as (insert into skillrt.inbox (run, key, text)"
+                         " values ($1, $2, $3) on conflict do nothing returning arrival)"
+                         " select arrival, pg_notify('skillrt_inbox', $1)::text from put"
+                         " union all select arrival, '' from skillrt.inbox"
+                         " where run = $1 and key = $2",
+                         3, values, e);
   bool good = result && PQntuples(result) > 0;
   if (good) snprintf(name, ARRIVAL_NAME, "%" PRId64, cell_number(result, 0, 0));
   if (result && !good) /* another process inserts the same at this moment */
@@ -74,12 +82,11 @@ static void forget_look(struct rows *r) {
 
 static bool look(struct rows *r, struct error *e) {
   struct value values[] = {TEXT(r->url.run), NUMBER(PORTION)};
-  if (!link_open(&r->link, e)) return false;
-  r->look = link_ask(&r->link,
-                     "select arrival, (extract(epoch from came) * 1000)::bigint"
-                     " from skillrt.inbox where run = $1 and fate = 'waits'"
-                     " order by arrival limit $2",
-                     2, values, e);
+  r->look = ask(r,
+                "select arrival, (extract(epoch from came) * 1000)::bigint"
+                " from skillrt.inbox where run = $1 and fate = 'waits'"
+                " order by arrival limit $2",
+                2, values, e);
   return r->look != NULL;
 }
 
@@ -87,8 +94,7 @@ static bool look(struct rows *r, struct error *e) {
 static bool read_one(struct rows *r, int64_t arrival, struct arrival *to) {
   struct value values[] = {NUMBER(arrival)};
   PQclear(r->text);
-  r->text =
-      link_ask(&r->link, "select text from skillrt.inbox where arrival = $1", 1, values, NULL);
+  r->text = ask(r, "select text from skillrt.inbox where arrival = $1", 1, values, NULL);
   snprintf(r->name, sizeof r->name, "%" PRId64, arrival);
   to->name = r->name;
   if (!r->text) {
@@ -119,7 +125,9 @@ static bool take(struct inbox *inbox, struct arrival *to, struct error *e) {
 static bool becomes(struct rows *r, const char *name, const char *statement, struct error *e) {
   int64_t arrival = strtoll(name, NULL, 10);
   struct value values[] = {TEXT(r->url.run), NUMBER(arrival)};
-  if (!link_open(&r->link, e) || link_do(&r->link, statement, 2, values, e) < 0) return false;
+  PGresult *result = ask(r, statement, 2, values, e);
+  if (!result) return false;
+  PQclear(result);
   forget(r, arrival);
   return true;
 }
@@ -139,9 +147,8 @@ static bool refuse(struct inbox *inbox, const char *name, struct error *e) {
 static bool fate(struct inbox *inbox, const char *name, enum arrival_fate *to, struct error *e) {
   struct rows *r = (struct rows *)inbox;
   struct value values[] = {TEXT(r->url.run), NUMBER(strtoll(name, NULL, 10))};
-  if (!link_open(&r->link, e)) return false;
-  PGresult *result = link_ask(
-      &r->link, "select fate from skillrt.inbox where run = $1 and arrival = $2", 2, values, e);
+  PGresult *result =
+      ask(r, "select fate from skillrt.inbox where run = $1 and arrival = $2", 2, values, e);
   if (!result) return false;
   const char *word = PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "taken";
   *to = strcmp(word, "waits") == 0     ? ARRIVAL_WAITS
@@ -154,10 +161,8 @@ static bool fate(struct inbox *inbox, const char *name, enum arrival_fate *to, s
 static bool waiting(struct inbox *inbox, size_t *count, struct error *e) {
   struct rows *r = (struct rows *)inbox;
   struct value values[] = {TEXT(r->url.run)};
-  if (!link_open(&r->link, e)) return false;
   PGresult *result =
-      link_ask(&r->link, "select count(*) from skillrt.inbox where run = $1 and fate = 'waits'", 1,
-               values, e);
+      ask(r, "select count(*) from skillrt.inbox where run = $1 and fate = 'waits'", 1, values, e);
   if (!result) return false;
   *count = (size_t)cell_number(result, 0, 0);
   PQclear(result);
@@ -168,7 +173,7 @@ static void close_inbox(struct inbox *inbox) {
   struct rows *r = (struct rows *)inbox;
   forget_look(r);
   PQclear(r->text);
-  link_close(&r->link);
+  commits_release(r->commits);
   buffer_clear(&r->given);
   sys_free(r->sys, r, sizeof *r);
 }
@@ -179,9 +184,8 @@ bool postgres_inbox(const struct sys *sys, const char *at, struct inbox **inbox,
   if (!r) return error_set(e, ERROR_MEMORY, "%.200s: out of memory", at);
   r->inbox.ops = &ops;
   r->sys = sys;
-  link_init(&r->link, sys, &r->url);
   buffer_init(&r->given, sys, GIVEN_MAX);
-  if (!url_read(at, true, &r->url, e)) {
+  if (!url_read(at, true, &r->url, e) || !commits_take(sys, &r->url, "", &r->commits, e)) {
     close_inbox(&r->inbox);
     return false;
   }

@@ -91,13 +91,6 @@ static bool check_version(struct link *l, struct error *e) {
                    l->url->whole);
 }
 
-static bool prepare(struct link *l, struct error *e) {
-  PGresult *result = PQprepare(l->connection, "put", l->put, 0, NULL);
-  bool good = PQresultStatus(result) == PGRES_COMMAND_OK || fail(l, result, e);
-  PQclear(result);
-  return good;
-}
-
 /* The caller reports what fails. */
 static void ignore(void *data, const char *notice) {
   (void)data, (void)notice;
@@ -105,14 +98,13 @@ static void ignore(void *data, const char *notice) {
 
 static bool try_to_open(struct link *l, struct error *e) {
   link_close(l);
-  l->dropped = false;
+  l->dropped = l->prepared = false;
   l->connection = connect_to(l->url);
   if (!l->connection) return error_set(e, ERROR_MEMORY, "%s: out of memory", l->url->whole);
   if (link_broken(l)) return fail(l, NULL, e);
   PQsetNoticeProcessor(l->connection, ignore, NULL);
   struct value commit = {.data = l->commit, .length = -1, .is_null = !l->commit};
-  if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e)) &&
-      (!l->put || prepare(l, e)))
+  if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e)))
     return true;
   if (!link_broken(l)) link_close(l);
   return false;
@@ -214,23 +206,18 @@ int link_do(struct link *l, const char *statement, int count, const struct value
   return rows;
 }
 
-bool link_send(struct link *l, int count, const struct value *values) {
+PGresult *link_put(struct link *l, const char *statement, int count, const struct value *values,
+                   struct error *e) {
   struct given g;
-  if (link_broken(l)) return false;
-  give(&g, count, values);
-  return PQsendQueryPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1);
-}
-
-int link_answer(struct link *l, struct error *e) {
-  int rows = -1;
-  PGresult *result;
-  if (!l->connection) return -1;
-  for (bool first = true; (result = PQgetResult(l->connection)); first = false) {
-    PGresult *good = judge(l, result, first ? e : NULL);
-    if (first && good) rows = changed(good);
-    PQclear(good);
+  if (!l->prepared) {
+    PGresult *result = judge(l, PQprepare(l->connection, "put", statement, 0, NULL), e);
+    l->prepared = result != NULL;
+    PQclear(result);
+    if (!l->prepared) return NULL;
   }
-  return rows;
+  give(&g, count, values);
+  return judge(
+      l, PQexecPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1), e);
 }
 
 /* ---- cells ---- */

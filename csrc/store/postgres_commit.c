@@ -1,0 +1,342 @@
+/* postgres_commit.c: the connection to a database that all runs of this process share, and how
+ * their batches are committed: all that are ready in one statement and one commit.
+ *
+ * No thread of its own: whoever waits for a batch first commits all that are there, and the others
+ * wait for that. Meanwhile the next batches come. If the answer to a commit is lost, a look at the
+ * key of each row decides: it is this batch, it is missing, or it is another process's. Called by
+ * postgres.c and postgres_inbox.c. */
+#include "store/postgres.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { PATIENCE_S = 30, WAIT_MS = 20, WAIT_MOST_MS = 500, GROUP_MAX = 1024 };
+enum { GROUP_BYTES = 64 << 20, ARRAYS_MAX = 512 << 20, SETTING = 8 };
+
+struct commits {
+  struct commits *next;
+  size_t users;
+  const struct sys *sys;
+  struct url url;
+  char setting[SETTING]; /* "": the server's own */
+  struct link link;
+  struct buffer arrays;           /* the parameters of a statement */
+  struct put *group[GROUP_MAX];   /* the batches of a statement */
+  pthread_mutex_t mutex;          /* of the fields below */
+  pthread_cond_t changed;
+  bool busy;                 /* a thread uses the connection */
+  pthread_t user;            /* which one, so many times over: what is read may need more */
+  unsigned depth;
+  size_t asking;             /* how many wait for it, for other things than a commit */
+  struct put *first, **last; /* batches that wait, in the order of their appends */
+};
+
+static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct commits *all;
+
+/* ---- the connection ---- */
+
+static struct commits *make(const struct sys *sys, const struct url *url, const char *setting,
+                            struct error *e) {
+  struct commits *c = sys_alloc(sys, sizeof *c);
+  if (!c) {
+    error_set(e, ERROR_MEMORY, "%s: out of memory", url->whole);
+    return NULL;
+  }
+  c->sys = sys;
+  c->url = *url;
+  strncpy(c->setting, setting, sizeof c->setting - 1);
+  link_init(&c->link, sys, &c->url);
+  c->link.commit = c->setting[0] ? c->setting : NULL;
+  buffer_init(&c->arrays, sys, ARRAYS_MAX);
+  pthread_mutex_init(&c->mutex, NULL);
+  pthread_cond_init(&c->changed, NULL);
+  c->last = &c->first;
+  return c;
+}
+
+bool commits_take(const struct sys *sys, const struct url *url, const char *setting,
+                  struct commits **to, struct error *e) {
+  pthread_mutex_lock(&all_mutex);
+  struct commits *c = all;
+  while (c && (strcmp(c->url.database, url->database) != 0 || strcmp(c->setting, setting) != 0))
+    c = c->next;
+  if (!c && (c = make(sys, url, setting, e))) {
+    c->next = all;
+    all = c;
+  }
+  if (c) c->users++;
+  pthread_mutex_unlock(&all_mutex);
+  *to = c;
+  return c != NULL;
+}
+
+void commits_release(struct commits *c) {
+  if (!c) return;
+  pthread_mutex_lock(&all_mutex);
+  bool last = --c->users == 0;
+  struct commits **at = &all;
+  while (last && *at != c)
+    at = &(*at)->next;
+  if (last) *at = c->next;
+  pthread_mutex_unlock(&all_mutex);
+  if (!last) return;
+  link_close(&c->link);
+  buffer_clear(&c->arrays);
+  pthread_cond_destroy(&c->changed);
+  pthread_mutex_destroy(&c->mutex);
+  sys_free(c->sys, c, sizeof *c);
+}
+
+/* The caller holds the mutex. */
+static void leave(struct commits *c) {
+  c->link.url = &c->url;
+  c->busy = false;
+  pthread_cond_broadcast(&c->changed);
+}
+
+void commits_leave(struct commits *c) {
+  pthread_mutex_lock(&c->mutex);
+  if (--c->depth == 0) leave(c);
+  pthread_mutex_unlock(&c->mutex);
+}
+
+struct link *commits_enter(struct commits *c, const struct url *url, struct error *e) {
+  pthread_mutex_lock(&c->mutex);
+  c->asking++;
+  while (c->busy && !(c->depth > 0 && pthread_equal(c->user, pthread_self())))
+    pthread_cond_wait(&c->changed, &c->mutex);
+  c->asking--;
+  c->busy = true;
+  c->user = pthread_self();
+  c->depth++;
+  pthread_mutex_unlock(&c->mutex);
+  c->link.url = url;
+  if (link_open(&c->link, e)) return &c->link;
+  commits_leave(c);
+  return NULL;
+}
+
+/* ---- one statement ---- */
+
+static const char put_rows[] =
+    "insert into skillrt.journal (run, batch, segment, seq, records, lines)"
+    " select * from unnest($1::text[], $2::int[], $3::int[], $4::bigint[], $5::bigint[],"
+    " $6::bytea[]) on conflict do nothing returning run, batch";
+
+static void add_int(struct buffer *to, uint32_t value) {
+  value = htonl(value);
+  buffer_append(to, &value, sizeof value, NULL);
+}
+
+static void add_big(struct buffer *to, uint64_t value) {
+  add_int(to, (uint32_t)(value >> 32));
+  add_int(to, (uint32_t)value);
+}
+
+static void add_bytes(struct buffer *to, struct span bytes) {
+  add_int(to, (uint32_t)bytes.length);
+  buffer_append(to, bytes.data, bytes.length, NULL);
+}
+
+enum { COLUMNS = 6, ARRAY_HEAD = 20, ROW_HEAD = 48 };
+enum { TEXT_TYPE = 25, INT_TYPE = 23, BIG_TYPE = 20, BYTES_TYPE = 17 };
+
+static void add_cell(struct buffer *to, const struct put *put, int column) {
+  switch (column) {
+  case 0:
+    add_bytes(to, (struct span){put->url->run, strlen(put->url->run)});
+    break;
+  case 1:
+  case 2:
+    add_int(to, 4);
+    add_int(to, column == 1 ? put->batch : put->segment);
+    break;
+  case 3:
+  case 4:
+    add_int(to, 8);
+    add_big(to, column == 3 ? put->seq : put->records);
+    break;
+  default:
+    add_bytes(to, put->lines);
+  }
+}
+
+/* The columns of a group as arrays, in the server's own form; false: out of memory. */
+static bool write_arrays(struct commits *c, struct put **group, size_t count,
+                         size_t ends[COLUMNS]) {
+  static const uint32_t types[COLUMNS] = {TEXT_TYPE, INT_TYPE, INT_TYPE,
+                                          BIG_TYPE,  BIG_TYPE, BYTES_TYPE};
+  size_t size = COLUMNS * ARRAY_HEAD;
+  for (size_t i = 0; i < count; i++)
+    size += ROW_HEAD + JOURNAL_RUN_ID + group[i]->lines.length;
+  buffer_reset(&c->arrays);
+  if (!buffer_room(&c->arrays, size, NULL)) return false;
+  for (int column = 0; column < COLUMNS; column++) {
+    add_int(&c->arrays, 1); /* dimensions */
+    add_int(&c->arrays, 0); /* no nulls */
+    add_int(&c->arrays, types[column]);
+    add_int(&c->arrays, (uint32_t)count);
+    add_int(&c->arrays, 1); /* the first index */
+    for (size_t i = 0; i < count; i++)
+      add_cell(&c->arrays, group[i], column);
+    ends[column] = c->arrays.length;
+  }
+  return true;
+}
+
+/* Those whose rows were added; the server names them in the order of the group. */
+static void mark_added(struct put **group, size_t count, const PGresult *result) {
+  int row = 0, rows = PQntuples(result);
+  for (size_t i = 0; i < count && row < rows; i++)
+    if (cell_number(result, row, 1) == group[i]->batch &&
+        strcmp(PQgetvalue(result, row, 0), group[i]->url->run) == 0) {
+      group[i]->outcome = OUTCOME_OURS;
+      row++;
+    }
+}
+
+/* False: it was refused, or nobody knows. */
+static bool send_group(struct commits *c, struct put **group, size_t count, struct error *e) {
+  size_t ends[COLUMNS], from = 0;
+  struct value values[COLUMNS];
+  if (!write_arrays(c, group, count, ends))
+    return error_set(e, ERROR_MEMORY, "%s: out of memory", c->url.whole);
+  for (int i = 0; i < COLUMNS; from = ends[i++])
+    values[i] = BYTES(((struct span){c->arrays.data + from, ends[i] - from}));
+  PGresult *result = link_put(&c->link, put_rows, COLUMNS, values, e);
+  if (result) mark_added(group, count, result);
+  PQclear(result);
+  return result != NULL;
+}
+
+/* ---- settling ---- */
+
+/* Called where the batch's row is missing: is the batch before it still there? A standby that was
+ * promoted may lack rows that its primary had committed. */
+static enum outcome look_before_place(struct commits *c, const struct put *put, struct error *e) {
+  struct value values[] = {TEXT(put->url->run), NUMBER(put->batch - 1), NUMBER(put->before)};
+  if (put->before == 0) return OUTCOME_NOBODYS;
+  int rows =
+      link_do(&c->link, "select 1 from skillrt.journal where run = $1 and batch = $2 and seq = $3",
+              3, values, e);
+  if (rows < 0) return OUTCOME_UNKNOWN;
+  return rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
+}
+
+/* Finds out which process wrote the row with the batch's key. */
+static enum outcome look_at_place(struct commits *c, const struct put *put, struct error *e) {
+  struct value values[] = {TEXT(put->url->run), NUMBER(put->batch)};
+  PGresult *result =
+      link_ask(&c->link, "select segment, lines from skillrt.journal where run = $1 and batch = $2",
+               2, values, e);
+  if (!result) return OUTCOME_UNKNOWN;
+  enum outcome outcome = OUTCOME_NOBODYS;
+  if (PQntuples(result) == 1) {
+    struct span lines = cell_bytes(result, 0, 1);
+    bool ours = cell_number(result, 0, 0) == put->segment && lines.length == put->lines.length &&
+                memcmp(lines.data, put->lines.data, lines.length) == 0;
+    outcome = ours ? OUTCOME_OURS : OUTCOME_ANOTHERS;
+  }
+  PQclear(result);
+  return outcome == OUTCOME_NOBODYS ? look_before_place(c, put, e) : outcome;
+}
+
+/* A server that restarts refuses connections for a while. */
+static bool reconnect(struct commits *c, int64_t until, struct error *e) {
+  for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
+    error_clear(e);
+    if (link_open(&c->link, e)) return true;
+    if (e->code != ERROR_SYSTEM || c->sys->mono_ns(c->sys) > until) return false;
+    c->sys->pause(c->sys, ms);
+  }
+}
+
+/* Looks at the places of those that are not settled; those that remain are to be sent (again). */
+static void look_at_places(struct commits *c, struct put **group, size_t count, struct error *e) {
+  for (size_t i = 0; i < count && !link_broken(&c->link); i++) {
+    enum outcome outcome = look_at_place(c, group[i], e);
+    if (outcome == OUTCOME_UNKNOWN && link_broken(&c->link)) return;
+    group[i]->outcome = outcome;
+    if (outcome == OUTCOME_UNKNOWN) group[i]->why = *e;
+  }
+}
+
+/* How many are left; they come first. */
+static size_t unsettled(struct put **group, size_t count) {
+  size_t left = 0;
+  for (size_t i = 0; i < count; i++) {
+    struct put *put = group[i];
+    group[i] = group[left];
+    group[left] = put;
+    left += put->outcome == OUTCOME_NOBODYS;
+  }
+  return left;
+}
+
+static void give_up(struct put **group, size_t count, const struct error *why) {
+  for (size_t i = 0; i < count; i++) {
+    group[i]->outcome = OUTCOME_UNKNOWN;
+    group[i]->why = *why;
+  }
+}
+
+/* Tries until it is known of each batch whether it is committed. */
+static void settle(struct commits *c, struct put **group, size_t count, int64_t until) {
+  while (count > 0) {
+    struct error why = {0};
+    bool sent = !link_broken(&c->link) && send_group(c, group, count, &why);
+    if (!sent && !link_broken(&c->link)) { /* refused: one of them may be why */
+      if (count == 1) give_up(group, count, &why);
+      for (size_t i = 0; count > 1 && i < count; i++)
+        settle(c, &group[i], 1, until);
+      return;
+    }
+    count = unsettled(group, count);
+    if (count > 0 && !reconnect(c, until, &why)) return give_up(group, count, &why);
+    look_at_places(c, group, count, &why);
+    count = unsettled(group, count);
+    if (c->sys->mono_ns(c->sys) > until) return give_up(group, count, &why);
+  }
+}
+
+/* ---- batches ---- */
+
+void commits_put(struct commits *c, struct put *put) {
+  put->state = PUT_WAITS;
+  put->outcome = OUTCOME_NOBODYS;
+  put->next = NULL;
+  error_clear(&put->why);
+  pthread_mutex_lock(&c->mutex);
+  *c->last = put;
+  c->last = &put->next;
+  pthread_mutex_unlock(&c->mutex);
+}
+
+/* Commits what waits; the caller holds the mutex, which is free meanwhile. */
+static void commit(struct commits *c) {
+  size_t count = 0, bytes = 0;
+  for (; c->first && count < GROUP_MAX && bytes < GROUP_BYTES; c->first = c->first->next) {
+    c->group[count++] = c->first;
+    bytes += c->first->lines.length;
+  }
+  if (!c->first) c->last = &c->first;
+  c->busy = true;
+  pthread_mutex_unlock(&c->mutex);
+  settle(c, c->group, count, c->sys->mono_ns(c->sys) + (int64_t)PATIENCE_S * 1000000000);
+  pthread_mutex_lock(&c->mutex);
+  for (size_t i = 0; i < count; i++)
+    c->group[i]->state = PUT_SETTLED;
+  leave(c);
+}
+
+void commits_wait(struct commits *c, struct put *put) {
+  pthread_mutex_lock(&c->mutex);
+  while (put->state == PUT_WAITS)
+    if (c->busy || c->asking)
+      pthread_cond_wait(&c->changed, &c->mutex);
+    else
+      commit(c);
+  pthread_mutex_unlock(&c->mutex);
+}
