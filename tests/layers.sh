@@ -38,8 +38,8 @@ c_floors() {
         bad(header " belongs to csrc/transport/http*")
       if (header == "libpq-fe.h" && file !~ /^csrc\/store\/postgres/)
         bad(header " belongs to csrc/store/postgres*")
-      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/(engine\/(loop|runtime)[a-z_]*|store\/(watch|watch_runs|postgres_watch))\.[ch]$/)
-        bad(header " belongs to csrc/transport, csrc/store/watch* and csrc/engine/loop, runtime")
+      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/(engine\/(crew|loop|runtime)[a-z_]*|store\/(watch|watch_runs|postgres_watch))\.[ch]$/)
+        bad(header " belongs to csrc/transport, csrc/store/watch* and csrc/engine/crew, loop, runtime")
     }
     END { exit failed }'
 }

@@ -1,7 +1,8 @@
 /* crew.h: slow work of the runs of a loop, on libuv's threads.
  *
  * Many runs that write at the same time are handed over together: a thread takes a share of what
- * waits, so that a run among many does not cost a wake-up of a thread. Called by loop.c, runtime.c. */
+ * waits, so that a run among many does not cost a wake-up of a thread. Called by loop.c, runtime.c.
+ */
 #ifndef SKILLRT_ENGINE_CREW_H
 #define SKILLRT_ENGINE_CREW_H
 

@@ -25,7 +25,7 @@ struct runtime {
   struct loop *loop;
   struct store *store;
   struct engine *engine;
-  struct chore *chore; /* a slow sync */
+  struct chore *chore;         /* a slow sync */
   struct ticker *ticker;       /* NULL: the policy has no tick */
   struct transports *programs; /* the run has stopped once these have ended */
   char *http_module;

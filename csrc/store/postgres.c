@@ -295,8 +295,8 @@ static bool has_batches(struct postgres *p, struct link *l, bool *has, struct er
 /* The end of the journal; of none, a segment 0. */
 static bool find_end(struct postgres *p, struct rows_look *look, bool *has, struct error *e) {
   struct link *l = enter(p, e);
-  bool good = l && has_batches(p, l, has, e) &&
-              (!*has || rows_end(l, p->url.run, look, &p->end, e));
+  bool good =
+      l && has_batches(p, l, has, e) && (!*has || rows_end(l, p->url.run, look, &p->end, e));
   if (l) commits_leave(p->commits);
   if (!good || !*has) p->end = (struct rows_end){.segment = 0};
   return good;

@@ -21,12 +21,12 @@ struct commits {
   struct url url;
   char setting[SETTING]; /* "": the server's own */
   struct link link;
-  struct buffer arrays;           /* the parameters of a statement */
-  struct put *group[GROUP_MAX];   /* the batches of a statement */
-  pthread_mutex_t mutex;          /* of the fields below */
+  struct buffer arrays;         /* the parameters of a statement */
+  struct put *group[GROUP_MAX]; /* the batches of a statement */
+  pthread_mutex_t mutex;        /* of the fields below */
   pthread_cond_t changed;
-  bool busy;                 /* a thread uses the connection */
-  pthread_t user;            /* which one, so many times over: what is read may need more */
+  bool busy;      /* a thread uses the connection */
+  pthread_t user; /* which one, so many times over: what is read may need more */
   unsigned depth;
   size_t asking;             /* how many wait for it, for other things than a commit */
   struct put *first, **last; /* batches that wait, in the order of their appends */

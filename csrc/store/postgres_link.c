@@ -216,8 +216,8 @@ PGresult *link_put(struct link *l, const char *statement, int count, const struc
     if (!l->prepared) return NULL;
   }
   give(&g, count, values);
-  return judge(
-      l, PQexecPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1), e);
+  return judge(l, PQexecPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1),
+               e);
 }
 
 /* ---- cells ---- */
