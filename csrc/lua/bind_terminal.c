@@ -1,7 +1,8 @@
 /* bind_terminal.c: core.terminal: reads from and writes to terminals and standard output.
  *
  * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
- * text; pause(ms); farewell(text). Writes whole, also on a slow terminal. Called by bind_core.c. */
+ * text; edit_line(prompt) -> text; pause(ms); farewell(text). Writes whole, also on a slow
+ * terminal. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/loop.h"
+#include "lua/edit.h"
 
 static int terminal_is_terminal(lua_State *L) {
   lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
@@ -103,25 +105,66 @@ static enum input input_wait(lua_State *L, struct loop *loop, int64_t until_ns) 
   }
 }
 
+/* The time until which is waited, from the milliseconds at an index; 0: no limit. */
+static int64_t until_of(lua_State *L, int at) {
+  lua_Number ms = luaL_optnumber(L, at, -1);
+  const struct sys *sys = bind_sys(L);
+  return ms < 0 ? 0 : sys->mono_ns(sys) + (int64_t)(ms < 1e12 ? ms : 1e12) * 1000000;
+}
+
+/* What was typed and not entered is forgotten: nobody asks for it any more. */
+static int late(lua_State *L) {
+  tcflush(STDIN_FILENO, TCIFLUSH);
+  lua_pushnil(L);
+  lua_pushliteral(L, "timeout");
+  return 2;
+}
+
+/* Where the bytes of an edited line come from. */
+struct typing {
+  lua_State *L;
+  struct loop *loop;
+  int64_t until_ns;
+  enum input came;
+};
+
+static int next_byte(void *data, char *byte) {
+  struct typing *typing = data;
+  const struct sys *sys = bind_sys(typing->L);
+  typing->came = input_wait(typing->L, typing->loop, typing->until_ns);
+  return typing->came == INPUT_READY && sys->read(sys, STDIN_FILENO, byte, 1) == 1 ? 1 : 0;
+}
+
+/* edit_line(prompt, ms?): as read_line, but the prompt is written, and a person edits the line
+ * behind it; false where no line can be edited: then nothing was written. */
+static int terminal_edit_line(lua_State *L) {
+  const char *prompt = luaL_checkstring(L, 1);
+  struct typing typing = {.L = L, .loop = loop_of(L), .until_ns = until_of(L, 2)};
+  struct buffer *text = bind_buffer(L, 1 << 20);
+  bool whole = false;
+  if (!edit_line(prompt, next_byte, &typing, text, &whole)) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
+  if (typing.came == INPUT_LATE) return late(L);
+  if (!whole) return 0;
+  lua_pushlstring(L, text->data ? text->data : "", text->length);
+  buffer_clear(text);
+  return 1;
+}
+
 /* read_line(ms?): one line of standard input without its newline; nil at the end or when
- * interrupted; nil, "timeout" where none begins to come within ms: what was typed and not entered
- * by then is forgotten, as nobody asks for it any more. */
+ * interrupted; nil, "timeout" where none begins to come within ms. */
 static int terminal_read_line(lua_State *L) {
-  lua_Number ms = luaL_optnumber(L, 1, -1);
   const struct sys *sys = bind_sys(L);
   struct loop *loop = loop_of(L);
-  int64_t until_ns = ms < 0 ? 0 : sys->mono_ns(sys) + (int64_t)(ms < 1e12 ? ms : 1e12) * 1000000;
+  int64_t until_ns = until_of(L, 1);
   luaL_Buffer line;
   luaL_buffinit(L, &line);
   for (bool any = false;; any = true) {
     char byte;
     enum input came = input_wait(L, loop, any ? 0 : until_ns);
-    if (came == INPUT_LATE) {
-      tcflush(STDIN_FILENO, TCIFLUSH);
-      lua_pushnil(L);
-      lua_pushliteral(L, "timeout");
-      return 2;
-    }
+    if (came == INPUT_LATE) return late(L);
     ssize_t count = came == INPUT_READY ? sys->read(sys, STDIN_FILENO, &byte, 1) : 0;
     if (count <= 0 && !any) return 0;
     if (count <= 0 || byte == '\n') break;
@@ -148,6 +191,7 @@ int bind_terminal(lua_State *L) {
                                        {"write", terminal_write},
                                        {"lost", terminal_lost},
                                        {"read_line", terminal_read_line},
+                                       {"edit_line", terminal_edit_line},
                                        {"pause", terminal_pause},
                                        {"farewell", terminal_farewell},
                                        {NULL, NULL}};

@@ -74,6 +74,27 @@ end } } }]])
       screen.shows "completed (task_completed)"
     end)
 
+  see("an answer is edited within its line; ^C leaves it, and the terminal as it was", 80, 24, function(screen, folder)
+    if not package.loadlib("libedit.so.2", "*") then return pending "no libedit here" end
+    folder.file("name.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "name", actions = { { id = "a", run = function(_, ctx)
+  ctx.log("taken: " .. ctx.ask { question = "Which name?" })
+end } } }]])
+    screen.type(kit.program .. " run name.lua --work-dir left; stty -a | grep -o -- -*icanon")
+    screen.shows "answer (Enter: later)>"
+    screen.key "never C-c"
+    screen.shows "\nicanon"
+    assert.equal("waiting_for_person", core.json.decode(kit.run(folder, { "status", "left", "--json" }).out).reason)
+    screen.type(kit.program .. " resume left")
+    screen.shows "(question 1 is open)\nWhich name?\nanswer (Enter: later)>"
+    screen.key "grxen Left Left BSpace" -- gr|en
+    screen.key "ü C-e r C-a A Space" -- A |grüenr
+    screen.shows "> A grüenr"
+    screen.key "Enter"
+    screen.shows "taken: A grüenr"
+  end)
+
   see("a run shows a line for each agent under way and for each that failed, folded at the terminal's height", 100, 30,
     function(screen, folder)
       folder.file("agent.sh", [[

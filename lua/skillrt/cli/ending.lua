@@ -98,8 +98,8 @@ local function ask(one, number, dir, due)
     output.write(line .. "\n")
   end
   for _ = 1, 3 do
-    output.write(question.edit and "answer (Enter: later; e: editor)> " or "answer (Enter: later)> ")
-    local text, why = output.read_line(due and math.max(0, due - core.wall_ms()))
+    local text, why = output.read_line(due and math.max(0, due - core.wall_ms()),
+      question.edit and "answer (Enter: later; e: editor)> " or "answer (Enter: later)> ")
     if not text then
       output.write(why and "\nits time is up\n" or "\n")
       return nil, why or "gone"

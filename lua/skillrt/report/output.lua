@@ -99,9 +99,17 @@ end
 
 ---A line of standard input, or nil at its end; nil and "timeout" where none came in time.
 ---@param ms integer|nil  how long it is waited for
+---@param prompt string?  a person at a terminal edits the line behind it
 ---@return string|nil
 ---@return string? why
-function M.read_line(ms)
+function M.read_line(ms, prompt)
+  if prompt then
+    local text, why = terminal.edit_line(prompt, ms)
+    if text ~= false then
+      return text, why
+    end
+    M.write(prompt)
+  end
   return terminal.read_line(ms)
 end
 

@@ -156,8 +156,7 @@ local function ask(question, default)
   local output = require("skillrt.report.output")
   local text_of = require("skillrt.base.terminal_text")
   while true do
-    output.write(("%s [%s]: "):format(question.ask, text_of.escape(default)))
-    local said = output.read_line()
+    local said = output.read_line(nil, ("%s [%s]: "):format(question.ask, text_of.escape(default)))
     if not said then
       output.write("\n")
       return nil

@@ -158,8 +158,7 @@ local function take_task(skill, options, args, path)
   end
   local output = require("skillrt.report.output")
   if not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1) then
-    output.write(("What is %s to do? "):format(skill.name))
-    local text = output.read_line()
+    local text = output.read_line(nil, ("What is %s to do? "):format(skill.name))
     input.task = text and text:find("%S") and text or nil
   end
   local message = "%s: no task is given; say what it is to do:\nskillrt run %s -- TASK   (or --set task=TASK)"

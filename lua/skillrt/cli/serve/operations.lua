@@ -49,7 +49,8 @@ local function look_at(request)
   return 200, status
 end
 
-local function records_of(dir)
+-- The number of a run's last record; it reads the journal's last file.
+local function last_record(dir)
   local report = store_of.at(dir):read(function() return false end)
   return report and report.last or 0
 end
@@ -65,8 +66,8 @@ local function await(request, program, why, created)
     local refusal, over = REFUSED[program.code], program.code or late
     if refusal then
       return refused(refusal[1], refusal[2], require("skillrt.cli.serving.runs").said(program))
-    elseif over or program.of and records_of(request.dir) > (request.records or 0)
-      and store_of.at(request.dir):holder() then
+    elseif over or program.of and store_of.at(request.dir):holder()
+      and last_record(request.dir) > (request.records or 0) then
       local status, value = look_at(request)
       if status == 200 then
         return created or program.code and 200 or 202, value
@@ -84,7 +85,7 @@ local function command(name, words_of)
     if words_of then
       words, input = words_of(request.body)
     end
-    request.records = store_of.at(request.dir):holder() and math.maxinteger or records_of(request.dir)
+    request.records = store_of.at(request.dir):holder() and math.maxinteger or last_record(request.dir)
     local program, why = server.runs:command(name, request.dir, words, input)
     return await(request, program, why)
   end
