@@ -55,6 +55,7 @@ describe("ctx.ask", function()
     assert.equal(0, kit.run(folder, { "answer", "w", "docs", "--quiet" }).code)
     local state = json.decode(folder.read "w/state.json")
     assert.same({ { "tests", "api" }, "docs" }, { state.parts, state.one })
+    assert.truthy(kit.run(folder, { "log", "w" }).out:find("Answer: tests, api\n", 1, true))
   end)
 
   it("gives the id of an option or a text, and refuses what is neither, naming what is possible", function()

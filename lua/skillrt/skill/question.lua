@@ -109,6 +109,20 @@ local function refusal_of(question, value)
   return ("there is no option %s; there are: %s"):format(names.show(value), offered(options))
 end
 
+---An answer in one line, as a person would type it: chosen options have commas between them.
+---@param value any
+---@return string
+function M.in_words(value)
+  if type(value) ~= "table" then
+    return tostring(value)
+  end
+  local words = {}
+  for i, one in ipairs(value) do
+    words[i] = tostring(one)
+  end
+  return table.concat(words, ", ")
+end
+
 ---Why a value is no answer to a question; nil: it is one.
 ---@param question table  { options, multiple, more }
 ---@param value any

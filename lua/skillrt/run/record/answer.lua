@@ -1,5 +1,6 @@
 -- run/record/answer.lua: what a person answered to an `ask`.
 
+local question = require("skillrt.skill.question")
 local questions = require("skillrt.run.books.questions")
 
 return {
@@ -19,7 +20,7 @@ return {
   end,
 
   line = function(lines, record)
-    lines:say(false, "info", "Answer: %s", tostring(record.value))
+    lines:say(false, "info", "Answer: %s", question.in_words(record.value))
   end,
 
   story = function(story, record)

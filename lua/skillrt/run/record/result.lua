@@ -126,7 +126,7 @@ return {
   line = function(lines, record, step)
     if record.q and not record.failed then
       lines:say(step, "info", "%s: %s", record.unanswered and "No answer in time, default" or "Answer",
-        tostring(record.value))
+        require("skillrt.skill.question").in_words(record.value))
     elseif record.took then
       lines:say(step, "info", "Event: %s", record.event)
     elseif lines.detail then
