@@ -43,12 +43,16 @@ end
 
 -- The phases that an agent is asked for in a run of the folder.
 local function phases_of(folder, given)
-  local ran, count = {}, {}
-  local loaded = assert(skillrt.load(folder.dir, { agent = { kind = "lua", run = function(_, ctx)
+  local ran, count, loaded = {}, {}, nil
+  loaded = assert(skillrt.load(folder.dir, { agent = { kind = "lua", run = function(_, ctx)
     local id = ctx.id
     count[id] = (count[id] or 0) + 1
     ran[#ran + 1] = id
-    return { done = true }, given.updates and given.updates[id] and given.updates[id][count[id]]
+    local updates = given.updates and given.updates[id] and given.updates[id][count[id]]
+    if loaded.mode == "autonomous" then
+      return updates or {}
+    end
+    return { done = true }, updates
   end } }))
   local work_dir = folder.base .. "/r" .. files.random_name()
   local result = assert(loaded:run { work_dir = work_dir, durability = "process", input = given.input })

@@ -149,4 +149,21 @@ return {
     runs = { { updates = { review = { { refused = true }, { refused = false } } },
       ran = "plan write review write review" } },
     wrong = { on(2, "nothing", {}) }, refused = "no statement is about line 1" },
+  { name = "modes of a table that a line contradicts", text = "| Mode | Document |\n|---|---|\n"
+      .. "| quick | phases/01-plan.md |\n| deep | phases/02-write.md |\n\n- quick found: do Phase 1 next.\n",
+    ids = { P1, P2 }, right = { on(1, "nothing", {}) },
+    runs = { { input = { mode = "deep" }, ran = "02-write" } },
+    wrong = { on(1, "only_if", { phases = { P1 }, condition = "input.mode === 'deep'" }) },
+      refused = "contradicts a fact: 01-plan runs if input.mode === 'quick'" },
+  { name = "actions whose preconditions are prose", ids = {}, text = "Reviews part by part.\n", more = {
+      ["phases/actions/scan.md"] = "# Scan\n\n## Preconditions\n\n- `status === 'pending'`\n",
+      ["phases/actions/review.md"] = "# Review\n\n## Preconditions\n\n- `status === 'running'`\n- Parts are left\n\n"
+        .. "## Next Actions\n\n- `review`\n",
+      ["phases/actions/report.md"] = "# Report\n\n## Preconditions\n\n- All five parts are reviewed\n- (see below)\n",
+      ["phases/state-schema.md"] = "# State\n\n## Initial State\n\n```json\n{ \"parts\": [] }\n```\n" },
+    right = { on(1, "needs", { condition = "parts.length === 5" }), on(2, "nothing", {}),
+      on(3, "needs", { condition = "parts.length < 5", set_by = "review" }) },
+    runs = { { updates = { review = { { parts = { 1, 2 } }, { parts = { 1, 2, 3, 4, 5 } } } },
+      ran = "scan review review report" } },
+    wrong = { on({ 1, 2, 3 }, "needs", { condition = "never_set === 5" }) }, refused = "never_set" },
 }

@@ -228,7 +228,8 @@ workflow
   execution_mode> sequential|hybrid Default: sequential.
   context_strategy> file|memory Default: file.
   phases_to_run text[] Ids of the phases that run, in their order; default: all.
-  phases! workflow_phase[] The phases.
+  phases+ workflow_phase[] The phases.
+  actions compiled_action{} What `skillrt compile` made of preconditions in prose, by the action's id.
   rounds+ round[] Neighbouring phases that repeat.
   inputs choice{} What a run may be given, by name; conditions read it as input.NAME.
   compiled compiled What `skillrt compile` made the document of.
@@ -262,6 +263,9 @@ choice
   one_of! text[] The words to choose from.
   default text For people: which one runs where none is given. Without a default such a run asks.
   question text What a person is asked then.
+compiled_action
+  preconditions! text[] Conditions on the state, in place of those of its documents.
+  effects label[] What it is asked to set in the state, besides what its documents say.
 compiled
   sources! object SHA-256 of the documents that were read, by path.
   statements! any What each line that no reader understood means for the run, with its place.

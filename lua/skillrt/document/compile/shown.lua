@@ -35,9 +35,11 @@ local function places_of(text, made)
       end
     end
   end
-  for name, object in pairs(made.inputs) do
-    for key, place in pairs(made.at[object]) do
-      by_key[("inputs.%s.%s"):format(name, key)] = place
+  for _, kind in ipairs { "inputs", "actions" } do
+    for name, object in pairs(made[kind]) do
+      for key, place in pairs(made.at[object]) do
+        by_key[("%s.%s.%s"):format(kind, name, key)] = place
+      end
     end
   end
   local out, last = {}, {}

@@ -28,6 +28,12 @@ ask: before the one of "phases" a person is asked "question" with "options" (lef
 leave_out: "phases" never run
 nothing: the line says nothing of which phases run, when or how often: it introduces, describes or leads on]]
 
+---Those about preconditions of actions.
+M.OF_ACTIONS = [[
+needs: the action of these lines, which belong together, may run only if "condition" holds; "set_by": the action whose
+  agent sets what it reads, where no action says that it does
+nothing: the line is no condition]]
+
 local TEXT <const>, TEXTS <const> = { type = "string" }, { type = "array", items = { type = "string" } }
 
 ---What an agent answers.
@@ -38,7 +44,7 @@ M.SCHEMA = {
     properties = {
       lines = { type = "array", items = { type = "integer" }, minItems = 1 },
       says = { enum = json.array { "order", "only_if", "repeat", "each", "together", "choice", "ask", "leave_out",
-        "nothing" } },
+        "needs", "nothing" } },
       phases = TEXTS, condition = TEXT, set_by = TEXT, ["until"] = TEXT, ["while"] = TEXT,
       at_most = { type = "integer", minimum = 1 }, list = TEXT, name = TEXT,
       choices = { type = "object", additionalProperties = TEXTS }, default = TEXT, question = TEXT, options = TEXTS,
@@ -59,6 +65,9 @@ end
 ---@field phases table[]    as workflow.json has them, in the order that runs
 ---@field rounds table[]
 ---@field inputs table<string, table>
+---@field actions table<string, table>  whose preconditions are prose
+---@field asks table<string, table>     of the document, by place and text
+---@field needs table<table, string>    conditions that stand for prose
 ---@field at table<table, table<string, string>>  of a phase, a round or an input: the place of each of its keys
 ---@field stated skillrt.load.Flow
 ---@field index table<string, integer>  the place of a phase in the flow, by id
@@ -144,14 +153,13 @@ local function promises(condition)
   return out
 end
 
-function Made:promise(id, condition, place)
-  local phase, new = self:phase(id), promises(condition)
-  local list = tables.append({}, phase.effects or {})
+function Made:promise(step, condition, place)
+  local list, new = tables.append({}, step.effects or {}), promises(condition)
   for _, text in ipairs(new) do
     list[#list + 1] = not tables.has(list, text) and text or nil
   end
   if #list > 0 then
-    self:set(phase, "effects", json.array(list), place)
+    self:set(step, "effects", json.array(list), place)
   end
 end
 
@@ -166,8 +174,13 @@ function Made:agree(id, says, value)
   if index then
     best, fact = self.stated.facts:best(index, says)
   end
+  local modes = self.stated.modes
+  local by_mode = says == "condition" and index and value:find("input." .. modes.word, 1, true)
+    and modes_of.condition(modes, index)
   if fact and not same(best, value) then
     refuse("contradicts a fact: the %s of %s is %s (%s)", says, id, names.show(best), place_of(fact.at))
+  elseif by_mode and not same(by_mode, value) then
+    refuse("contradicts a fact: %s runs if %s", id, by_mode)
   end
   return fact ~= nil
 end
@@ -223,7 +236,7 @@ function APPLY.only_if(self, statement, place)
     end
   end
   if statement.set_by then
-    self:promise(statement.set_by, condition, place)
+    self:promise(self:phase(statement.set_by), condition, place)
   elseif #promises(condition) > 0 then
     refuse("needs set_by: who sets what `%s` reads", condition)
   end
@@ -336,6 +349,23 @@ function APPLY.ask(self, statement, place)
   table.insert(self.phases, before, phase)
 end
 
+function APPLY.needs(self, statement, place)
+  local condition, setter = condition_of(statement, "condition"), statement.set_by
+  for i, at in ipairs(statement.at) do
+    local ask = self.asks[at .. " " .. statement.texts[i]]
+    if not ask then
+      refuse("is said of an action's preconditions alone")
+    end
+    self.needs[ask.told] = i == 1 and condition or nil
+  end
+  if setter and not self.known[setter] then
+    refuse("%s is no action%s", names.show(setter), names.suggest(setter, self.known))
+  elseif setter then
+    self.actions[setter] = self.actions[setter] or {}
+    self:promise(self.actions[setter], condition, place)
+  end
+end
+
 function Made:ids()
   local ids = json.array {}
   for i, phase in ipairs(self.phases) do
@@ -347,8 +377,15 @@ end
 -- What the readers found, as workflow.json says it.
 local function of_facts(document)
   local stated = document.stated
-  local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, at = {}, index = {}, stated = stated }, Made)
-  for i, given in ipairs(document.config.sequential_config.phases) do
+  local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, actions = {}, asks = {}, needs = {}, known = {},
+    at = {}, index = {}, stated = stated }, Made)
+  for _, one in ipairs(document.definition.actions or {}) do
+    self.known[one.id] = true
+  end
+  for _, ask in ipairs(document.asks or {}) do
+    self.asks[("%s %s"):format(place_of(ask), ask.text)], self.actions[ask.action] = ask, {}
+  end
+  for i, given in ipairs(stated and document.config.sequential_config.phases or {}) do
     local phase = {}
     local place = document.place(("sequential_config.phases[%d]"):format(i))
     for _, key in ipairs { "id", "condition", "output", "input", "parallel" } do
@@ -365,7 +402,7 @@ local function of_facts(document)
     if one.each then
       self:set(first, "each", one.each, place)
     elseif one.asked then
-      self:promise(first.id, one.asked, place)
+      self:promise(first, one.asked, place)
     else
       local again = one.again or one.over and not one.asks_first and ("!(%s)"):format(one.over) or nil
       for key, value in pairs { first = first.id, last = last.id, ["until"] = one.asks_first and one.over or nil,
@@ -375,8 +412,8 @@ local function of_facts(document)
       self.rounds[#self.rounds + 1] = round
     end
   end
-  local modes = stated.modes
-  if #modes.order > 1 then
+  local modes = stated and stated.modes
+  if modes and #modes.order > 1 then
     local input, place = {}, "SKILL.md:1"
     self:set(input, "one_of", json.array(table.move(modes.order, 1, #modes.order, 1, {})), place)
     self:set(input, "default", modes.default, place)
@@ -387,14 +424,28 @@ end
 
 -- Statements in the order in which one needs another: what is left out, then the order, then what is said of it.
 local RANK <const> = { leave_out = 1, order = 2, choice = 3, only_if = 4, ["repeat"] = 5, together = 6, each = 7,
-  ask = 8, nothing = 9 }
+  ask = 8, needs = 9, nothing = 10 }
+
+-- The preconditions of an action, with what stands for those in prose.
+local function set_preconditions(self, document, id)
+  local list, fact = document.prose.facts:best(id, "preconditions")
+  local out = json.array {}
+  for _, told in ipairs(list or {}) do
+    out[#out + 1] = told.condition or self.needs[told]
+  end
+  self:set(self.actions[id], "preconditions", out, place_of(fact and fact.at or document.prose.actions[id].at))
+end
 
 -- The document, ready to be encoded.
 local function written(self, document)
+  for id in pairs(self.actions) do
+    set_preconditions(self, document, id)
+  end
   return {
     ["$schema"] = "urn:skillrt:schema:workflow",
     skill_name = document.name,
-    phases = json.array(self.phases),
+    phases = #self.phases > 0 and json.array(self.phases) or nil,
+    actions = next(self.actions) and self.actions or nil,
     rounds = #self.rounds > 0 and json.array(self.rounds) or nil,
     inputs = next(self.inputs) and self.inputs or nil,
   }

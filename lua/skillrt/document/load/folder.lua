@@ -32,6 +32,8 @@ local M = {}
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field rounds skillrt.load.Rounds[]?
 ---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
+---@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions of
+---  actions that are prose
 ---@field compiled table?           what its workflow.json was made of by `skillrt compile`
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.Findings
@@ -209,7 +211,8 @@ local function tell_workflow(self)
     end
   end
   local compiled = self.flow and self.flow.compiled
-  local changed = compiled and workflow.changed(compiled, workflow.digests(self.tree, self.phase_files)) or {}
+  local changed = compiled and workflow.changed(compiled, workflow.digests(self.tree, self.phase_files,
+    self.prose.documents)) or {}
   if changed[1] then
     self.found:warn("compiled-changed", { file = self.workflow, line = 1 },
       ("was compiled before these documents changed: %s"):format(table.concat(changed, ", ")),
@@ -383,6 +386,7 @@ function M.read(dir, options)
     definition = definition,
     agent_decides = decides,
     stated = self.stated,
+    asks = self.asks,
     rounds = self.flow and self.flow.rounds,
     compiled = self.flow and self.flow.compiled,
     config = raw,

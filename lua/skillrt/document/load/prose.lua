@@ -162,9 +162,11 @@ local function read_code(prose, block, file)
       found("routes", at, { to = name, weak = true })
     end
   end
-  for word, limit in text:gmatch "(MAX_[%u]+)%s*=%s*(%d+)" do
-    local name = LIMITS[word] or word
-    prose.limits[name] = prose.limits[name] or math.tointeger(tonumber(limit))
+  for word, limit in text:gmatch "%f[%w_](MAX_%u+)%s*=%s*(%d+)" do
+    local name = LIMITS[word]
+    if name then
+      prose.limits[name] = prose.limits[name] or math.tointeger(tonumber(limit))
+    end
   end
   for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
     if name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction" then

@@ -84,7 +84,8 @@ local function agree(best, other)
 end
 
 -- The preconditions that hold; nil: no document lists any.
-local function conditions_of(id, facts, found)
+local function conditions_of(self, id)
+  local facts, found = self.prose.facts, self.found
   local list, fact = facts:best(id, "preconditions")
   if not list then
     return nil
@@ -93,6 +94,7 @@ local function conditions_of(id, facts, found)
   for i, told in ipairs(list) do
     out[i] = told.condition or conditions.judged(told.text)
     if not told.condition then
+      table.insert(self.asks, { text = told.text, file = fact.at.file, line = told.line, action = id, told = told })
       found:warn("condition-unread", { file = fact.at.file, line = told.line },
         ("action %s: its precondition cannot be read: %s (%s)"):format(id, told.text, told.problem),
         "what cannot be read lets nothing through: the action waits for it",
@@ -126,10 +128,10 @@ end
 
 -- "go on with the same action" is a promise that it may run again, but only a condition that can
 -- be read ends that.
-local function may_repeat(id, prose, found)
+local function may_repeat(id, prose, found, compiled)
   local link = id ~= "action-complete" and id ~= "action-abort" and prose.own[id] -- the run ends with those
-  local list = prose.facts:best(id, "preconditions")
-  if link and list and #list > 0 and not has_prose(list) then
+  local list = compiled or prose.facts:best(id, "preconditions")
+  if link and list and #list > 0 and (compiled or not has_prose(list)) then
     return true
   elseif link then
     found:warn("repeat-unread", link,
@@ -165,7 +167,8 @@ local function fill(self, action, configured)
   if not said then
     return nil
   end
-  local when = conditions_of(id, facts, found)
+  local compiled = self.flow and tables.object(self.flow.actions)[id] or {}
+  local when = compiled.preconditions or conditions_of(self, id)
   tell_reserved(said, found)
   if not when and not configured then
     local near = facts:best(id, "nearly")
@@ -177,8 +180,8 @@ local function fill(self, action, configured)
     action[key] = tables.first(action[key], (facts:best(id, key)))
   end
   action.preconditions = action.preconditions or when or json.array {}
-  action.effects = action.effects or effects_of(id, facts, found)
-  action.repeatable = tables.first(action.repeatable, may_repeat(id, self.prose, found))
+  action.effects = action.effects or tables.append(effects_of(id, facts, found), compiled.effects or {})
+  action.repeatable = tables.first(action.repeatable, may_repeat(id, self.prose, found, compiled.preconditions))
   return said
 end
 
@@ -370,8 +373,8 @@ local function read_files(self)
   local from
   from, self.workflow_at, self.flow = workflow.config(document, workflow_at, found)
   self.broken = self.broken or not from
-  if from then
-    self.workflow = path
+  self.workflow = from and path
+  if from and from.sequential_config then
     join_workflow(self, raw, from)
   end
   return raw
@@ -476,7 +479,7 @@ end
 ---@param self table  tree, found, prose, skill_md; gets places, prompts, registry and more
 ---@return table raw  a skill-config
 function M.raw(self)
-  self.places, self.prompts, self.texts = {}, {}, {}
+  self.places, self.prompts, self.texts, self.asks = {}, {}, {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
   if (object(raw.autonomous_config) or {}).machine == nil then -- else its document was made of it

@@ -57,6 +57,7 @@ end
 ---@field rounds skillrt.load.Rounds[]?
 ---@field inputs table<string, table>?
 ---@field compiled table?
+---@field actions table<string, { preconditions: string[], effects: string[]? }>?
 
 -- Rounds and lists by the places of their phases, as documents' own are.
 local function rounds_of(document, phases, at, found)
@@ -118,12 +119,13 @@ function M.apply(definition, flow)
   end
 end
 
----The digests of the documents that say how the phases of a folder follow each other.
+---The digests of the documents that say how the steps of a folder follow each other.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]
+---@param documents string[]  of its actions
 ---@return table<string, string> by_path
-function M.digests(tree, phases)
-  local out, paths = {}, { "SKILL.md", "workflow.md" }
+function M.digests(tree, phases, documents)
+  local out, paths = {}, tables.append({ "SKILL.md", "workflow.md" }, documents)
   for _, one in ipairs(phases) do
     paths[#paths + 1] = one.path
   end
@@ -182,7 +184,8 @@ end
 ---@param document any  decoded
 ---@param at fun(key: string): { file: string, line: integer? }
 ---@param found skillrt.Findings
----@return table? raw  skill_name, version, execution_mode, context_strategy, sequential_config, x_skillrt
+---@return table? raw  skill_name, version, execution_mode, context_strategy, sequential_config, x_skillrt; of actions
+---  that were compiled none of these
 ---@return (fun(key: string): { file: string, line: integer? })? place  where a key of raw stands
 ---@return skillrt.load.WorkflowFlow? flow
 function M.config(document, at, found)
@@ -191,6 +194,8 @@ function M.config(document, at, found)
     return nil
   elseif not form.check("workflow", document, found, at) then
     return nil
+  elseif document.actions then
+    return {}, at, { phases = {}, actions = document.actions, compiled = document.compiled }
   elseif #document.phases == 0 then
     local fix = 'write "phases": [ { "id": "01-...", ... } ]'
     found:error("workflow", at "phases", "has no phases", "nothing of it can run", fix)

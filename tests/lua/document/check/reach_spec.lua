@@ -239,6 +239,17 @@ describe("the search through the state space", function()
     assert.is_nil(finding(free, "reach.blocked"))
   end)
 
+  it("follows a list to the length and to each of the items that conditions ask for (F28)", function()
+    local parts = { { id = "scan", effects = { "parts!=null" } }, { id = "report", when = "parts.length === 6" } }
+    local state = { parts = json.array(), focus = json.array() }
+    assert.same({}, check.check(skill(parts, { state = state })).findings)
+    local looks = { { id = "init", effects = { "focus!=null" } } }
+    for i, name in ipairs { "a", "b", "c", "d", "e", "f" } do
+      looks[i + 1] = { id = name, when = ("focus.includes('%s')"):format(name), optional = true }
+    end
+    assert.same({}, check.check(skill(looks, { state = state })).findings)
+  end)
+
   it("stops at its bound and says how far it came (F33)", function()
     local actions = {}
     for i = 1, 16 do

@@ -244,7 +244,7 @@ describe("a folder of actions", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/actions/a.md"] = action("A", { "None" }),
-      ["phases/orchestrator.md"] = "# O\n\n```js\nfunction selectNextAction(state) {\n  const MAX_ITERATIONS = 20;\n}\n```\n\n"
+      ["phases/orchestrator.md"] = "# O\n\n```js\nfunction selectNextAction(state) {\n  const MAX_ITERATIONS = 20, MAX_LOOP = 3;\n}\n```\n\n"
         .. "## Termination Conditions\n\n- `state.status === 'completed'` - done\n- `state.error_count >= 5`\n"
         .. "- `iteration >= MAX_ITERATIONS`\n- **all good**: `quality > 80`\n- `state.status === 'paused'`\n- when people say so\n",
     }
@@ -255,6 +255,7 @@ describe("a folder of actions", function()
     end
     assert.same({ "task_completed", "error_limit", "max_iterations", "quality > 80" }, ends)
     assert.same({ 20, 5 }, { skill.limits.max_iterations, skill.limits.max_errors })
+    assert.same({}, places(found, "config.unknown-key")) -- MAX_LOOP is the document's own
     assert.same({ "phases/orchestrator.md:16" }, places(found, "load.termination-unread"))
     assert.same({ "phases/orchestrator.md:4" }, places(found, "load.decision-code"))
   end)

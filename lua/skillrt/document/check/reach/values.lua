@@ -84,9 +84,8 @@ end
 local function lists_of(term_items, literals)
   local most = M.LONGEST - 2
   for _, value in ipairs(literals) do
-    if math.type(value) == "integer" and value > most and value <= MAX_LENGTH then
-      most = value
-    end
+    local length = type(value) == "number" and math.tointeger(value)
+    most = length and length > most and length <= MAX_LENGTH and length or most
   end
   local out = {}
   for length = 0, most + 2 do
@@ -97,10 +96,8 @@ local function lists_of(term_items, literals)
     out[#out + 1] = list
   end
   for i, item in ipairs(term_items) do
-    if i > 4 then
-      break
-    end
-    for k = 1, #out do
+    out[#out + 1] = json.array { item }
+    for k = 2, i > 4 and 0 or #out - 1 do
       if #out < 24 and #out[k] < 4 then
         local list = json.array { table.unpack(out[k]) }
         list[#list + 1] = item

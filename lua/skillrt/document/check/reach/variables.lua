@@ -180,7 +180,7 @@ local function settle(variable, effects, model)
     return
   end
   variable.after = values.all(variable)
-  if model.closed and not state.is_reserved(key) and key ~= "input"
+  if model.closed and #effects == 0 and not state.is_reserved(key) and key ~= "input"
     and (model.state[key] ~= nil or model.schema[key]) then
     variable.after = { variable.init } -- what no effect names stays as it is
   end
