@@ -1,7 +1,7 @@
--- plan: the next step of the cheapest way that was found to the skill's goal, by what the actions declare to change.
+-- plan: the next step of the cheapest known way to the skill's goal, by the effects that the actions declare.
 --
--- The plan is worked out by the runtime (ctx.plan) and recorded; it is made anew when what happened differs from what
--- was declared.
+-- The runtime computes the plan (ctx.plan) and records it; it is computed again when the outcome differs from the
+-- declarations.
 
 return {
   name = "plan",

@@ -1,9 +1,9 @@
 -- priority: the runnable action with the highest priority; among equals the one declared first, or the one that a
--- person chooses, where the skill says ask_on_tie.
+-- person chooses if the skill sets ask_on_tie.
 --
 -- `available` comes in this order, so the first one is the answer, however many there are.
 
--- Asks which of those that are as good as the first is next.
+-- Asks which of several equally good actions is next.
 local function asked(available, first, ctx)
   local options = {}
   for i = 1, #available do

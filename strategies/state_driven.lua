@@ -1,8 +1,8 @@
--- state_driven: what the state says comes next (R93): a pending run is set up, pending items
--- are processed, what needs a review is reviewed, then it is completed.
+-- state_driven: what the state requires next (R93): a pending run is set up, pending items are processed, what needs
+-- a review is reviewed, then it is completed.
 --
--- The ids are those of the convention; options = { init = "collect", ... } names others. Only
--- what is available is chosen: an action that is not gives way to the next rule.
+-- The ids are conventional; options = { init = "collect", ... } names others. Only available actions are chosen: if
+-- one is not, the next rule decides.
 
 local DEFAULTS = {
   init = "action-init",
@@ -30,7 +30,7 @@ return {
   name = "state_driven",
   description = "pending: action-init; pending_items: action-process; needs_review: action-review; "
     .. "else action-complete",
-  decides_end = true, -- what comes after everything else is action-complete
+  decides_end = true, -- the rest is action-complete
   select = function(state, available, ctx)
     local options = ctx and ctx.options or {}
     local wanted = {}

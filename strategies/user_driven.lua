@@ -1,7 +1,7 @@
 -- user_driven: a person chooses (R92): one question, one choice.
 --
--- Without an answer it gives the question; the run asks it, on the terminal or later through
--- `skillrt answer`, and calls again with ctx.answer: an id, or false when the person gave up.
+-- Without an answer it returns the question; the run asks it, on the terminal or later through `skillrt answer`, and
+-- calls again with ctx.answer: an id, or false when the person gave up.
 
 local MAX_OPTIONS = 200
 

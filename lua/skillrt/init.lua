@@ -1,9 +1,9 @@
 -- init.lua: the module skillrt: what scripts and hosts may use.
 --
--- Names are looked up when they are first used, so a script that only needs JSON loads only
--- that. Everything here is public and documented in docs/write/skills.md.
+-- Names are looked up on first use, so a script that only needs JSON loads only that. Everything here is public and
+-- documented in docs/write/skills.md.
 
--- This file alone is read by Lua 5.1 and LuaJIT, too.
+-- This file alone is also read by Lua 5.1 and LuaJIT.
 if tonumber(_VERSION:match("%d+%.%d+")) < 5.4 then
   error(("skillrt needs Lua 5.4, and this is %s%s; run the script by lua5.4, or by the program skillrt"):format(
     _VERSION, rawget(_G, "jit") and " (LuaJIT)" or ""), 0)
@@ -15,10 +15,10 @@ local runner -- loaded with the first run
 ---@field skill fun(definition: table): skillrt.Skill  makes a skill; raises where it is wrong
 ---@field check fun(given: string|table, options: skillrt.check.Options?): skillrt.check.Result?, string?, string?
 ---@field agent table     command, http, lua, chain
----@field chosen_agent fun(): table?  who was chosen with --agent, for a script's own `agents`; nil: none was
+---@field chosen_agent fun(): table?  the agent chosen with --agent, for a script's own `agents`; nil: none was
 ---@field expr table      compile(text) -> condition
 ---@field json table      encode, decode, null, array
----@field secret fun(name: string): string  from the environment or a file; taken out of all that is kept
+---@field secret fun(name: string): string  from the environment or a file; removed from everything that is recorded
 ---@field strategy table  check, resolve, BUILTIN
 ---@field tool_sets fun(path: string): skillrt.ToolSet[]  those of an agent.yml
 ---@field template table  render(text, data, partials)
@@ -55,7 +55,7 @@ end
 local OPEN_OPTIONS = setmetatable({ resume = true, wait = true, accept_changes = true, accept_edits = true, add = true,
   decide = true }, { __index = RUN_OPTIONS })
 
--- What is given from outside is recorded, so it must be values that JSON can say.
+-- Input from outside is recorded, so it must be JSON.
 local function check_recorded(value, name, method)
   local ok, message = require("skillrt.base.json").encode(value, { name = name })
   if type(value) ~= "table" then
@@ -65,7 +65,7 @@ local function check_recorded(value, name, method)
   end
 end
 
--- A misspelt option would silently be left out.
+-- A misspelt option would be silently ignored.
 local function check_options(options, allowed, method)
   if type(options) ~= "table" then
     error(method .. ": options must be a table, not a " .. type(options), 3)
@@ -107,8 +107,8 @@ function methods:open(options)
   return require("skillrt.cli.open_run").open(self, require("skillrt.base.tables").fill({}, options))
 end
 
--- A constructor that is looked up anew each time, so that it knows the script's line, and whether that script is the
--- one that the program `lua` runs.
+-- A constructor that is looked up each time, so that it knows the script's line, and whether that script is the one
+-- that the program `lua` runs.
 local function constructor(make)
   local new, arguments = require("skillrt.skill").at(3), rawget(_G, "arg")
   local is_main = type(arguments) == "table" and arguments[0] and not debug.getinfo(5, "S")
@@ -150,7 +150,7 @@ function M.from_config(config, options)
   return load_config.skill(config, options)
 end
 
--- Whoever calls us may do everything already: no approval is asked for.
+-- The caller may do everything already, so no approval is asked for.
 local function go_on(work_dir, options, more)
   local all = { person = false }
   for _, list in ipairs({ options or {}, more or {} }) do
@@ -164,14 +164,14 @@ end
 
 ---@class skillrt.ResumeOptions
 ---@field skill skillrt.Skill?      default: from the script that the journal names
----@field accept_changes boolean?  go on although script, prompts or strategy changed
----@field accept_edits boolean?    take over a hand-edited state.json
----@field answer any               to the open question
----@field add table<string, number>?  to limits: { calls = 50, ["usage.tokens"] = 100000 }
----@field from string?             run the phases from this one on again
+---@field accept_changes boolean?  resume although script, prompts or strategy changed
+---@field accept_edits boolean?    accept a hand-edited state.json
+---@field answer any               answers the open question
+---@field add table<string, number>?  raises limits: { calls = 50, ["usage.tokens"] = 100000 }
+---@field from string?             run the phases again from this one on
 
----Goes on with a paused or interrupted run; the skill is loaded from the script that the
----journal names, unless options.skill is given.
+---Resumes a paused or interrupted run; loads the skill from the script that the journal names, unless options.skill
+---is given.
 ---@param work_dir string
 ---@param options skillrt.ResumeOptions|nil
 ---@return skillrt.Result|nil result
@@ -181,7 +181,7 @@ function M.resume(work_dir, options)
   return go_on(work_dir, options)
 end
 
----Tries the last failed step of a run again (R70), or that of an action or phase.
+---Retries the last failed step of a run (R70), or that of an action or phase.
 ---@param work_dir string
 ---@param options table|nil  as for resume; action: its id
 ---@return skillrt.Result|nil result

@@ -15,8 +15,8 @@ local M = {}
 ---The environment's agent: a word, an address, or a program that reads the task on its standard input.
 M.VARIABLE = "SKILLRT_AGENT"
 
---- Whether a text names one of our agents, or several ("claude,codex"): the next one is asked when the one before it
---- reaches its usage limit.
+---Whether a text names one of our agents, or several ("claude,codex"): the next one is asked when the one before it
+---reaches its usage limit.
 ---@param text string
 ---@return string|nil kind
 ---@return string? model
@@ -91,8 +91,8 @@ local function as_in_file(agent, name, folder)
   return file and agent_file.applied(agent, file) or nil
 end
 
---- The agent of a step that asks for one by name. Tried in this order: the agent given for that name, the one given
---- for all steps ("*", as by --agent), the environment, the document's own, the person's settings.
+---The agent of a step that asks for one by name. Tried in this order: the agent given for that name, the one given
+---for all steps ("*", as by --agent), the environment, the document's own, the person's settings.
 ---@param asked string[]  the name, then a more general one
 ---@param given table<string, table>[]  definitions by name, the first list first
 ---@param own string|table|nil   what the document names for all its steps
@@ -161,7 +161,7 @@ function M.of_prompt(skill, given, agent_type)
   return nil, message or ("agent %s is not declared%s"):format(names.show(given), names.suggest(tostring(given), known))
 end
 
---- The agent of all steps that name none, for people: its word, and where it was set.
+---The agent of all steps that name none, for people: its word, and where it was set.
 ---@return string|nil agent
 ---@return string? where  or what is wrong with the person's settings
 function M.in_force()

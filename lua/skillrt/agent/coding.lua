@@ -91,14 +91,14 @@ function M:check(definition, where)
   return not message and agent or nil, message
 end
 
---- Whether the program has its own sandbox; then skillrt adds no second one, unless somebody asks for one.
+---Whether the program has its own sandbox; then skillrt adds no second one, unless somebody asks for one.
 ---@param task skillrt.Task
 ---@return boolean
 function M:has_sandbox(task) -- luacheck: no self, no unused args
   return false
 end
 
---- Whether a call changes nothing outside of its program; then it may be repeated.
+---Whether a call changes nothing outside of its program; then it may be repeated.
 ---@param task skillrt.Task
 ---@return boolean
 function M:only_reads(task) -- luacheck: no unused args
@@ -140,7 +140,7 @@ function M.adder(argv)
   end
 end
 
---- The declared schema as text, for programs that take it as an argument.
+---The declared schema as text, for programs that take it as an argument.
 ---@param value table
 ---@return string
 function M.schema_text(value)
@@ -296,7 +296,7 @@ end
 local LOST <const> = { "no conversation found", "no rollout found", "no saved session found", "session not found",
   "invalid session identifier", "no previous sessions found" }
 
---- Whether a failure means that the session does not exist.
+---Whether a failure means that the session does not exist.
 ---@param message string
 ---@return boolean
 function M:has_lost(message) -- luacheck: no self
@@ -328,7 +328,7 @@ function M:outcome(reply, task, talk) -- luacheck: no self
   return outcome, failure, left_out
 end
 
---- What of it is installed on this machine.
+---What of it is installed on this machine.
 ---@return table
 function M:here()
   local path = files.program(self.program)

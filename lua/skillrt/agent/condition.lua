@@ -9,7 +9,7 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
---- How long to wait before asking again when a usage limit names no time.
+---How long to wait before asking again when a usage limit names no time.
 M.USAGE_WAIT_MS = 15 * 60 * 1000
 
 -- By the error code of the provider, as its API names it.
@@ -75,7 +75,7 @@ local function at_an_hour(text, now)
   return at <= now and at + 86400 - now or at - now
 end
 
---- How long until the usage limit ends that a text mentions; nil: it names no time.
+---How long until the usage limit ends that a text mentions; nil: it names no time.
 ---@param text string
 ---@param now integer  seconds since the epoch
 ---@return integer|nil ms
@@ -134,7 +134,7 @@ local function class_of(low, code)
   return has_any(low, BUSY) and "rate_limit" or has_any(low, PASSING) and "transient" or "permanent"
 end
 
---- What the words mean with which a coding agent ends instead of giving an answer.
+---What the words mean with which a coding agent ends instead of giving an answer.
 ---@param text string
 ---@param code integer|nil  the HTTP status, where the agent reports it separately
 ---@param has_acted boolean  it used a tool before
@@ -148,7 +148,7 @@ function M.told(text, code, has_acted)
     retry_after_ms = wait or is_usage and M.USAGE_WAIT_MS or nil }
 end
 
---- Whether the last words of a coding agent that reports success are such a condition and no answer.
+---Whether the last words of a coding agent that reports success are such a condition and no answer.
 ---@param text string
 ---@return boolean
 function M.is_told(text)
@@ -158,8 +158,8 @@ end
 
 -- ---- of a provider's reply ----
 
---- A refusal whose body says more than its status: it is permanent, or a usage limit was reached; nil: the status is
---- enough.
+---A refusal whose body says more than its status: it is permanent, or a usage limit was reached; nil: the status is
+---enough.
 ---@param reply table
 ---@return skillrt.Failure|nil
 function M.of_status(reply)
@@ -181,14 +181,14 @@ function M.of_status(reply)
   end
 end
 
---- A reply that was cut, garbled or of another shape: a retry may succeed.
+---A reply that was cut, garbled or of another shape: a retry may succeed.
 ---@param message string
 ---@return skillrt.Failure
 function M.broken(message)
   return { class = "transient", message = message, executed = "perhaps" }
 end
 
---- An error that a provider reports inside a reply.
+---An error that a provider reports inside a reply.
 ---@param problem any  { type, code, message }
 ---@return skillrt.Failure
 function M.of(problem)

@@ -168,7 +168,7 @@ end
 
 local JUDGES = { text = judge_text, json = judge_json }
 
---- Judges a reply: true and its value, or nil and the failure.
+---Judges a reply: true and its value, or nil and the failure.
 ---@param expect skillrt.Expect?
 ---@param kind string              of the request: "http", "command" ...
 ---@param reply table              { status, code, body, extra, message }

@@ -74,7 +74,7 @@ local function is_meant(text, at)
   return text:find('^%s*"', at + 1) ~= nil
 end
 
---- Calls `visit` with every JSON object of a text that is not inside another object.
+---Calls `visit` with every JSON object of a text that is not inside another object.
 ---@param text string
 ---@param visit fun(object: table)
 ---@return boolean whole     false: the search was given up
@@ -115,7 +115,7 @@ local function unfenced(text)
   return last and last > first and trimmed(text:sub(first, last - 1)) or text
 end
 
---- The value of a reply that is JSON and nothing else, possibly in a code fence.
+---The value of a reply that is JSON and nothing else, possibly in a code fence.
 ---@param text string
 ---@return any value  nil: it is not
 ---@return string? problem
@@ -161,8 +161,8 @@ local function ending_block(text)
   return nil
 end
 
---- The result that a program printed: its whole output if that is JSON, or an object or list that begins a line and
---- ends the output. JSON followed by words is chat, not a result.
+---The result that a program printed: its whole output if that is JSON, or an object or list that begins a line and
+---ends the output. JSON followed by words is chat, not a result.
 ---@param text string
 ---@return any value  nil: there is none
 function M.at_end(text)
@@ -192,7 +192,7 @@ function M.events(body)
   return data, cut
 end
 
---- The value of the last event of a stream that gives one.
+---The value of the last event of a stream that gives one.
 ---@param body string
 ---@param read fun(data: string): any, string?
 ---@return any value
@@ -211,7 +211,7 @@ function M.last_event(body, read)
     or "the stream ended without an event"
 end
 
---- The arguments of a tool call, as a model wrote them: an object; no text at all means {}.
+---The arguments of a tool call, as a model wrote them: an object; no text at all means {}.
 ---@param text any
 ---@return table object  {} where it is none
 ---@return string? problem

@@ -14,14 +14,14 @@ local M = {}
 ---@field message string
 ---@field form boolean?  only the form is wrong: the agent may be asked to write the same answer again
 
---- The classes that a function, a reply or a parser may name itself.
+---The classes that a function, a reply or a parser may name itself.
 M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true,
   denied = true, context = true, validation = true, execution = true, fatal = true }
 
 -- The classes of calls that ended without a result. A function that passes one on has failed for good, nothing worse.
 local HANDED_ON <const> = { canceled = true, skipped = true, definition = true }
 
---- The class that a script named: one of ours or of the skill; an unknown one aborts the run with a message (R148).
+---The class that a script named: one of ours or of the skill; an unknown one aborts the run with a message (R148).
 ---@param class any
 ---@param message string
 ---@param default skillrt.FailureClass?  where none is named
@@ -52,7 +52,7 @@ local TRANSPORT = {
 -- The exit code of a shell when the program it was to start is missing or is not executable.
 local NO_PROGRAM <const> = { [126] = true, [127] = true }
 
---- The class of an exchange that failed.
+---The class of an exchange that failed.
 ---@param reply table
 ---@return skillrt.FailureClass
 function M.of_transport(reply)
@@ -61,7 +61,7 @@ end
 
 local LAST_LINES <const>, LAST_BYTES <const> = 3, 500
 
---- How a program ended without an answer, with the last lines of its standard error.
+---How a program ended without an answer, with the last lines of its standard error.
 ---@param how string
 ---@param reply table
 ---@return string message
@@ -81,7 +81,7 @@ local LIMIT = { [429] = true, [503] = true, [529] = true }
 local PASSING = { [408] = true, [425] = true }
 local LASTING = { [501] = true, [505] = true, [506] = true, [508] = true, [510] = true, [511] = true }
 
---- Whether a status code means that the server did not start the work.
+---Whether a status code means that the server did not start the work.
 ---@param code integer
 ---@return boolean
 function M.is_refusal(code)
@@ -102,7 +102,7 @@ end
 
 local TRY_AGAIN = 75 -- EX_TEMPFAIL of sysexits.h
 
---- What an exit code means that is no success.
+---What an exit code means that is no success.
 ---@param code integer
 ---@return skillrt.FailureClass
 function M.of_exit(code)
@@ -123,8 +123,8 @@ local function short(text)
   return text:sub(1, stop) .. "..."
 end
 
---- A line of text from a field that may be a text, a list of texts or of objects, or an object with a message; nil:
---- it holds none.
+---A line of text from a field that may be a text, a list of texts or of objects, or an object with a message; nil:
+---it holds none.
 ---@param value any
 ---@return string?
 function M.words(value)
@@ -147,7 +147,7 @@ end
 
 local WHERE = { "error", "errors", "message", "reason", "detail", "result", "summary", "concerns" }
 
---- The reason that a failed object gives.
+---The reason that a failed object gives.
 ---@param object table
 ---@return string?
 function M.reason(object)
@@ -160,7 +160,7 @@ function M.reason(object)
   return nil
 end
 
---- The class that a failed object gives.
+---The class that a failed object gives.
 ---@param object table
 ---@param message string
 ---@return skillrt.Failure
@@ -191,7 +191,7 @@ local function is_envelope(object)
     or object.success == false
 end
 
---- The failure that a decoded reply reports, whatever else it holds; nil: it reports none.
+---The failure that a decoded reply reports, whatever else it holds; nil: it reports none.
 ---@param value any
 ---@return skillrt.Failure?
 function M.in_value(value)

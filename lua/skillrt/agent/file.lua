@@ -89,7 +89,7 @@ local function object_in(path)
   return tables.object(json.decode(files.read(path, MAX_FILE) or ""))
 end
 
---- The plugin of a folder: the nearest folder upwards that has .claude-plugin/.
+---The plugin of a folder: the nearest folder upwards that has .claude-plugin/.
 ---@param dir string?
 ---@return string|nil folder
 ---@return string? name  from its manifest, else the folder's name
@@ -142,7 +142,7 @@ local function paths_of(name, dir)
   return out, home and ("the plugin %s in %s/installed_plugins.json"):format(plugin, home)
 end
 
---- Finds an agent's file: the skill's, the project's, the person's; for PLUGIN:NAME the plugin's.
+---Finds an agent's file: the skill's, the project's, the person's; for PLUGIN:NAME the plugin's.
 ---@param name string
 ---@param skill_dir string?
 ---@return skillrt.AgentFile|nil
@@ -170,7 +170,7 @@ function M.find(name, skill_dir)
   return nil, paths, there
 end
 
---- Applies the model and the effort of a page's front matter to the agents chosen for it.
+---Applies the model and the effort of a page's front matter to the agents chosen for it.
 ---@param chosen table<string, table>|nil
 ---@param fields table
 function M.with_front(chosen, fields)
@@ -184,7 +184,7 @@ function M.with_front(chosen, fields)
   end
 end
 
---- An agent, or its definition, with what its file says; an agent that takes no such fields is unchanged.
+---An agent, or its definition, with what its file says; an agent that takes no such fields is unchanged.
 ---@param agent table
 ---@param file skillrt.AgentFile
 ---@return table

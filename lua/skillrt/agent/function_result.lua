@@ -95,7 +95,7 @@ local function shown(problem)
   return ok and type(text) == "string" and text or "a " .. type(problem)
 end
 
---- The failure that a function raised: a table may name its class and the call that is to blame.
+---The failure that a function raised: a table may name its class and the call that is to blame.
 ---@param who string
 ---@param problem any
 ---@return nil

@@ -35,7 +35,7 @@ local function take(bucket, rate, needs, now)
   return bucket.level >= 0 and 0 or math.ceil(-bucket.level * 60000 / rate)
 end
 
---- How long the gate is still closed.
+---How long the gate is still closed.
 ---@param now integer  ms
 ---@return integer ms
 function Gate:left(now)
@@ -58,7 +58,7 @@ function Gate:wait(now, is_placed)
   return wait
 end
 
---- Closes the gate until then.
+---Closes the gate until then.
 ---@param until_ms integer
 ---@param why string|nil  in words for people
 function Gate:close(until_ms, why)
@@ -104,8 +104,8 @@ local function headers_of(extra)
   return out
 end
 
---- Takes note of a good reply: the agent answers again; if its headers say that nothing is left, the gate closes
---- until the time they name.
+---Takes note of a good reply: the agent answers again; if its headers say that nothing is left, the gate closes
+---until the time they name.
 ---@param reply table
 ---@param now integer  ms
 ---@param wall integer  ms since the epoch
@@ -137,7 +137,7 @@ function M.of(agent, account, rates, tokens)
   return setmetatable({ at = states[name], rates = rates, needs = { requests = 1, tokens = tokens } }, Gate)
 end
 
---- Forgets everything; for tests.
+---Forgets everything; for tests.
 function M.forget()
   states = {}
 end

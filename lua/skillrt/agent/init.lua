@@ -34,7 +34,7 @@ function M.all()
   return list
 end
 
---- The kind that an address or a program belongs to, and its row in that kind's table; nil: no kind has it.
+---The kind that an address or a program belongs to, and its row in that kind's table; nil: no kind has it.
 ---@param to string|nil
 ---@return skillrt.Agent|nil kind
 ---@return any[]|nil row  of its SPANS: the longest that fits
@@ -68,7 +68,7 @@ local function made_by()
   return "skillrt.agent." .. table.concat(names.sorted(M.KINDS), ", ")
 end
 
---- The agent that a value is, or describes.
+---The agent that a value is, or describes.
 ---@param value any
 ---@param where string  names it in messages
 ---@return table? agent
@@ -87,7 +87,7 @@ function M.check(value, where)
   return kind:check(kind.normal(value), where, M.check)
 end
 
---- The most that one attempt of an agent may use: calls, output tokens, their dollars; nil: unknown.
+---The most that one attempt of an agent may use: calls, output tokens, their dollars; nil: unknown.
 ---@param agent any  as an author wrote it, or checked
 ---@param agents table<string, any>  by name
 ---@return { calls: number, tokens: number, dollars: number }|nil
@@ -99,7 +99,7 @@ function M.cost(agent, agents)
   end) or nil
 end
 
---- Called with each agent that a constructor made, its kind and its definition.
+---Called with each agent that a constructor made, its kind and its definition.
 ---@type nil|fun(agent: table, kind: string, definition: table)
 M.made = nil
 

@@ -224,7 +224,7 @@ local function missing(ctx, task)
   end
 end
 
---- Performs a task.
+---Performs a task.
 ---@param agent table
 ---@param ctx table  await, ask, log
 ---@param task skillrt.Task
@@ -322,7 +322,7 @@ function Agent.new(kind, class)
   return setmetatable(kind, class or Agent)
 end
 
---- The fields of several tables in one.
+---The fields of several tables in one.
 ---@param ... table<string, skillrt.Field>
 ---@return table<string, skillrt.Field>
 function Agent.fields(...)
@@ -392,29 +392,29 @@ function Agent:label()
   return self.name and ('agent "%s"'):format(self.name) or "agent " .. self.kind
 end
 
---- The model of a task: the one it asks for, else the agent's own.
+---The model of a task: the one it asks for, else the agent's own.
 ---@param task skillrt.Task
 ---@return string?
 function Agent:model_of(task)
   return models.of(self, task.model) or self.model
 end
 
---- The host's functions that it calls.
+---The host's functions that it calls.
 ---@return string[]
 function Agent:functions() -- luacheck: no self
   return {}
 end
 
---- Whether it can only be performed over HTTP.
+---Whether it can only be performed over HTTP.
 ---@return boolean
 function Agent:needs_http() -- luacheck: no self
   return false
 end
 
---- Performs a task by a conversation with it; a kind may override this.
+---Performs a task by a conversation with it; a kind may override this.
 Agent.conversation, Agent.perform = prompts, perform
 
---- The text of a reply that is a failure: in the agent's own words, if it has any.
+---The text of a reply that is a failure: in the agent's own words, if it has any.
 ---@param reply table|nil
 ---@param message string
 ---@param class skillrt.FailureClass
@@ -424,7 +424,7 @@ function Agent:explain(reply, message, class) -- luacheck: no self, no unused ar
   return message, class
 end
 
---- The most that one attempt may use: one answer, and one more to repair its form.
+---The most that one attempt may use: one answer, and one more to repair its form.
 ---@param definition table  as an author wrote it, or checked
 ---@param cost_of fun(agent: any): table|nil  of other agents
 ---@return { calls: number, tokens: number, dollars: number }|nil  nil: unknown

@@ -81,7 +81,7 @@ function Talk:add(turn)
   end
 end
 
---- Gives every tool call of a reply a unique id and a name that may be sent back, whatever the server wrote.
+---Gives every tool call of a reply a unique id and a name that may be sent back, whatever the server wrote.
 ---@param calls table[]  of a skillrt.ModelReply
 function Talk:name_calls(calls)
   for _, call in ipairs(calls) do
@@ -99,7 +99,7 @@ function Talk:name_calls(calls)
   end
 end
 
---- Replaces all turns.
+---Replaces all turns.
 ---@param turns skillrt.Turn[]
 function Talk:replace(turns)
   write(self, turns)
@@ -130,7 +130,7 @@ local function marked(self, body, head)
   return self.marked_head
 end
 
---- The body of the next request, and what of it is declared, without cache marks.
+---The body of the next request, and what of it is declared, without cache marks.
 ---@param want table  { tools, schema, model, effort }
 ---@return string body
 ---@return skillrt.Chain declared
@@ -154,7 +154,7 @@ local FIELDS <const> = {
   how = { enum = { "drop_results", "keep", "summarise" }, default = "drop_results" },
 }
 
---- What is wrong with the agent's field; replaces it by its normal form.
+---What is wrong with the agent's field; replaces it by its normal form.
 ---@param agent table
 ---@param where string
 ---@return string? message
@@ -220,7 +220,7 @@ local function summary(talk, at, ask)
   return "Your summary of the talk before:\n" .. data_marks.marked(text, "SUMMARY")
 end
 
---- Shortens a conversation that has grown longer than its agent's policy allows.
+---Shortens a conversation that has grown longer than its agent's policy allows.
 ---@param agent table
 ---@param ctx table
 ---@param talk skillrt.Talk
@@ -265,7 +265,7 @@ end
 local M = setmetatable({ word = true, stub = "model", acts = false, idempotent = true }, Agent)
 M.__index = M
 
---- A conversation with it that has no turns yet.
+---A conversation with it that has no turns yet.
 ---@return skillrt.Talk
 function M:talk()
   local talk = setmetatable({ agent = self, wire = self.wire, ids = {}, calls = 0 }, Talk)
@@ -348,7 +348,7 @@ function M.needs_http()
   return true
 end
 
---- As many exchanges as it may have, each as long as allowed. How much it reads is unknown.
+---As many exchanges as it may have, each as long as allowed. How much it reads is unknown.
 ---@param agent table
 ---@return table
 function M.cost(agent)
@@ -360,7 +360,7 @@ function M.cost(agent)
   return { calls = calls, tokens = tokens, dollars = row and tokens * row.output / 1e6 or 0 }
 end
 
---- The address it is asked at from this machine, and which key was found.
+---The address it is asked at from this machine, and which key was found.
 ---@return table
 function M:here()
   local vendor = self.vendor
@@ -595,7 +595,7 @@ local function ask(self)
   return reply
 end
 
---- Asks the model and performs the tools that it calls, until it answers.
+---Asks the model and performs the tools that it calls, until it answers.
 function Turns:exchange()
   while true do
     local reply, failure = ask(self)

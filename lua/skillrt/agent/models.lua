@@ -18,7 +18,7 @@ M.OURS = {
 
 local own -- a person's, read when one is first asked for
 
---- The model that a word or a name means to an agent; nil: it is another provider's, and the agent uses its own.
+---The model that a word or a name means to an agent; nil: it is another provider's, and the agent uses its own.
 ---@param agent table
 ---@param model string?
 ---@return string?

@@ -51,7 +51,7 @@ local function add_contract(lines, phased)
   end
 end
 
---- The lines about the phase; empty where there is none.
+---The lines about the phase; empty where there is none.
 ---@param lines string[]
 ---@param task skillrt.Task
 function M.add(lines, task)
@@ -77,7 +77,7 @@ function M.add(lines, task)
   lines[#lines + 1] = ""
 end
 
---- An agent that is asked once for a step ends its answer with a marker; later steps are then in that phase.
+---An agent that is asked once for a step ends its answer with a marker; later steps are then in that phase.
 ---@param ctx table
 ---@param task skillrt.Task
 ---@param texts (string|nil)[]  its words, in several forms

@@ -11,7 +11,7 @@ local M = {}
 
 local MAX_BODY <const> = 256 * 1024
 
---- An agent asks a question by a line that begins with this.
+---An agent asks a question by a line that begins with this.
 M.QUESTION = "NEEDS_CONTEXT"
 
 -- A word of the arguments, counted from 0; "a b" is one.
@@ -57,8 +57,8 @@ end
 local MAX_PRINTED <const> = 64 * 1024
 local MAX_INLINE <const> = 200 -- bytes of one line that needs no marks
 
---- The commands in a page, each once; a block that begins with "```!" is one command. Examples are not commands: text
---- in another fenced block, or directly after a word.
+---The commands in a page, each once; a block that begins with "```!" is one command. Examples are not commands: text
+---in another fenced block, or directly after a word.
 ---@param body string
 ---@return string[]
 ---@return table<integer, { command: string, stop: integer }> places  where they begin; `stop`: the byte after one
@@ -108,7 +108,7 @@ local function request_of(command, task, given)
     sandbox_default = sandbox.read("strict"), max_output = MAX_PRINTED }
 end
 
---- The commands to run before the agent of a task is asked.
+---The commands to run before the agent of a task is asked.
 ---@param task skillrt.Task
 ---@return string[]
 function M.commands_of(task)
@@ -116,7 +116,7 @@ function M.commands_of(task)
   return guide and guide.is_plain and guide.placeholders and guide.placeholders.commands or {}
 end
 
---- Runs the page's commands that have not run for this task yet, one call each, before its agent is asked.
+---Runs the page's commands that have not run for this task yet, one call each, before its agent is asked.
 ---@param ctx table  await
 ---@param task skillrt.Task
 ---@return boolean|nil ok
@@ -138,7 +138,7 @@ function M.run_commands(ctx, task)
   return true
 end
 
---- The page with its placeholders filled in, each once; what was filled in is not expanded again.
+---The page with its placeholders filled in, each once; what was filled in is not expanded again.
 ---@param body string
 ---@param task skillrt.Task
 ---@return string
@@ -210,7 +210,7 @@ local function add_resources(lines, task)
   end
 end
 
---- The beginning of every prompt: what is to be done, where the skill's folder is, its tools.
+---The beginning of every prompt: what is to be done, where the skill's folder is, its tools.
 ---@param lines string[]
 ---@param task skillrt.Task
 function M.add_places(lines, task)
@@ -237,7 +237,7 @@ local function add_answer(lines, task)
     M.QUESTION)
 end
 
---- A numbered step of the page, as it is given when its turn comes.
+---A numbered step of the page, as it is given when its turn comes.
 ---@param task skillrt.Task
 ---@param index integer
 ---@return string
@@ -247,7 +247,7 @@ function M.step(task, index)
   return ("[STEP %d of %d]\n%s%s"):format(index, #steps, M.filled(steps[index].text, task), last)
 end
 
---- The whole text of a plain task; the person's task, or the first step, comes last.
+---The whole text of a plain task; the person's task, or the first step, comes last.
 ---@param task skillrt.Task
 ---@param untrusted fun(text: string, what: string): string
 ---@param values string?  the other input, as JSON
@@ -275,7 +275,7 @@ function M.text(task, untrusted, values)
   return table.concat(lines, "\n")
 end
 
---- The question that a text ends with; nil: the text is an answer.
+---The question that a text ends with; nil: the text is an answer.
 ---@param text string
 ---@return string? question
 function M.question(text)

@@ -7,7 +7,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
---- US dollars per million tokens, by the beginning of a model's name; the longest that fits wins.
+---US dollars per million tokens, by the beginning of a model's name; the longest that fits wins.
 ---@type table<string, { input: number, output: number, cache_read: number?, cache_write: number? }>
 M.OURS = {
   ["claude-opus-4-5"] = { input = 5, output = 25, cache_read = 0.5, cache_write = 6.25 },

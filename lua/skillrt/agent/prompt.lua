@@ -32,15 +32,15 @@ local function return_phase(task)
   return #promised > 0 and RETURN_PHASE .. "\n" .. PROMISED:format(table.concat(promised, ", ")) or RETURN_PHASE
 end
 
---- Precedes a prompt whose answer is a text, because agents tend to report on their work instead of returning it.
+---Precedes a prompt whose answer is a text, because agents tend to report on their work instead of returning it.
 M.RETURNED = "Your last message is what you return to the program that called you: the whole result itself.\n\n"
 
---- For an agent that may only read, whether or not its program can enforce that.
+---For an agent that may only read, whether or not its program can enforce that.
 M.READS = "Only read: change nothing, and start nothing that changes something."
 
 local RETURN_SCHEMA = "Return JSON that fits this JSON Schema, and nothing else:\n%s"
 
---- The form that the reply must have.
+---The form that the reply must have.
 ---@param task skillrt.Task
 ---@return string
 function M.return_format(task)
@@ -231,7 +231,7 @@ function M.step(task, index)
   return secrets.clean(plain.step(task, index))
 end
 
---- The next step of a page, for an agent that remembers nothing or did not perform the previous step.
+---The next step of a page, for an agent that remembers nothing or did not perform the previous step.
 ---@param said any  the result of the previous step
 ---@param text string
 ---@return string
@@ -242,7 +242,7 @@ end
 
 local MAX_QUOTED = 256 * 1024
 
---- The same task, with a person's answer to the agent's question.
+---The same task, with a person's answer to the agent's question.
 ---@param text string  the text before it
 ---@param question string
 ---@param answer any
@@ -260,7 +260,7 @@ function M.answered(text, question, answer)
   }, "\n")
 end
 
---- Asks for the same answer in the right form; the work is not to be repeated.
+---Asks for the same answer in the right form; the work is not to be repeated.
 ---@param task skillrt.Task
 ---@param reply_text string
 ---@param problem string  what was wrong with it
@@ -315,8 +315,8 @@ local function fields(task, text, agent)
   }
 end
 
---- The task as one JSON object: the text and its parts as fields. The state's text is inserted unchanged, so that no
---- number in it changes; the attempt is not part of what is declared.
+---The task as one JSON object: the text and its parts as fields. The state's text is inserted unchanged, so that no
+---number in it changes; the attempt is not part of what is declared.
 ---@param task skillrt.Task
 ---@param text string   the whole text, or the request to reformat
 ---@param agent table

@@ -127,7 +127,7 @@ function M.endpoint(agent, vendor)
   }
 end
 
---- What is wrong with the headers and the address of an agent.
+---What is wrong with the headers and the address of an agent.
 ---@param agent table
 ---@param where string
 ---@return string? message

@@ -66,7 +66,7 @@ local function says_status(object)
   return word ~= nil and (STATUS[word] or FAILED[word] or SKIPPED[word]) ~= nil
 end
 
---- Whether an object has the form of a step's answer.
+---Whether an object has the form of a step's answer.
 ---@param object table
 ---@return boolean
 function M.is_answer(object)
@@ -110,7 +110,7 @@ local function in_chat(text)
   return nil, text:find("%S") and "the reply contains no complete JSON object" or "the reply is empty"
 end
 
---- The only object of a text that is an answer or reports an error.
+---The only object of a text that is an answer or reports an error.
 ---@param text string
 ---@return table? object
 ---@return string? problem
@@ -256,7 +256,7 @@ local function outcome_of(object, task)
   }, nil, left_out
 end
 
---- The meaning of an answer, with `used`: what it reports it used.
+---The meaning of an answer, with `used`: what it reports it used.
 ---@param object table  the decoded answer, which the caller may change
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -288,8 +288,8 @@ local function data_beside(object)
   return data
 end
 
---- The meaning of JSON that a program printed. It is an answer if it has "stateUpdates" or a status that answers use;
---- the data next to such a status, or any other JSON at the end of the output, is the result itself.
+---The meaning of JSON that a program printed. It is an answer if it has "stateUpdates" or a status that answers use;
+---the data next to such a status, or any other JSON at the end of the output, is the result itself.
 ---@param text string
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -321,7 +321,7 @@ function M.printed(text, task)
   return outcome
 end
 
---- The failure that a program printed on standard output before it ended badly; nil: none.
+---The failure that a program printed on standard output before it ended badly; nil: none.
 ---@param text string
 ---@return skillrt.Failure?
 function M.told_failure(text)

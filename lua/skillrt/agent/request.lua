@@ -17,7 +17,7 @@ local url_of = require("skillrt.agent.url")
 
 local M = {}
 
---- How a call is retried; the skill decides about what is left out.
+---How a call is retried; the skill decides about what is left out.
 M.RETRY = {
   max = { type = "count" },
   base = { type = "amount" },
@@ -135,7 +135,7 @@ do
   M.FIELDS.ask = ask
 end
 
---- The environment variables that every program gets.
+---The environment variables that every program gets.
 M.AROUND = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
 
 -- Shorter values are no secrets: they would be found in many replies.
@@ -354,7 +354,7 @@ local function check_common(request)
   return message or check_declared(request)
 end
 
---- A checked copy of a request, in the form of the core's tasks; with idempotent, shown and expect.
+---A checked copy of a request, in the form of the core's tasks; with idempotent, shown and expect.
 ---@param request table
 ---@param functions table<string, boolean>?  of the host: whether they may be called again
 ---@return table? checked
@@ -380,8 +380,8 @@ end
 -- What of a request an agent fills in.
 local FILLED <const> = { "url", "headers", "body", "argv", "env", "stdin", "message" }
 
---- Puts the whole idempotency key into texts that hold its beginning: an agent filled that in (`{key}`) before the
---- request was complete.
+---Puts the whole idempotency key into texts that hold its beginning: an agent filled that in (`{key}`) before the
+---request was complete.
 ---@param request table  a checked one
 ---@param beginning string
 ---@param key string
@@ -404,7 +404,7 @@ function M.complete_key(request, beginning, key)
   end
 end
 
---- The key that an HTTP request carries: the author's, or ours.
+---The key that an HTTP request carries: the author's, or ours.
 ---@param request table  a checked one, or an agent's
 ---@param key string
 ---@return string

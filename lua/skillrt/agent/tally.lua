@@ -45,7 +45,7 @@ local function price(used, model, prices)
   return usd / 1e6
 end
 
---- The usage of an exchange, as the limits of a run count it.
+---The usage of an exchange, as the limits of a run count it.
 ---@param one table
 ---@param model string
 ---@param prices table?  of the agent, model by model
@@ -55,7 +55,7 @@ function M.counted(one, model, prices)
   return usage.of_tokens(input, one.output, price(one, model, prices))
 end
 
---- The most that an exchange may use, as the limits of a run reserve it.
+---The most that an exchange may use, as the limits of a run reserve it.
 ---@param bytes integer    of the request
 ---@param max_tokens integer?
 ---@param model string

@@ -13,7 +13,7 @@ local tool = require("skillrt.tool")
 
 local M = {}
 
---- The fields by which an agent names its tools.
+---The fields by which an agent names its tools.
 M.FIELDS = {
   tools = { type = "text", list = true },
   on_absent = { enum = presence_of.ON_ABSENT, default = "widen" },
@@ -113,7 +113,7 @@ local function plain_loop(agent, ctx, task, registry, given)
   end
 end
 
---- What performs the tool calls of a conversation.
+---What performs the tool calls of a conversation.
 ---@param agent table
 ---@param ctx table
 ---@param task skillrt.Task

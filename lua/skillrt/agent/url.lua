@@ -6,7 +6,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
---- Whether a text is a URL that can be requested.
+---Whether a text is a URL that can be requested.
 ---@param text string
 ---@return boolean
 function M.is_url(text)
@@ -27,7 +27,7 @@ function M.is_header_name(name)
   return name:find("^[%w!#$%%&'*+.^_`|~-]+$") ~= nil
 end
 
---- A value holds no line break or other control character, as that would begin another header.
+---A value holds no line break or other control character, as that would begin another header.
 ---@param value string
 ---@return boolean
 function M.is_header_value(value)

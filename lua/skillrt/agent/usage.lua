@@ -27,7 +27,7 @@ function M.check(value)
   return value
 end
 
---- A count as a provider or a program wrote it; 0 where it wrote none.
+---A count as a provider or a program wrote it; 0 where it wrote none.
 ---@param object any
 ---@param name string
 ---@return integer

@@ -8,7 +8,7 @@ local prompt = require("skillrt.agent.prompt")
 
 local M = {}
 
---- Where the values of placeholders come from; env only where a field allows it.
+---Where the values of placeholders come from; env only where a field allows it.
 M.ROOTS = {}
 for root in ([[input state state_text inputs output work_dir dir run_id skill step attempt key id
   name context_strategy prompt task item index]]):gmatch("%S+") do
@@ -70,7 +70,7 @@ function M.new(agent, task, text)
   return setmetatable({ real = real, declared = setmetatable(declared, { __index = real }), secrets = secrets }, Values)
 end
 
---- Fills in a text; the second value is the text as declared.
+---Fills in a text; the second value is the text as declared.
 ---@param text string
 ---@return string|nil filled
 ---@return string declared_or_message

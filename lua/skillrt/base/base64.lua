@@ -29,7 +29,7 @@ function M.of_url(bytes)
   return (M.encode(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
---- The bytes of a text that `encode` gave; nil: it is no such text.
+---The bytes of a text that `encode` gave; nil: it is no such text.
 ---@param text string
 ---@return string|nil
 function M.decode(text)

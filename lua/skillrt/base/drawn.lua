@@ -6,11 +6,11 @@
 
 local M = {}
 
---- The step whose function runs now.
+---The step whose function runs now.
 ---@type table|nil
 M.step = nil
 
---- Draws for a step; set by the module that records it.
+---Draws for a step; set by the module that records it.
 ---@type fun(step: table, kind: string, make: fun(): any): any
 M.recorded = nil
 
@@ -18,11 +18,11 @@ M.recorded = nil
 ---@type fun(step: table): table<string, table>, string
 M.chances = nil
 
---- The script that is being loaded.
+---The script that is being loaded.
 ---@type skillrt.Loaded|nil
 M.loading = nil
 
---- A value from the outside world.
+---A value from the outside world.
 ---@param kind string   one letter: each kind is counted by itself
 ---@param make fun(): any
 ---@return any

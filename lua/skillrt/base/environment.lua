@@ -183,7 +183,7 @@ local function note(self, path, text)
   end
 end
 
---- The digest of a helper now; nil: it cannot be read.
+---The digest of a helper now; nil: it cannot be read.
 ---@param name string  its name in the journal
 ---@param dir string   the script's folder
 ---@return string|nil
@@ -196,7 +196,7 @@ local function is_there(path)
   return files.stat(path) ~= nil
 end
 
---- A file's text as a function, read as `lua` does: without a UTF-8 mark and without a first line for the shell.
+---A file's text as a function, read as `lua` does: without a UTF-8 mark and without a first line for the shell.
 ---@param text string
 ---@param chunkname string
 ---@param env table
@@ -242,7 +242,7 @@ local function outside(self, name)
   return value, where
 end
 
---- The text of a helper of an untrusted script, below its folder, and the name of its chunk; notes the helper.
+---The text of a helper of an untrusted script, below its folder, and the name of its chunk; notes the helper.
 ---@param self skillrt.Loaded
 ---@param name string  a path, or a module's name
 ---@param is_module boolean?
@@ -384,7 +384,7 @@ function M.new(path, given)
   return self
 end
 
---- Calls a function as part of a script's loading: what it draws is recorded with that.
+---Calls a function as part of a script's loading: what it draws is recorded with that.
 ---@param loaded skillrt.Loaded
 ---@param fn function
 ---@return any ...

@@ -23,14 +23,14 @@ function core.mono_ms()
   return M.mono
 end
 
---- Lets time pass.
+---Lets time pass.
 ---@param seconds number
 function M.pass(seconds)
   local ms = math.floor(seconds * 1000 + 0.5)
   M.now, M.mono = M.now + ms, M.mono + ms
 end
 
---- Sets the wall clock, as a person would.
+---Sets the wall clock, as a person would.
 ---@param seconds number  by how many
 function M.set(seconds)
   M.now = M.now + math.floor(seconds * 1000)

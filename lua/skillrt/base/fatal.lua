@@ -11,7 +11,7 @@ local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
 -- Errors raised by `raise`: a script cannot make one.
 local raised = setmetatable({}, { __mode = "k" })
 
---- Raises an error that every pcall around a script's function must pass on.
+---Raises an error that every pcall around a script's function must pass on.
 ---@param message string
 ---@param code string
 function M.raise(message, code)
@@ -20,8 +20,8 @@ function M.raise(message, code)
   error(problem, 0)
 end
 
---- Whether an error means that the run cannot continue: it was interrupted, memory is exhausted, or `raise` raised
---- it.
+---Whether an error means that the run cannot continue: it was interrupted, memory is exhausted, or `raise` raised
+---it.
 ---@param problem any
 ---@return boolean
 function M.is(problem)

@@ -6,11 +6,11 @@ local core = require("skillrt.core")
 
 local M = core.files
 
---- The text of a file that is built into the program, such as "templates/en/skill.mustache".
+---The text of a file that is built into the program, such as "templates/en/skill.mustache".
 ---@type fun(name: string): string?
 M.asset = core.asset
 
---- The names of built-in files that begin with a text, in order.
+---The names of built-in files that begin with a text, in order.
 ---@type fun(prefix: string): string[]
 M.assets = core.assets
 
@@ -18,7 +18,7 @@ M.assets = core.assets
 ---@type fun(text: string): string
 M.digest = core.sha256
 
---- Part of a name that no other process uses: 8 hex digits.
+---Part of a name that no other process uses: 8 hex digits.
 ---@return string
 function M.random_name()
   return (core.uuid():sub(1, 8))
@@ -41,7 +41,7 @@ function M.is_folder(path)
   return info ~= nil and info.kind == "directory"
 end
 
---- Whether anybody but its owner may read or write a file.
+---Whether anybody but its owner may read or write a file.
 ---@param path string
 ---@return boolean
 function M.is_open_to_others(path)
@@ -49,7 +49,7 @@ function M.is_open_to_others(path)
   return info ~= nil and info.mode & 0x3F ~= 0 -- 077
 end
 
---- Joins a base and a relative path; an absolute second part is returned alone.
+---Joins a base and a relative path; an absolute second part is returned alone.
 ---@param base string
 ---@param path string
 ---@return string
@@ -67,7 +67,7 @@ function M.dirname(path)
   return folder == "" and "/" or folder or "."
 end
 
---- Whether a relative path stays inside its folder.
+---Whether a relative path stays inside its folder.
 ---@param path string
 ---@return boolean ok
 ---@return string? why
@@ -89,28 +89,28 @@ end
 
 ---@alias skillrt.Kept boolean|nil, string?, string?
 
---- Writes a file of a run below a folder, completely or not at all; makes folders as needed and follows no link.
---- Where `durable`, the file survives a power cut once this returns, as the record that names it will.
+---Writes a file of a run below a folder, completely or not at all; makes folders as needed and follows no link.
+---Where `durable`, the file survives a power cut once this returns, as the record that names it will.
 ---@type fun(base: string, name: string, text: string, durable: boolean?, runs: boolean?): skillrt.Kept
 M.keep = core.files.keep
 
---- The same for a file that is not the run's: it keeps its mode, and others may read a new one.
+---The same for a file that is not the run's: it keeps its mode, and others may read a new one.
 ---@type fun(base: string, name: string, text: string, durable: boolean?): skillrt.Kept
 M.put = core.files.put
 
---- The text of a regular file below a folder; follows no link.
+---The text of a regular file below a folder; follows no link.
 ---@type fun(base: string, name: string, maximum: integer?): string|nil, string?, string?
 M.kept = core.files.kept
 
---- The bytes of a regular file below a folder from an offset on, and its size; follows no link.
+---The bytes of a regular file below a folder from an offset on, and its size; follows no link.
 ---@type fun(base: string, name: string, offset: integer, maximum: integer): string|nil, integer|string, string?
 M.part = core.files.part
 
---- Makes an existing file below a folder, and its name, survive a power cut.
+---Makes an existing file below a folder, and its name, survive a power cut.
 ---@type fun(base: string, name: string): skillrt.Kept
 M.settle = core.files.settle
 
---- Whether what the steps of a skill write must survive a power cut.
+---Whether what the steps of a skill write must survive a power cut.
 ---@param skill skillrt.Skill
 ---@return boolean
 function M.lasts(skill)
@@ -142,8 +142,8 @@ local function walk(base, folder, depth, found, visit)
   return true
 end
 
---- The files below `base` that match, sorted, relative to `base`. Skips links and .git. wildcard.lua defines the
---- patterns.
+---The files below `base` that match, sorted, relative to `base`. Skips links and .git. wildcard.lua defines the
+---patterns.
 ---@param base string
 ---@param pattern string
 ---@return string[]|nil files
@@ -158,7 +158,7 @@ function M.glob(base, pattern)
   return found
 end
 
---- Removes a file, or a folder with everything in it; removes links without following them.
+---Removes a file, or a folder with everything in it; removes links without following them.
 ---@param path string
 ---@return boolean|nil ok
 ---@return string? message
@@ -177,7 +177,7 @@ function M.remove_tree(path)
   return M.remove(path)
 end
 
---- The path of a program, searched in PATH; nil: it is not there.
+---The path of a program, searched in PATH; nil: it is not there.
 ---@param program string
 ---@return string|nil path
 function M.program(program)
@@ -194,8 +194,8 @@ function M.program(program)
   return nil
 end
 
---- The plugin folder of a folder: the nearest folder upwards that has .claude-plugin/, else the one above skills/,
---- commands/ or agents/, else the folder itself.
+---The plugin folder of a folder: the nearest folder upwards that has .claude-plugin/, else the one above skills/,
+---commands/ or agents/, else the folder itself.
 ---@param dir string  absolute
 ---@return string
 function M.plugin_folder(dir)
@@ -211,14 +211,14 @@ function M.plugin_folder(dir)
   return found or dir
 end
 
---- Where Claude Code keeps a person's settings, agents, plugins and sessions.
+---Where Claude Code keeps a person's settings, agents, plugins and sessions.
 ---@return string
 function M.claude_home()
   local folder = os.getenv("CLAUDE_CONFIG_DIR")
   return folder and folder ~= "" and folder or M.join(os.getenv("HOME") or "", ".claude")
 end
 
---- Where programs keep a person's state; nil: there is no home folder.
+---Where programs keep a person's state; nil: there is no home folder.
 ---@return string?
 function M.state_home()
   local base = os.getenv("XDG_STATE_HOME")

@@ -28,7 +28,7 @@ function Heap:put(at, what, order)
   self[place] = item
 end
 
---- Removes the first item.
+---Removes the first item.
 ---@return any  nil: it is empty
 function Heap:take()
   local first, last, count = self[1], self[self.count], self.count - 1
@@ -56,7 +56,7 @@ function Heap:take()
   return first.what
 end
 
---- Removes an item, if it is still there.
+---Removes an item, if it is still there.
 ---@param what any
 function Heap:drop(what)
   local place = 1

@@ -32,7 +32,7 @@ local TYPES <const> = {
 ---By name: whether a value is of that type.
 M.TYPES = TYPES
 
---- The keywords that are checked, and the type of each one's value.
+---The keywords that are checked, and the type of each one's value.
 ---@type table<string, string>
 M.KEYWORDS = {
   type = "types", enum = "values", const = "any", nullable = "flag", ["$ref"] = "reference",
@@ -192,7 +192,7 @@ local function check(schema, at, root, depth)
   end
 end
 
---- Whether a schema can be used, and some value can fit it.
+---Whether a schema can be used, and some value can fit it.
 ---@param schema any
 ---@param where string?  names it in messages
 ---@param of_object boolean?  it must accept objects, as providers demand
@@ -229,7 +229,7 @@ local function normal(schema)
   return out
 end
 
---- A checked schema as it is written in JSON: its lists are arrays, even empty ones.
+---A checked schema as it is written in JSON: its lists are arrays, even empty ones.
 ---@type fun(schema: table): table
 M.normal = normal
 
@@ -400,7 +400,7 @@ function judge(root, schema, value, at, found, depth)
   judge_choices(root, schema, value, at, found, depth)
 end
 
---- Validates a decoded value against a checked schema.
+---Validates a decoded value against a checked schema.
 ---@param schema table
 ---@param value any
 ---@param what string?  the value's name in messages; default "the answer"

@@ -79,7 +79,7 @@ function Membrane:register(value, lasts)
   return self.count
 end
 
---- The other side has dropped these.
+---The other side has dropped these.
 ---@param numbers table  as it was said
 function Membrane:free(numbers)
   for _, number in ipairs(numbers) do
@@ -90,7 +90,7 @@ function Membrane:free(numbers)
   end
 end
 
---- The bytes of a message; it also lists what we dropped.
+---The bytes of a message; it also lists what we dropped.
 function Membrane:pack(...)
   local freed = self.freed
   if not freed[1] then
@@ -107,7 +107,7 @@ local function taken(self, freed, ...)
   return ...
 end
 
---- The content of a message.
+---The content of a message.
 ---@param text string
 function Membrane:unpack(text)
   return taken(self, core.guest.unpack(self.value, text))

@@ -9,7 +9,7 @@ local M = {}
 
 local MAX_SHOWN = 60
 
---- A value as messages show it: short, on one line, printable.
+---A value as messages show it: short, on one line, printable.
 ---@param value any
 ---@return string
 function M.show(value)
@@ -27,8 +27,8 @@ function M.show(value)
   return "a " .. kind
 end
 
---- An error's value as text: a text itself, a table's message, else its tostring. A metatable that raises, loops or
---- gives no text does no harm.
+---An error's value as text: a text itself, a table's message, else its tostring. A metatable that raises, loops or
+---gives no text does no harm.
 ---@param value any
 ---@return string
 function M.said(value)
@@ -98,7 +98,7 @@ function M.sorted(names)
   return keys
 end
 
---- Joins items to one text, with a count of those after the first `most`.
+---Joins items to one text, with a count of those after the first `most`.
 ---@param items (string|integer)[]
 ---@param most integer
 ---@param between? string  ", " where nothing is said
@@ -109,7 +109,7 @@ function M.listed(items, most, between)
   return #items > most and ("%s%sand %d more"):format(text, between, #items - most) or text
 end
 
---- Joins lines to one text, with a count of those after the first `most`.
+---Joins lines to one text, with a count of those after the first `most`.
 ---@param lines string[]
 ---@param most integer
 ---@return string
@@ -138,7 +138,7 @@ function M.nearest(name, names)
   return best
 end
 
---- A suggestion to add after an unknown name: the nearest known one, if one is near.
+---A suggestion to add after an unknown name: the nearest known one, if one is near.
 ---@param name any
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank, or is empty
@@ -147,7 +147,7 @@ function M.meant(name, names)
   return near and (" (did you mean %s?)"):format(M.show(near)) or ""
 end
 
---- A suggestion to add after an unknown name: the nearest known one, else all known ones.
+---A suggestion to add after an unknown name: the nearest known one, else all known ones.
 ---@param name string
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank
@@ -177,7 +177,7 @@ for code = 0x206A, 0x206F do
   IGNORED[#IGNORED + 1] = utf8.char(code)
 end
 
---- Whether a path leads into what git takes for a repository, on any file system (following git's own checks).
+---Whether a path leads into what git takes for a repository, on any file system (following git's own checks).
 ---@param path string
 ---@return boolean
 function M.is_git(path)
@@ -194,7 +194,7 @@ function M.is_git(path)
   return false
 end
 
---- Whether a confined path below the work directory is one of the run's own files.
+---Whether a confined path below the work directory is one of the run's own files.
 ---@param path string
 ---@return boolean
 function M.is_taken(path)
@@ -208,7 +208,7 @@ function M.is_taken(path)
   return VIEWS[first] or core.is_own_name(first)
 end
 
---- Normalizes a path that stays inside its folder: without "." and doubled slashes (F13).
+---Normalizes a path that stays inside its folder: without "." and doubled slashes (F13).
 ---@param path any
 ---@return string? path
 ---@return string? problem
@@ -238,10 +238,10 @@ function M.confined(path)
   return table.concat(parts, "/")
 end
 
---- The maximal number of characters of an id.
+---The maximal number of characters of an id.
 M.MAX_ID = 64
 
---- Checks a name for use in paths, records and on the terminal (F13).
+---Checks a name for use in paths, records and on the terminal (F13).
 ---@param value any
 ---@return string? id
 ---@return string? problem

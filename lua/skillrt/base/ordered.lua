@@ -52,7 +52,7 @@ local function check(value, name)
   end
 end
 
---- Like Lua's pairs, in a fixed order; fields may be removed during the traversal.
+---Like Lua's pairs, in a fixed order; fields may be removed during the traversal.
 ---@param list table
 ---@return function, table, nil
 function M.pairs(list)

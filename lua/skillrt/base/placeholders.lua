@@ -10,7 +10,7 @@ local M = {}
 
 local PLACE = "%f[{]({+)([%a_][%w_.-]*)(}+)" -- from the first brace of a row: a long row is looked at once
 
---- Calls `found` with each placeholder's name and puts in what it returns.
+---Calls `found` with each placeholder's name and puts in what it returns.
 ---@param text string
 ---@param found fun(name: string): string?  nil: it stays
 ---@return string
@@ -24,7 +24,7 @@ function M.scan(text, found)
   end))
 end
 
---- Checks at load time that the first part of each placeholder is known.
+---Checks at load time that the first part of each placeholder is known.
 ---@param text string
 ---@param roots table<string, any>  keyed by the names allowed here
 ---@return boolean? ok

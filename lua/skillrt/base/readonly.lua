@@ -14,11 +14,11 @@ local views = setmetatable({}, WEAK) -- by tree: views of the present
 local trees = setmetatable({}, WEAK) -- by view
 local snapshots = setmetatable({}, WEAK) -- by view
 
---- The snapshot of each view; none for a view of the present.
+---The snapshot of each view; none for a view of the present.
 ---@type table<table, skillrt.Snapshot>
 M.snapshots = snapshots
 
---- The tree behind a view, to be read and not kept; nil: the value is no view.
+---The tree behind a view, to be read and not kept; nil: the value is no view.
 ---@param view any
 ---@return table?
 function M.target(view)

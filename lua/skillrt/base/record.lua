@@ -10,7 +10,7 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
---- Values whose JSON is longer than this, in bytes, become blobs.
+---Values whose JSON is longer than this, in bytes, become blobs.
 M.BLOB_BYTES = 64 * 1024
 
 local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
@@ -107,7 +107,7 @@ function M.encode(record)
   return text, blobs[1] and blobs or nil
 end
 
---- Bytes as valid UTF-8; invalid ones are replaced by U+FFFD.
+---Bytes as valid UTF-8; invalid ones are replaced by U+FFFD.
 ---@param text any  what is no text is shown as what it is
 ---@return string
 function M.printable(text)

@@ -8,8 +8,8 @@ local M = {}
 
 local known = setmetatable({}, { __mode = "v" })
 
---- Returns a function that tells whether an expression is found in a text (nil: that takes too long); or nil and what
---- is wrong with it.
+---Returns a function that tells whether an expression is found in a text (nil: that takes too long); or nil and what
+---is wrong with it.
 ---@param expression string
 ---@return (fun(text: string): boolean|nil)|nil
 ---@return string? problem

@@ -9,8 +9,8 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
---- Whether this process has asked for a secret; else only the shapes of keys are searched, and only in text from
---- outside.
+---Whether this process has asked for a secret; else only the shapes of keys are searched, and only in text from
+---outside.
 M.active = false
 
 local SHORTEST <const> = 8 -- bytes: anything shorter would be found in every other word
@@ -40,7 +40,7 @@ local function suspicion()
   return core.finder(words)
 end
 
---- Whether JSON may hold something to remove: fast, with rare false alarms.
+---Whether JSON may hold something to remove: fast, with rare false alarms.
 ---@type fun(payload: string): boolean
 M.suspects = suspicion()
 
@@ -92,7 +92,7 @@ local function cleaned(value, depth)
   return json.is_array(value) and json.array(copy) or copy
 end
 
---- Removes secrets from a record that is about to be written; the caller continues with the recorded form.
+---Removes secrets from a record that is about to be written; the caller continues with the recorded form.
 ---@param entry table  changed
 function M.take_out(entry)
   for key, value in pairs(entry) do
@@ -127,7 +127,7 @@ local function find(name)
   return text and (text:gsub("%s+$", "")), message
 end
 
---- A secret by its name: an environment variable, else a file of that name in ~/.config/skillrt/secrets.
+---A secret by its name: an environment variable, else a file of that name in ~/.config/skillrt/secrets.
 ---@param name string
 ---@return string
 function M.get(name)
@@ -156,7 +156,7 @@ function M.get(name)
   return text
 end
 
---- Whether a text holds a secret that this process asked for.
+---Whether a text holds a secret that this process asked for.
 ---@param text string
 ---@return boolean
 function M.holds(text)

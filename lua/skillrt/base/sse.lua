@@ -6,7 +6,7 @@ local core = require("skillrt.core")
 
 local M = {}
 
---- The events of a whole body, in order, without one that the end of the body cuts off.
+---The events of a whole body, in order, without one that the end of the body cuts off.
 ---@param body string
 ---@return { event: string, data: string, id: string }[]|nil events
 ---@return boolean|string cut_or_message

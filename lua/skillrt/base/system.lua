@@ -4,7 +4,7 @@
 
 local M = {}
 
---- `require` with other search paths; returns what pcall returns.
+---`require` with other search paths; returns what pcall returns.
 ---@param path string
 ---@param cpath string
 ---@param name string
@@ -27,7 +27,7 @@ local function absolute(places)
   return table.concat(kept, ";")
 end
 
---- `require` for modules that are not ours. Raises if the system has none.
+---`require` for modules that are not ours. Raises if the system has none.
 ---@param name string
 ---@return any
 function M.require(name)

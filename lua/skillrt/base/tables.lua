@@ -4,7 +4,7 @@
 
 local M = {}
 
---- Copies all fields of a table into another one.
+---Copies all fields of a table into another one.
 ---@generic T: table
 ---@param into T
 ---@param from table|nil
@@ -16,7 +16,7 @@ function M.fill(into, from)
   return into
 end
 
---- Appends all items of a list to another one.
+---Appends all items of a list to another one.
 ---@generic T: table
 ---@param into T
 ---@param list any[]
@@ -47,7 +47,7 @@ function M.words(text)
   return out
 end
 
---- The first of two values that is not nil.
+---The first of two values that is not nil.
 ---@param one any
 ---@param other any
 ---@return any
@@ -71,7 +71,7 @@ function M.has(list, value)
   return false
 end
 
---- A value from outside if it is a table; else an empty table.
+---A value from outside if it is a table; else an empty table.
 ---@param value any
 ---@return table
 function M.object(value)

@@ -421,7 +421,7 @@ local function guarded(name, func, ...)
   return nil, result.message, "invalid", { result }
 end
 
---- Compiles a text; results are cached.
+---Compiles a text; results are cached.
 ---@param text string
 ---@param options skillrt.template.Options?
 ---@return skillrt.template.Compiled? compiled
@@ -474,7 +474,7 @@ local function escape_of(escape)
   end
 end
 
---- Renders a text (or what compile returned) with data. Texts in the data are never expanded.
+---Renders a text (or what compile returned) with data. Texts in the data are never expanded.
 ---@param text string|skillrt.template.Compiled
 ---@param data any
 ---@param partials skillrt.template.Partials?

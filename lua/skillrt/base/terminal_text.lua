@@ -67,7 +67,7 @@ function M.escape(text)
   return (text:gsub("[\128-\255]+", escaped_run))
 end
 
---- The number of columns of an escaped text.
+---The number of columns of an escaped text.
 ---@param text string
 ---@return integer
 function M.width(text)
@@ -81,7 +81,7 @@ function M.width(text)
   return columns
 end
 
---- An escaped text cut to a number of columns; a cut one ends in "...".
+---An escaped text cut to a number of columns; a cut one ends in "...".
 ---@param text string
 ---@param columns integer
 ---@return string
@@ -112,7 +112,7 @@ function M.lines(text)
   return list
 end
 
---- A duration for people: "12 ms", "1.4 s", "12 s", "3:07", "1:02:03".
+---A duration for people: "12 ms", "1.4 s", "12 s", "3:07", "1:02:03".
 ---@param ms number
 ---@return string
 function M.duration(ms)
@@ -131,7 +131,7 @@ function M.duration(ms)
   return ("%d:%02d:%02d h"):format(whole // 3600, whole // 60 % 60, whole % 60)
 end
 
---- Quotes a word so that a shell reads it back.
+---Quotes a word so that a shell reads it back.
 ---@param word string
 ---@return string
 function M.shell(word)
@@ -141,7 +141,7 @@ function M.shell(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
---- A path as people would type it here.
+---A path as people would type it here.
 ---@param path string
 ---@param current string  the folder they are in
 ---@return string

@@ -22,7 +22,7 @@ function M.trim_end(text)
   return match(text, "^.*%S") or ""
 end
 
---- Removes one kind of mark at the end: `without_end("a--", "%-")` is "a".
+---Removes one kind of mark at the end: `without_end("a--", "%-")` is "a".
 ---@param text string
 ---@param marks string  as they stand in a pattern's [^...]
 ---@return string
@@ -30,7 +30,7 @@ function M.without_end(text, marks)
   return match(text, "^.*[^" .. marks .. "]") or ""
 end
 
---- What follows the last of these bytes; the whole text if there is none.
+---What follows the last of these bytes; the whole text if there is none.
 ---@param text string
 ---@param byte string  one, as it stands in a pattern
 ---@return string

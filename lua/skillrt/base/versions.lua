@@ -156,7 +156,7 @@ local function outdate(self, latest)
   end
 end
 
---- Saves what a cell holds before it, or something below it, changes. Only while there are holders.
+---Saves what a cell holds before it, or something below it, changes. Only while there are holders.
 ---@param tree table
 ---@param key any
 function Versions:keep(tree, key)
@@ -176,7 +176,7 @@ function Versions:keep_length(list)
   add(self, list, LENGTH, #list)
 end
 
----Holds the tree as it is now; what changed nothing since shares one snapshot.
+---Holds the tree as it is now; without changes in between, holders share one snapshot.
 ---@return skillrt.Snapshot
 function Versions:hold()
   local latest = self.latest
@@ -193,8 +193,8 @@ function Versions:hold()
   return latest
 end
 
----This holder is done with the snapshot; one without a holder shows what is there now, and is
----held again where nothing changed before the eyes of others: one step after the other needs one snapshot.
+---This holder is done with the snapshot. A snapshot without holders shows the present, and is held again if nothing
+---visible has changed: steps that follow each other need one snapshot.
 ---@param snapshot skillrt.Snapshot
 function Versions:release(snapshot)
   local count = snapshot.count - 1
@@ -215,12 +215,12 @@ function Versions:release(snapshot)
   end
 end
 
--- The cells of a table that may have been something else then.
+-- The cells of a table that may have been different then.
 local function cells_of(snapshot, tree)
   return snapshot.changed and snapshot.owner.cells[tree] or nil
 end
 
----How many items a list had.
+---How many items a list had then.
 ---@param snapshot skillrt.Snapshot
 ---@param list table
 ---@return integer
@@ -235,11 +235,11 @@ function M.length(snapshot, list)
   return #list
 end
 
----What a cell held.
+---What a cell held then.
 ---@param snapshot skillrt.Snapshot
 ---@param tree table
 ---@param key any
----@return any  of a table: the table, whose own cells may have changed
+---@return any  for a table: the table, whose own cells may have changed
 function M.read(snapshot, tree, key)
   local cells = cells_of(snapshot, tree)
   if not cells then
@@ -254,7 +254,7 @@ function M.read(snapshot, tree, key)
   return tree[key]
 end
 
----The keys that a table which is no list had, sorted.
+---The keys of a table that is no list, as they were then, sorted.
 ---@param snapshot skillrt.Snapshot|nil  nil: now
 ---@param tree table
 ---@return string[]
@@ -275,7 +275,7 @@ function M.keys(snapshot, tree)
   return keys
 end
 
----A table as it was, as plain tables. Shares what did not change: to be read, not kept or written.
+---A table as it was, as plain tables. Shares what did not change: for reading only.
 ---@param snapshot skillrt.Snapshot
 ---@param tree table
 ---@return table
@@ -298,9 +298,9 @@ function M.plain(snapshot, tree)
   return out
 end
 
----What leads from a table as it is now back to what it was, as JSON. Per changed key: { was = value },
----{} where there was nothing, { length = n } of a list that grew, or { below = the same of a table }.
----(A merge patch could not say that a value was null, nor cut a list.) O(what changed).
+---The way back from a table as it is now to what it was, as JSON. Per changed key: { was = value }, {} where there
+---was no value, { length = n } of a list that grew, or { below = the same of a table }. (A merge patch can neither
+---say that a value was null nor cut a list.) O(what changed).
 ---@param snapshot skillrt.Snapshot
 ---@param tree table
 ---@return table<string, table>
@@ -338,8 +338,8 @@ local function keep_undone(self, tree, undo)
   end
 end
 
----Holds the tree as it was before what `undo` leads back from. Older ones have to be held before
----newer ones, and all before the first change.
+---Restores and holds the tree as it was, following what `undo` gave. Older snapshots must be restored before newer
+---ones, and all before the first change.
 ---@param tree table
 ---@param undo table<string, table>
 ---@return skillrt.Snapshot

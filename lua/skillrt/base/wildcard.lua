@@ -1,7 +1,7 @@
--- base/wildcard.lua: whether a path fits a pattern: `*` and `?` within a name, `**` for any characters, `**/` for any
--- folders or none, and `{a,b}` for one of several; in bounded time, whatever they are.
+-- base/wildcard.lua: whether a path matches a pattern: `*` and `?` within a name, `**` for any characters, `**/` for
+-- any folders or none, and `{a,b}` for one of several; in bounded time for any input.
 --
--- Names are bytes: one that is not UTF-8 fits, too. Pure. Called by base/files.lua and tool/reading.lua.
+-- Names are bytes: they need not be UTF-8. Pure. Called by base/files.lua and tool/reading.lua.
 
 local core = require("skillrt.core")
 
@@ -10,7 +10,7 @@ local M = {}
 -- A character of a name that need not be UTF-8.
 local CHARACTER <const> = "(?:[^/\\x80-\\xff]|[\\xc0-\\xff][\\x80-\\xbf]*|[\\x80-\\xbf])"
 
--- The regular expression, of bytes, that a pattern stands for.
+-- Translates a pattern into a regular expression on bytes.
 local function expression_of(pattern)
   local text = pattern:gsub("[^%w/*?,{}\128-\255]", "\\%0"):gsub("%?", "\3"):gsub("{([^{}]*)}", function(list)
     return "\1" .. list:gsub(",", "|") .. "\2"
@@ -25,7 +25,7 @@ local function expression_of(pattern)
   return "(?s)^" .. text:gsub("\1", "(?:"):gsub("\2", ")"):gsub("\3", CHARACTER) .. "$"
 end
 
----What tells whether a path fits.
+---Returns a function that tells whether a path matches.
 ---@param pattern string
 ---@return fun(path: string): boolean
 function M.compile(pattern)

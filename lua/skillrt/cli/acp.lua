@@ -1,7 +1,7 @@
--- cli/acp.lua: the Agent Client Protocol (version 1) as an agent speaks it: an editor's prompt starts a run of a skill,
--- the run's lines and questions go to the editor.
+-- cli/acp.lua: the Agent Client Protocol (version 1), as an agent: an editor's prompt starts a run of a skill; the
+-- run's lines and questions go to the editor.
 --
--- Takes lines and gives lines; waits for nothing itself. Called by cli/command/acp.lua.
+-- Takes lines and returns lines; never waits. Called by cli/command/acp.lua.
 
 local core = require("skillrt.core")
 local elicitation = require("skillrt.cli.mcp.elicitation")
@@ -14,15 +14,16 @@ local runs_of = require("skillrt.cli.serving.runs")
 
 local M = {}
 
-M.LONGEST = 4 << 20 -- bytes of a line that is read
+M.LONGEST = 4 << 20 -- maximal bytes of a line
 
 local PARSE <const>, INVALID <const>, NO_METHOD <const>, PARAMS <const> = -32700, -32600, -32601, -32602
 local MOST <const> = 64 -- sessions
 
 ---@class skillrt.cli.Acp
 ---@field served table                   { runs, skills } of serving/options.lua
----@field sessions table<string, table>  { id, turn: the prompt under way: { id, follow }, asked: whose words answer }
----@field sent table<string, table>      by the id of a request of ours: { session, question }
+---@field sessions table<string, table>  { id, turn: the prompt under way: { id, follow }, asked: the question that
+---  the next prompt answers }
+---@field sent table<string, table>      by the id of our own request: { session, question }
 local Acp = {}
 Acp.__index = Acp
 
@@ -48,7 +49,7 @@ local function show(self, session, kind, text)
   self:update(session, { sessionUpdate = kind, content = { type = "text", text = text } })
 end
 
--- The turn of a prompt is over.
+-- Ends the turn of a prompt.
 local function finish(self, session, reason, text)
   if text then
     show(self, session, "agent_message_chunk", text)
@@ -57,7 +58,7 @@ local function finish(self, session, reason, text)
   session.turn = nil
 end
 
--- Asks the editor's person to choose; a question without options is answered by the next prompt.
+-- Asks the person at the editor to choose; a question without options is answered by the next prompt.
 local function ask(self, session, one)
   local question, options = one.question, json.array({})
   local text = table.concat({ question.question, question.detail }, "\n")
@@ -79,7 +80,7 @@ local function ask(self, session, one)
         content = { type = "text", text = text } } }) } } })
 end
 
--- What a run came to, in words.
+-- How a run ended, in words.
 local function outcome(told)
   local outputs, result = told.state and told.state.outputs or {}, told.state and told.state.result
   local parts = { result ~= nil and output.answer(result) or nil }
@@ -94,7 +95,7 @@ local function outcome(told)
   return table.concat(parts, "\n\n")
 end
 
--- The run of a session's turn stands still.
+-- The run of a session's turn has stopped or waits.
 local function stands(self, session)
   local follow, turn = session.turn.follow, session.turn
   local books, why = look.books(follow.dir)
@@ -111,7 +112,7 @@ local function stands(self, session)
   finish(self, session, "end_turn", outcome(assert(self.served.runs:stands(follow.id, follow.dir))))
 end
 
--- Answers a question, and follows the run.
+-- Answers a question, then follows the run again.
 local function answer(self, session, dir, one, value)
   local runs, program = self.served.runs, nil
   local ok, why = elicitation.answer(dir, one.q, value, one.approval)
@@ -148,7 +149,7 @@ METHODS["session/new"] = function(self)
   end
 end
 
--- The words of a prompt.
+-- The text of a prompt.
 local function words_of(prompt)
   local parts = {}
   for _, block in ipairs(type(prompt) == "table" and prompt or {}) do
@@ -188,7 +189,7 @@ METHODS["session/prompt"] = function(self, params, id)
   session.turn.follow = runs_of.follow(run, dir, program --[[@as table]], true)
 end
 
--- The editor's person wants no more of a turn: its run stops, and can be resumed.
+-- The person cancels a turn: its run stops and can be resumed.
 local function cancel(self, params)
   local session = self.sessions[params.sessionId]
   local turn = session and session.turn
@@ -216,7 +217,7 @@ local function chosen(self, message)
     outcome_of.optionId)
 end
 
----A line of the editor's.
+---A line from the editor.
 ---@param text string|nil  nil: it was too long
 function Acp:take(text)
   local message, why = json.decode(text or "")

@@ -1,8 +1,8 @@
--- cli/agent.lua: --agent: who performs the steps that only words describe: one of our words (claude,
--- anthropic:MODEL ...), a server or a program.
+-- cli/agent.lua: the option --agent, which names the agent of prompt steps: one of our words (claude, anthropic:MODEL
+-- ...), a server or a program.
 --
--- An address is a server; a JSON array is a program with its arguments; anything else is a
--- program's name or path, as it is: no shell reads it. Called by the commands that run.
+-- An address is a server; a JSON array is a program with its arguments; anything else is a program's name or path,
+-- taken literally, without a shell. Called by the commands that run skills.
 
 local agents = require("skillrt.agent")
 local core = require("skillrt.core")
@@ -10,7 +10,7 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
----The words that choose an agent.
+---The words that name an agent.
 ---@return string
 function M.words()
   local list = {}
@@ -31,7 +31,7 @@ M.OPTION = {
   end,
 }
 
----More of the environment for it, for a command's table.
+---The option for its further environment variables, for a command's table.
 M.ENV_OPTION = {
   name = "agent-env",
   value = "NAME",
@@ -55,7 +55,7 @@ local function argv_of(text)
   return tables.append({}, argv)
 end
 
--- With variables it is a definition; their values are in the environment only.
+-- With environment variables it becomes a definition; their values stay in the environment.
 local function with_env(agent, env)
   if not env or agent == nil then
     return agent
@@ -77,8 +77,8 @@ local function one_word(text)
   return text:find("^https?://") or require("skillrt.agent.choice").word(text)
 end
 
----What the options say, as it is kept in the journal: a word, "http://...", an argv whose program
----is found from any folder, or a definition.
+---What the options mean, as the journal keeps it: a word, "http://...", an argument list whose program is found from
+---any folder, or a definition.
 ---@param text string|nil  --agent
 ---@param env string[]|nil  --agent-env
 ---@return string|string[]|table|nil agent

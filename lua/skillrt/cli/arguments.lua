@@ -1,7 +1,7 @@
--- cli/arguments.lua: a command line read by the command's own table of arguments and options: words, --flag,
--- --option VALUE or --option=VALUE, -o VALUE or -oVALUE, and after `--` only words.
+-- cli/arguments.lua: reads a command line by the command's own table of arguments and options: words, --flag,
+-- --option VALUE or --option=VALUE, -o VALUE or -oVALUE, and only words after `--`.
 --
--- lua-argparse would do the same, but takes longer to load than a small run to end (9 of 34 million instructions).
+-- lua-argparse would do the same, but takes longer to load than a small run takes (9 of 34 million instructions).
 -- Called by cli/init.lua.
 
 local names = require("skillrt.base.names")
@@ -41,7 +41,7 @@ local function option_of(all, word)
   return nil, ("unknown option '%s'%s"):format(name, near and (" (did you mean '%s'?)"):format(near) or "")
 end
 
--- Puts an option into the arguments; what is wrong with it.
+-- Puts an option into the arguments; returns what is wrong with it.
 local function set(args, option, value)
   local key, shown = key_of(option.name), "option '--" .. option.name .. "'"
   if option.value == nil and value then
@@ -66,7 +66,7 @@ local function set(args, option, value)
   end
 end
 
--- Gives the words to the command's arguments, in order; what is wrong with them.
+-- Assigns the words to the command's arguments, in order; returns what is wrong with them.
 local function set_words(args, command, words)
   for n, argument in ipairs(command.arguments) do
     if not words[n] and not argument.optional then
@@ -80,7 +80,7 @@ local function set_words(args, command, words)
   end
 end
 
--- The arguments of a command line; nil and what is wrong with it.
+-- The arguments of a command line; or nil and what is wrong with it.
 local function parsed(command, argv)
   local args, words, all, i = { rest = {} }, {}, options_of(command), 1
   while i <= #argv do
@@ -129,8 +129,8 @@ end
 
 ---@param command skillrt.Command
 ---@param argv string[]
----@return table|nil args  by lower-case name; `rest`: what follows "--", where the command hands it on
----@return integer? code   where there is nothing to run
+---@return table|nil args  by lower-case name; `rest`: what follows "--", where the command passes it on
+---@return integer? code   set if there is nothing to run
 function M.read(command, argv)
   if wants_help(argv) then
     return nil, require("skillrt.cli.help").command(command, argv)

@@ -1,4 +1,4 @@
--- cli/editor.lua: a text that a person writes in an editor of their own, beginning with one that is there.
+-- cli/editor.lua: lets a person edit a text in their own editor.
 --
 -- Knows files and the variables VISUAL and EDITOR; nothing of questions. Called while no run is open.
 
@@ -7,9 +7,9 @@ local store_of = require("skillrt.run.store")
 
 local M = {}
 
----@param text string  to begin with
----@param dir string   the run in whose folder the file lies meanwhile
----@return string|nil written  without the line breaks at its end
+---@param text string  the initial text
+---@param dir string   the run in whose folder the file is meanwhile
+---@return string|nil written  without line breaks at its end
 ---@return string? message
 function M.write(text, dir)
   local command = os.getenv("VISUAL")

@@ -1,5 +1,5 @@
--- cli/ending.lua: what happens when a run has stopped: its question asked on the terminal, its
--- last line, the command to type next, the exit code; or why it could not be opened.
+-- cli/ending.lua: what happens when a run has stopped: asks its question on the terminal, prints its last line and
+-- the suggested next command, and gives the exit code; or says why it could not be opened.
 --
 -- Called by the commands that run.
 
@@ -12,7 +12,7 @@ local trim = require("skillrt.base.text").trim
 
 local M = {}
 
----A message about what went wrong: each line escaped, the first behind the program's name.
+---Prints an error: each line escaped, the first after the program's name.
 ---@param message string
 ---@param hint string?
 function M.complain(message, hint)
@@ -29,7 +29,7 @@ end
 local NOT_KEPT = 'it cannot be answered later: the run existed in memory only (context = "memory"); '
   .. 'with context = "file" it can be answered now or later'
 
--- Why a run could not be opened, and what to do about it where the message does not say it.
+-- Prints why a run could not be opened, and what to do about it if the message does not say so.
 local HINTS = {
   busy = function(dir)
     return dir and ("see what it does: skillrt status %s"):format(dir)
@@ -73,7 +73,7 @@ function M.refused(message, code, traceback, dir)
   return exit_codes.of_error(code)
 end
 
----Why the records that were shown are not all.
+---Why not all records were shown.
 ---@param message string
 ---@param code string
 ---@return integer exit_code
@@ -82,7 +82,7 @@ function M.damaged(message, code)
   return exit_codes.of_error(code)
 end
 
----Whether somebody sits there who can be asked.
+---Whether a person at the terminal can be asked.
 ---@param args table  quiet, json, wait
 ---@return boolean
 function M.can_ask(args)
@@ -91,7 +91,7 @@ function M.can_ask(args)
     and terminal.is_terminal(1)
 end
 
--- The answer of whoever sits there; nil: none, then whether they are gone, or the time of a question is over.
+-- The person's answer; nil: none, then whether they have gone, or the question's time has passed.
 local function ask(one, number, dir, due)
   local question = one.question
   for _, line in ipairs(require("skillrt.report.question").lines(question, number)) do
@@ -124,8 +124,8 @@ local function ask(one, number, dir, due)
   return nil
 end
 
--- What is said about the open questions, one after the other; nothing once somebody wants to go. It is asked
--- until the time of one of them is over: then the run resumes with the answers so far.
+-- Asks the open questions one after the other, until one has timed out (then the run resumes with the answers so far)
+-- or the person stops answering.
 local function ask_all(open, dir)
   local answers, due, why = {}, nil, nil
   for _, one in ipairs(open) do
@@ -181,7 +181,7 @@ local function show(result, args, started)
   end
 end
 
----Says where a journal whose records can all be read may have had one more: its last process did not close it.
+---Reports where an intact journal may have lost its last record: its last process did not close it.
 ---@param dir string
 ---@param report table  of core.read
 function M.say_open_end(dir, report)
@@ -228,7 +228,7 @@ function M.tell(result, args, started)
   return code
 end
 
--- What takes the changes that a run was refused for; nil: that is not all it takes.
+-- The option that accepts the changes a run was refused for; nil: that would not be enough.
 local function accepting(dir, options, message)
   local flags = tostring(message):match("%-%-accept%-changes %-%-yes") or tostring(message):match("%-%-accept%-changes")
   if not flags then
@@ -241,7 +241,7 @@ local function accepting(dir, options, message)
     text_of.escape(text_of.shell(dir)), flags)
 end
 
----The options of a command that resumes a run: its own, and those that all of them have.
+---The options of a command that resumes a run: its own and the common ones.
 ---@param own skillrt.Option[]
 ---@return skillrt.Option[]
 function M.options(own)
@@ -260,7 +260,7 @@ function M.options(own)
   })
 end
 
----Goes on with the run of a directory and tells its end.
+---Resumes the run of a directory and reports its end.
 ---@param dir string
 ---@param options table  as for again.go_on
 ---@param args table

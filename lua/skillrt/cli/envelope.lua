@@ -1,7 +1,7 @@
--- cli/envelope.lua: statements in signed envelopes (DSSE): written, and opened again; and the key that signs.
+-- cli/envelope.lua: writes and reads statements in signed envelopes (DSSE), and the key that signs.
 --
--- A receipt is a line for each envelope, and has one spelling: what is no such text, to the byte, is refused. Called by
--- the commands receipt, verify and serve.
+-- A receipt has one line for each envelope and only one valid spelling: a text that differs in a byte is refused.
+-- Called by the commands receipt, verify and serve.
 
 local core = require("skillrt.core")
 local base64 = require("skillrt.base.base64")
@@ -28,7 +28,7 @@ function M.option(help)
   return { name = "key", value = "FILE", help = help .. "; default: receipt.key in ~/.local/state/skillrt" }
 end
 
--- A key of this person's own, made where there is none.
+-- A key of this person's own, made if it is missing.
 local function own_key(sign, makes)
   local folder = files.state_home()
   local path = folder and folder .. "/receipt.key"
@@ -56,7 +56,7 @@ end
 
 ---The key in a file, and skillrt.sign.
 ---@param path string|nil
----@param makes boolean|nil  one's own, where it is missing
+---@param makes boolean|nil  the person's own key, if it is missing
 ---@return { sign: table, pem: string, id: string }|nil key
 ---@return string? message
 function M.key(path, makes)
@@ -75,7 +75,7 @@ function M.key(path, makes)
   return public and { sign = sign, pem = pem, id = core.sha256(public) }, message
 end
 
--- What is signed: DSSE's pre-authentication encoding.
+-- The bytes that are signed: DSSE's pre-authentication encoding.
 local function signed(body)
   return ("DSSEv1 %d %s %d %s"):format(#TYPE, TYPE, #body, body)
 end
@@ -87,7 +87,7 @@ end
 
 ---The receipt of a run: a line for each statement.
 ---@param dir string
----@param path string|nil  of the key; nil: one's own, made where it is missing
+---@param path string|nil  of the key; nil: the person's own, made if it is missing
 ---@return string|nil text
 ---@return string? message
 ---@return string? code
@@ -107,7 +107,7 @@ function M.receipt(dir, path)
   return key and table.concat(lines), problem, "invalid"
 end
 
--- The statement of one line; nil and what is wrong.
+-- The statement of one line; or nil and what is wrong.
 local function opened(key, line)
   local one = json.decode(line)
   local first = type(one) == "table" and type(one.signatures) == "table" and one.signatures[1]
@@ -125,7 +125,7 @@ local function opened(key, line)
   return body
 end
 
----The statements of a receipt whose signatures fit, that of the run first, with all that it names.
+---The statements of a receipt whose signatures are valid, the run's first, with all that it names.
 ---@param key table
 ---@param path string
 ---@return string[]|nil statements

@@ -1,7 +1,6 @@
--- cli/exit_codes.lua: the one table of exit codes, and which of them an end of a run has.
+-- cli/exit_codes.lua: the table of exit codes, and the code of each end of a run.
 --
--- Those of limits come from skill/limit/. Shown by --help and the manual; `make limits` writes those of the unit for
--- systemd.
+-- skill/limit/ has those of limits. --help and the manual show them; `make limits` writes those of the systemd unit.
 
 local limits = require("skillrt.skill.limits")
 
@@ -12,7 +11,7 @@ local M = {}
 ---@field name string
 ---@field text string
 ---@field of_all boolean?  commands that drive no run have it, too
----@field service "success"|"again"|nil  to a service: no failure; worth another try; nil: it waits for a person
+---@field service "success"|"again"|nil  for a service: not a failure; worth a restart; nil: it waits for a person
 
 ---@type skillrt.ExitCode[]
 M.TABLE = {
@@ -46,7 +45,7 @@ for _, row in ipairs(M.TABLE) do
   M[row.name] = row.code
 end
 
--- Limits that have a code of their own stand between those below and those above.
+-- Codes of single limits go between those below and those above.
 local function add_limits()
   local place = 1
   while M.TABLE[place].code < 10 do
@@ -66,14 +65,14 @@ local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited
   answered = M.answered,
   stopped = M.interrupted }
 
----The code of a run that has ended; main.c makes 129 or 143 of 130 where it was SIGHUP or SIGTERM.
+---The code of a run that has ended; main.c changes 130 to 129 or 143 after SIGHUP or SIGTERM.
 ---@param result skillrt.Result
 ---@return integer
 function M.of_result(result)
   if result.interrupted then
     return M.interrupted
   end
-  local limit = result.status == "paused" and limits.ended_by(result.reason) -- before it is raised, no answer helps
+  local limit = result.status == "paused" and limits.ended_by(result.reason) -- until it is raised, no answer helps
   if limit and limits.code(limit) then
     return limits.code(limit)
   end

@@ -1,8 +1,9 @@
--- cli/guest.lua: the child that runs a stranger's Lua: loads its chunks, calls its functions, and asks its parent for
--- all that lies outside (document/guest.lua, csrc/jail/confine.h). `skillrt --guest`, started by csrc/main.c.
+-- cli/guest.lua: the child process that runs untrusted Lua: loads its chunks, calls its functions, and asks its
+-- parent for everything outside (document/guest.lua, csrc/jail/confine.h). `skillrt --guest`, started by csrc/main.c.
 --
--- Messages alternate: one comes, one goes. A call of the parent runs as a coroutine: where the script uses what the
--- parent has, that is yielded, so that the parent may wait with it, and call other functions meanwhile.
+-- Messages alternate: one arrives, one is sent. A call from the parent runs as a coroutine; where the script uses
+-- something of the parent's, the coroutine yields a request, so that the parent may wait and call other functions
+-- meanwhile.
 
 local core = require("skillrt.core")
 local environment = require("skillrt.base.environment")
@@ -12,16 +13,16 @@ local readonly = require("skillrt.base.readonly")
 local M = {}
 
 local MEMORY <const> = 512 << 20
-local ASKS <const>, RETURNS <const> = {}, {} -- what a call yields that asks for something, and at its end
+local ASKS <const>, RETURNS <const> = {}, {} -- what a call yields: a request, or its end
 
 local membrane
-local threads, by_thread = {}, {} -- calls that wait, by number; the calls' coroutines
+local threads, by_thread = {}, {} -- waiting calls by number; the coroutines of calls
 local idle = {} -- coroutines whose function has returned
-local alone = 0 -- numbers of what is asked by no call
+local alone = 0 -- numbers of requests that no call makes
 
 -- ---- the parent's things ----
 
--- The script's line, as an error of a function in this process would have it.
+-- The script's line, as errors of a function in this process have it.
 local function complain(message)
   local level = 2
   while type(message) == "string" do
@@ -46,7 +47,7 @@ end
 
 local dispatch
 
--- Until what was asked by no call is answered.
+-- Waits until requests that no call makes are answered.
 local function listen(number)
   while true do
     local message = table.pack(membrane:unpack(core.guest.listen()))
@@ -57,8 +58,8 @@ local function listen(number)
   end
 end
 
--- Asks the parent. A coroutine of the script's own, or a function that Lua's library calls, cannot wait: then the
--- answer comes at once.
+-- Asks the parent. A coroutine of the script's own, or a function that Lua's library calls, cannot yield: then it
+-- waits for the answer.
 local function ask(what, ...)
   if by_thread[coroutine.running()] and coroutine.isyieldable() then
     return answered(coroutine.yield(ASKS, what, ...))
@@ -78,12 +79,12 @@ local function each(keys, object)
   end
 end
 
--- Numbers of trees behind views; an object has its own as a field. Below 0: what a call was given, and has while its
--- function runs: -2n is the state of call n, -2n - 1 its ctx. So nothing of it need be freed.
+-- Numbers of the trees behind views; an object stores its own as a field. Below 0: the arguments of a running call:
+-- -2n is the state of call n, -2n - 1 its ctx. These need not be freed.
 local number_of = setmetatable({}, { __mode = "k" })
 local NUMBER <const> = {}
 
--- A function of an object stays what it is: it is asked for once.
+-- A function of an object never changes: it is asked for once.
 local functions = setmetatable({}, { __mode = "k" })
 
 local OBJECT <const> = {
@@ -111,7 +112,7 @@ local OBJECT <const> = {
   __metatable = false,
 }
 
--- A tree of which all fields are here now.
+-- A tree all of whose fields have been copied here.
 local function fill(tree, mark)
   setmetatable(tree, mark)
   for key, value in pairs(ask("whole", number_of[tree])) do
@@ -119,7 +120,7 @@ local function fill(tree, mark)
   end
 end
 
--- The state: a field is read when it is first asked for; all of them where somebody goes through them.
+-- The state: a field is copied when it is first read; all of them when the script iterates over it.
 local TREE <const> = {
   __index = function(tree, key)
     local value = ask("index", number_of[tree], key)
@@ -152,11 +153,11 @@ local function make(letter, number)
   return readonly.of(tree)
 end
 
--- ---- what a script's own things are for the parent ----
+-- ---- how the parent sees what the script defines ----
 
-local given = setmetatable({}, { __mode = "k" }) -- skills and agents: what they were made of
+local given = setmetatable({}, { __mode = "k" }) -- skills and agents: the tables they were made from
 
--- A table with a metatable is copied without it, as it would be on its way to the journal.
+-- A table with a metatable is copied without it, as it is on its way to the journal.
 local function plain(value)
   if given[value] then
     return given[value]
@@ -172,7 +173,7 @@ local function plain(value)
   return copy
 end
 
--- The functions of what a script gives have the same numbers in each process that loads it.
+-- The functions that a script defines have the same numbers in each process that loads it.
 local function number_functions(value, seen)
   if type(value) == "function" and not membrane.lasts[value] then
     membrane:register(value, true)
@@ -287,7 +288,7 @@ local function refuse_doors()
   end)
 end
 
--- Runs a chunk of the stranger's: gives what that does.
+-- Runs a chunk of untrusted code and returns its results.
 local function run(text, chunkname, argument, world)
   local env = environment.new(chunkname:sub(2)).env
   refuse(env)
@@ -347,7 +348,7 @@ local function went_on(number, thread, _, what, ...)
   core.guest.say(bytes)
 end
 
--- What a coroutine runs: a function, and then the next one.
+-- What a coroutine runs: one function after the other.
 local function work(...)
   return work(coroutine.yield(RETURNS, pcall(...)))
 end
@@ -387,7 +388,7 @@ function dispatch(what, number, ...)
   elseif what == "go" and thread then
     threads[number] = nil
     went_on(number, thread, coroutine.resume(thread, ...))
-  elseif thread then -- it was ended from outside: nothing of it is asked for any more
+  elseif thread then -- it was cancelled from outside: its result is not wanted any more
     threads[number], by_thread[thread] = nil, nil
     coroutine.close(thread)
     say_end(number, true)
@@ -396,7 +397,7 @@ function dispatch(what, number, ...)
   end
 end
 
----Listens until its last client is gone.
+---Serves until its last client has gone.
 function M.serve()
   collectgarbage("generational")
   membrane = membrane_of.new(make, plain, passed)
@@ -408,12 +409,12 @@ function M.serve()
   require("skillrt.expr").compile("a == 1")
   refuse_doors()
   local ok, message = core.guest.confine(MEMORY)
-  core.guest.listen() -- whether we are there
+  core.guest.listen() -- asks whether we are alive
   core.guest.say(membrane:pack("ready", ok, message))
   local due = 0
   while true do
     dispatch(membrane:unpack(core.guest.listen()))
-    if collectgarbage("count") > due then -- while the parent records what was said, rather than in the next function
+    if collectgarbage("count") > due then -- while the parent records the answer, rather than inside the next function
       collectgarbage("step")
       due = 1.1 * collectgarbage("count")
     end

@@ -1,4 +1,4 @@
--- cli/handing.lua: puts entries into the inbox of a run, and waits until the process that advances it has taken or
+-- cli/handing.lua: puts entries into the inbox of a run, and waits until the process that advances it has accepted or
 -- refused them.
 --
 -- Called by the command answer and by cli/steering.lua.
@@ -6,7 +6,7 @@
 local M = {}
 
 ---@param store skillrt.Store
----@param entries table[]  in their order
+---@param entries table[]  in order
 ---@return { name: string, fate: "taken"|"refused"|"waits" }[]|nil handed  waits: the process ended before
 ---@return string? message  nil: a signal ended the wait
 function M.over(store, entries)

@@ -1,6 +1,6 @@
--- cli/help.lua: what is shown by --help and --version, and when a command line is wrong.
+-- cli/help.lua: what is printed by --help and --version, and for a wrong command line.
 --
--- Everything comes from the commands' own tables and exit_codes.lua, as the manual does.
+-- Everything comes from the commands' own tables and from exit_codes.lua, as in the manual.
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
@@ -32,7 +32,7 @@ function M.commands()
   return list
 end
 
----How a command is called: "skillrt retry DIR [--json]".
+---The usage of a command: "skillrt retry DIR [--json]".
 ---@param command skillrt.Command
 ---@return string
 function M.usage(command)
@@ -51,7 +51,7 @@ function M.usage(command)
   return table.concat(words, " ")
 end
 
--- Words in lines of at most 80 columns; the first is begun already.
+-- Wraps words to at most 80 columns; the first line has begun already.
 local function wrapped(text, indent)
   local lines, line = {}, ""
   for word in text:gmatch("%S+") do
@@ -70,7 +70,7 @@ local function put(text)
   core.terminal.write(1, text)
 end
 
----The exit codes; of a command that drives no run those that it may have.
+---The exit codes; for a command that drives no run only those it may have.
 ---@param command skillrt.Command?
 ---@return string
 function M.exit_text(command)
@@ -83,7 +83,7 @@ function M.exit_text(command)
   return table.concat(lines, "\n")
 end
 
--- Limits of a skill, where a command has to do with them.
+-- The limits of a skill, for commands that deal with them.
 local function limits_text()
   local lines = { "Limits of a skill (limits = { NAME = ... }) and their defaults:" }
   for _, row in ipairs(limits.TABLE) do
@@ -115,7 +115,7 @@ function M.overview()
   return table.concat(lines, "\n") .. "\n"
 end
 
----What is said of an option; some ask for it when it is to be shown.
+---The help text of an option; some are functions, called only when shown.
 ---@param option skillrt.Option
 ---@return string
 function M.words(option)
@@ -183,7 +183,7 @@ local function help_about(name)
   return exit_codes.usage
 end
 
----What is asked for without a command: help, version, or nothing at all.
+---What was asked for without a command: help, version, or nothing.
 ---@param what "overview"|"help"|"version"|nil
 ---@param argv string[]
 ---@return integer code

@@ -1,7 +1,7 @@
--- cli/host.lua: what the C library (skillrt.h) asks of Lua: open a run, say what became of it.
+-- cli/host.lua: what the C library (skillrt.h) asks of Lua: open a run, report how it ended.
 --
--- A host steps the run itself; nothing here waits or prints. One Lua state may hold many runs.
--- Called by csrc/lua/skillrt.c.
+-- The host steps the run itself; nothing here waits or prints. One Lua state may hold many runs. Called by
+-- csrc/lua/skillrt.c.
 
 local asked = require("skillrt.run.books.questions")
 local again = require("skillrt.document.reopen")
@@ -23,7 +23,7 @@ local views = require("skillrt.run.views")
 
 local M = {}
 
--- A question as the host has it.
+-- A question in the form that the host gets.
 local function shown(entry)
   return {
     question = entry.q,
@@ -36,7 +36,7 @@ local function shown(entry)
   }
 end
 
--- Hands each record and question to the host, once it is durable, and what running calls say.
+-- Passes each record and question to the host once it is durable, and the output of running calls.
 local function watcher_for(on_record, on_progress, on_question)
   local waiting = {}
   local function nothing() end
@@ -64,7 +64,7 @@ local function watcher_for(on_record, on_progress, on_question)
   return watcher
 end
 
--- What reads the script: a file, or the text that the host gave.
+-- Reads the script: a file, or the text that the host gave.
 local function loader(options)
   return function(path, more, person)
     local skill, message, code, findings
@@ -93,7 +93,7 @@ local function take_amounts(options, settings, name)
   return not message, message
 end
 
--- Whom the gate asks: a host that asks for nothing has said itself that what it names may run.
+-- Whom the gate asks: a host without a callback for it has itself approved what it names.
 ---@return skillrt.Person|false|nil person
 ---@return string? message
 local function person_of(options)
@@ -113,7 +113,7 @@ local function person_of(options)
   end }
 end
 
--- The options of a run as the runner has them; nil and a message.
+-- The options of a run in the runner's form; or nil and a message.
 local function settings_of(options)
   local settings = {}
   for _, name in ipairs(GIVEN) do
@@ -190,7 +190,7 @@ local function begin(options, settings)
   return runner.begin(skill, settings)
 end
 
----@class skillrt.Hosted  an open run; one that is back in its books is known by its folder
+---@class skillrt.Hosted  an open run; a parked (unloaded) run is known by its folder
 ---@field run userdata        the core's
 ---@field turn skillrt.Turn
 ---@field work_dir string     absolute
@@ -211,7 +211,7 @@ function M.open(options)
   return { run = run, turn = turn, work_dir = turn.run.store.place }
 end
 
----When a run that has paused to wait resumes by itself.
+---When a run that paused to wait resumes automatically.
 ---@param hosted skillrt.Hosted
 ---@return integer|nil utc  ms
 function M.due(hosted)
@@ -255,8 +255,8 @@ function M.questions_json(hosted)
   return assert(json.encode(M.questions(hosted)))
 end
 
--- A message from outside, handed to a run that is under way; for one that has stopped, is about to, or is back in its
--- books it lies in its inbox.
+-- A message from outside, given to a run under way; for a run that has stopped, is about to, or is parked (unloaded),
+-- it stays in the inbox.
 local function hand_over(hosted, kind, entry)
   if type(hosted) == "string" then
     return store.at(hosted):put(entry, true)
@@ -287,7 +287,7 @@ end
 ---@param text string|nil  JSON
 ---@param id string|nil
 ---@return boolean|string|nil ok
----@return string? message  or "lies": in the inbox, until the run is resumed
+---@return string? message  or "lies": it is in the inbox until the run is resumed
 function M.event(hosted, name, text, id)
   local problem = names.problem_of_event(name)
   if problem then
@@ -320,7 +320,7 @@ function M.answer(hosted, number, text, nonce)
   return hand_over(hosted, "answer", { answer = value, question = answer.question, nonce = nonce })
 end
 
----The last of this Lua state: what was sent beside runs is waited for.
+---Called before this Lua state closes: waits for what is still being sent besides runs.
 function M.close()
   local traces = package.loaded["skillrt.report.traces"]
   if traces then

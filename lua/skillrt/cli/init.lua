@@ -1,7 +1,7 @@
--- cli/init.lua: the program's door: which command is meant, its arguments, its exit code.
+-- cli/init.lua: the program's entry: finds the command, reads its arguments, returns its exit code.
 --
--- A command is a file cmd/<name>.lua that returns a skillrt.Command; a word that names none is
--- the path of a script to run. Called by csrc/main.c, which alone ends the process.
+-- A command is a file command/<name>.lua that returns a skillrt.Command; a word that is no command is the path of a
+-- script to run. Called by csrc/main.c, which alone ends the process.
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
@@ -10,19 +10,19 @@ local M = {}
 
 ---@class skillrt.Option
 ---@field name string        long name without the dashes; args has it with "_" for "-"
----@field value string?      what it is called in help: DIR; absent: a flag
----@field needed boolean?    the command refuses to go without it
----@field many boolean?      may be given again and again: args has a list
+---@field value string?      its value's name in help: DIR; absent: a flag
+---@field needed boolean?    the command requires it
+---@field many boolean?      may be repeated: args has a list
 ---@field choices string[]?
 ---@field help string|fun(): string
 
 ---@class skillrt.Argument
----@field name string        as it is called in help: SCRIPT; args has it in lower case
+---@field name string        its name in help: SCRIPT; args has it in lower case
 ---@field help string
 ---@field many boolean?      one or more words: args has a list
----@field optional boolean?  it may be left out, with those behind it
----@field is_run boolean?    it names a run: left out, it is the last one
----@field usage string?      in place of the name in the usage line
+---@field optional boolean?  may be left out, with those after it
+---@field is_run boolean?    it names a run; left out, it is the most recently active one
+---@field usage string?      instead of the name in the usage line
 
 ---@class skillrt.Command
 ---@field name string
@@ -30,14 +30,14 @@ local M = {}
 ---@field description string?      more, for --help and the manual
 ---@field arguments skillrt.Argument[]
 ---@field options skillrt.Option[]
----@field looks boolean?         it performs nothing: of a skill only what runs when it is loaded is asked about
----@field drives boolean?        it drives a run, and has the exit code of its end
+---@field looks boolean?         it performs nothing: the gate asks only about code that runs when the skill is loaded
+---@field drives boolean?        it drives a run, and has the exit code of that run's end
 ---@field inner skillrt.Option[]?  options of other commands, which no help shows
----@field own_codes boolean?     its description says what its exit codes mean
----@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
+---@field own_codes boolean?     its description explains its exit codes
+---@field missing nil|fun(script: string): integer  run: called for a script that does not exist
 ---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name
----@field rest string?             what follows "--" is handed on: how it is called in help
----@field about nil|fun(words: string[]): string|nil  what is shown above its help, by the words of the line
+---@field rest string?             its name in help, if what follows "--" is passed on
+---@field about nil|fun(words: string[]): string|nil  what is shown above its help, depending on the words of the line
 ---@field run fun(args: table): integer  the exit code
 
 ---@param name any
@@ -50,7 +50,7 @@ end
 
 local GENERAL = { ["--help"] = "overview", ["-h"] = "overview", help = "help", ["--version"] = "version" }
 
--- What was shown has to have arrived, or "0" would be a lie.
+-- The output must have arrived, or exit code 0 would be wrong.
 ---@param code integer
 ---@return integer
 local function told(code)
@@ -62,7 +62,7 @@ local function told(code)
   return exit_codes.output
 end
 
--- Whom the gate asks about other people's code: the person at the command line, once that is read.
+-- Whom the gate asks about code from others: the person at the command line, once that is read.
 local function ask_person(looks, args)
   local function decide(code, path)
     return require("skillrt.cli.trust").decide(code, path, args)
@@ -95,7 +95,7 @@ function M.main(...)
   if name == "run" and script and script:find("^[%a/]") and not core.files.stat(script) then
     argv[at] = require("skillrt.document.kind").kept(script)
     if not argv[at] then
-      return command.missing(script) -- said before its options are read: they may be a command's
+      return command.missing(script) -- printed before its options are read: they may be a command's
     end
   end
   local args, code = require("skillrt.cli.arguments").read(command, argv)

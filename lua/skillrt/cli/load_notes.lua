@@ -1,4 +1,4 @@
--- cli/load_notes.lua: what was found while a skill was loaded, said before it runs: what its documents state and
+-- cli/load_notes.lua: prints, before a run, what was found while its skill was loaded: what its documents state and
 -- skillrt does not do, and whether it may run at all.
 --
 -- Knows findings, no documents. Called by cli/command/run.
@@ -10,8 +10,8 @@ local CHANGES <const> = { ["load.fact-differs"] = true, ["load.condition-unread"
   ["load.termination-unread"] = true, ["load.phase-order"] = true, ["load.foreign"] = true,
   ["load.registry-any"] = true, ["load.compiled-changed"] = true, ["load.command-unrun"] = true }
 
--- What is said before a run, in this order: what runs, the lines that were not read, and the warnings of which the run
--- differs from what is written. The check says everything else.
+-- What is printed before a run, in this order: what runs, the lines that were not understood, and the warnings that
+-- make the run differ from what is written. `skillrt check` prints everything else.
 local QUOTES <const> = 2
 local GROUPS <const> = {
   function(one)
@@ -26,7 +26,7 @@ local GROUPS <const> = {
   end,
 }
 
----Why --strict does not let the skill run; nil: it may.
+---Why --strict refuses the skill; nil: it may run.
 ---@param findings skillrt.Finding[]?
 ---@param strict boolean?
 ---@return string? message
@@ -45,7 +45,7 @@ function M.refused(findings, strict)
     .. require("skillrt.base.names").lines(lines, MAX_SAID)
 end
 
----Says where the run differs from what is written.
+---Prints where the run differs from what is written.
 ---@param findings skillrt.Finding[]?
 function M.say(findings)
   local output, text_of = require "skillrt.report.output", require("skillrt.document.findings").text
@@ -63,7 +63,7 @@ function M.say(findings)
   end
 end
 
--- The agents of a skill that are models, also in chains.
+-- The agents of a skill that are models, also inside chains.
 local function models_of(list, out)
   for _, agent in pairs(list or {}) do
     if type(agent) == "table" then
@@ -74,7 +74,7 @@ local function models_of(list, out)
   return out
 end
 
----Says which tools a page allows that its agent has not: a model has those of its skill alone.
+---Prints which tools a page allows that its agent does not have: a model has only those of its skill.
 ---@param skill skillrt.Skill
 function M.say_tools(skill)
   local model, absent = models_of(skill.agents, {})[1], {}
@@ -92,8 +92,8 @@ function M.say_tools(skill)
   end
 end
 
----Says which keys of an input nothing reads, as far as the text of a script tells. It is no error: what a script loads
----later, or does with all of its input, cannot be seen.
+---Prints which keys of an input nothing reads, as far as a script's text shows. This is no error: what a script
+---loads later, or does with its whole input, cannot be seen.
 ---@param skill skillrt.Skill
 ---@param input table
 function M.say_unread(skill, input)
@@ -105,7 +105,7 @@ function M.say_unread(skill, input)
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
       if one.agent then
-        return -- its prompt carries the state, and so all of it
+        return -- its prompt contains the state, and so the whole input
       end
     end
   end

@@ -1,4 +1,4 @@
--- cli/open_run.lua: a run that a Lua program advances in a loop of its own: what skill:open gives.
+-- cli/open_run.lua: a run that a Lua program advances in its own loop (skill:open).
 --
 -- All open runs of a Lua state share one loop, and so one descriptor. Nothing here waits. Called by init.lua.
 
@@ -14,7 +14,7 @@ local Run = {}
 Run.__index = Run
 
 ---@param skill skillrt.Skill
----@param options table  skillrt.RunOptions; with `resume` those of a resume, too
+---@param options table  skillrt.RunOptions; with `resume` also those of a resume
 ---@return skillrt.OpenRun|nil run
 ---@return string? message
 ---@return string? code
@@ -28,7 +28,7 @@ function M.open(skill, options)
   return setmetatable({ hosted = { run = run, turn = turn, work_dir = place }, work_dir = place, going = true }, Run)
 end
 
----Does what can be done now, for all open runs of this Lua state, without waiting.
+---Does what can be done now for all open runs of this Lua state, without waiting.
 ---@return boolean going  false: this run has stopped
 function Run:turn()
   self.going = runner.advance(self.hosted.run, "turn")
@@ -40,12 +40,12 @@ function Run:wait_fd()
   return (self.hosted.run:loop())
 end
 
----@return integer ms  after which a turn has work anyhow; -1: no limit
+---@return integer ms  after that a turn has work in any case; -1: no limit
 function Run:wait_ms()
   return (select(2, self.hosted.run:loop()))
 end
 
----Asks the run to stop and stay resumable; it has stopped when a turn says so.
+---Asks the run to stop and stay resumable; a later turn reports that it has.
 function Run:stop()
   self.hosted.run:stop()
 end
@@ -82,7 +82,7 @@ function Run:event(name, value, id)
   return ok and true, not ok and message or nil
 end
 
----Ends what is under way and releases the run. Without a stop it is like a crash: a resume continues.
+---Cancels what is under way and releases the run. Without a stop this is like a crash: a resume continues.
 function Run:close()
   self.going = false
   self.hosted.run:close()

@@ -1,5 +1,5 @@
--- cli/selection.lua: which runs a command is for: the directories that its line names; with filters the runs of a
--- folder that match all of them; where the line names nothing, the last run of the folder of run/folder.lua.
+-- cli/selection.lua: the runs that a command works on: the directories that its line names; with filters, the runs of
+-- a folder that match all of them; without either, the most recently active run of the folder of run/folder.lua.
 --
 -- Called by the commands that take several runs, and by list.lua.
 
@@ -12,7 +12,7 @@ local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 
----The options by which a command chooses runs of a folder.
+---The options by which a command selects runs of a folder.
 ---@type skillrt.Option[]
 M.FILTERS = {
   { name = "status", value = "STATUS", many = true,
@@ -27,7 +27,7 @@ M.FILTERS = {
 
 local UNITS <const> = { s = 1000, m = 60000, h = 3600000, d = 86400000, w = 604800000 }
 
--- The instant that is meant: so long ago, or a date; UTC ms.
+-- A point in time: a duration ago, or a date; UTC ms.
 local function instant_of(option, text)
   local count, unit = text:match("^(%d+)([smhdw])$")
   if count and #count <= 6 then
@@ -41,7 +41,7 @@ local function instant_of(option, text)
     names.show(text))
 end
 
----What the filters of a line say; nil: it has none.
+---The filters of a line; nil: it has none.
 ---@param args table
 ---@return skillrt.RunFilter|nil filter
 ---@return string? message
@@ -65,7 +65,7 @@ function M.filter(args)
   return next(filter) and filter or nil
 end
 
----The run that was active last.
+---The most recently active run.
 ---@param folder string?
 ---@return string|nil dir
 ---@return string? message
@@ -85,7 +85,7 @@ function M.last(folder)
   return last, message, code
 end
 
----The runs that match in folders, the newest first in each; all of them without a filter.
+---The matching runs of folders, the newest first in each; all of them without a filter.
 ---@param folders string[]|nil
 ---@param filter skillrt.RunFilter|nil
 ---@param take fun(one: table): boolean?  as report/runs.lua gives them
@@ -102,7 +102,7 @@ local function each_of(folders, filter, take)
   return true
 end
 
----Calls `take` for the runs of the folders that a line names and its filters choose; the exit code.
+---Calls `take` for the runs of the folders that a line names and its filters select; returns the exit code.
 ---@param args table  folder, and those of FILTERS
 ---@param take fun(one: table): boolean?
 ---@return integer exit_code
@@ -115,13 +115,13 @@ function M.chosen(args, take)
   return ok and 0 or require("skillrt.cli.ending").refused(message, code)
 end
 
----The word of a command that looks at folders of runs.
+---The argument of a command that works on folders of runs.
 M.FOLDER = { name = "FOLDER", many = true, optional = true, help = "folders of runs; default: the project's" }
 
----Asks whether something is to be done with runs that filters chose: who did not name them sees first which they are.
+---Asks for confirmation before changing runs that filters selected, and lists them first.
 ---@param dirs string[]
 ---@param what string   "resume", "remove"
----@param sure boolean|nil  they said so already
+---@param sure boolean|nil  the person already confirmed on the command line
 ---@return true|nil ok
 ---@return string? message
 function M.confirmed(dirs, what, sure)
@@ -141,11 +141,11 @@ function M.confirmed(dirs, what, sure)
   return nil, "nothing was done"
 end
 
----Performs a command for each run that its line means: of several the highest exit code.
----@param args table    dir: its words
+---Performs a command for each run that its line means; returns the highest exit code.
+---@param args table    dir: the words of the line
 ---@param what string   the verb for people
 ---@param perform fun(dir: string): integer
----@param takes nil|fun(stands: table): boolean  whether it is for a run that filters chose
+---@param takes nil|fun(stands: table): boolean  whether a run that filters selected can be used
 ---@return integer code
 function M.each(args, what, perform, takes)
   local ending = require("skillrt.cli.ending")
@@ -193,11 +193,11 @@ function M.options(own)
   return all
 end
 
----The word of a command that takes one run.
+---The argument of a command that works on one run.
 M.RUN = { name = "DIR", optional = true, is_run = true,
   help = "the directory of the run; default: the project's last run" }
 
----The words of a command that takes several runs.
+---The argument of a command that works on several runs.
 M.ARGUMENT = { name = "DIR", many = true, optional = true, help = "directories of runs; default: the "
   .. "project's last run. With a filter (--status ... --skill): folders of runs; default: the project's" }
 

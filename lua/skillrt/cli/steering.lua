@@ -1,7 +1,7 @@
--- cli/steering.lua: what `skillrt skip`, `again` and `tell` share: what is meant is put into the inbox of a run that a
--- process advances, or the run is resumed with it.
+-- cli/steering.lua: the common part of `skillrt skip`, `again` and `tell`: puts the command into the inbox of a run
+-- that a process advances, or resumes the run with it.
 --
--- Which agent is meant, and whether that can be done, the run decides (run/steering.lua).
+-- The run decides which agent is meant and whether the command is possible (run/steering.lua).
 
 local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
@@ -11,7 +11,7 @@ local steering = require("skillrt.run.steering")
 
 local M = {}
 
--- Why the process refused it: in the note behind record `last`, once that is durable.
+-- Why the process refused it: read from the note after record `last`, once that is durable.
 local function reason(dir, store, name, last)
   local begin, why = ("inbox/%s: "):format(name), nil
   store:wait(function()
@@ -47,7 +47,7 @@ local function steer(args, word)
     return problem and ending.refused(problem, "system") or exit_codes.interrupted
   end
   local name, fate = handed[1].name, handed[1].fate
-  if fate == "waits" then -- no process advances the run, or it has gone
+  if fate == "waits" then -- no process advances the run, or it has ended
     code = ending.go_on(dir, {}, args)
     return store:fate(name) == "refused" and exit_codes.usage or code
   elseif fate == "refused" then

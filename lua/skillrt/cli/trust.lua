@@ -1,16 +1,16 @@
--- cli/trust.lua: the person at the command line, for the gate: they said --trust, or are asked on a terminal.
+-- cli/trust.lua: asks the person at the command line for the gate: they gave --trust, or are asked on a terminal.
 --
--- What the code is says document/trust. Called by cli/init.lua; commands do not ask by themselves.
+-- document/trust describes the code. Called by cli/init.lua; commands do not ask by themselves.
 
 local core = require("skillrt.core")
 
 local M = {}
 
----The option, for the tables of commands that load skills.
+---The option of commands that load skills.
 M.OPTION = { name = "trust", help = "approves the code in the skill's folder, the MCP servers of its .mcp.json, what "
   .. "its agents may use, or the workflow script; valid until one of them changes" }
 
--- What a workflow script is, and roughly how many agents it asks: it is tried with agents that answer at once.
+-- Describes a workflow script, with roughly how many agents it asks: counted in a dry run.
 local function plan_of(path, args)
   local looked, message = require("skillrt.document.check.workflow").looked(path, args.rest)
   if not looked then
@@ -27,7 +27,7 @@ local function plan_of(path, args)
   return lines
 end
 
--- What it is, in lines for people.
+-- Describes the code, in lines for people.
 local function lines_of(code, path, args)
   local lines = require("skillrt.document.trust").lines(code)
   return code.script and table.move(plan_of(path, args), 1, 3, #lines + 1, lines) or lines
@@ -49,7 +49,7 @@ local function ask(code, path, lines, args)
   return answer:find("^%s*[yY]") ~= nil
 end
 
----Whether code that is not trusted yet may run, as the person says.
+---Whether code that is not trusted yet may run: asks the person.
 ---@param code skillrt.Code
 ---@param path string
 ---@param args table?  of the command line, once it is read: trust, quiet, json, dry_run, rest
@@ -59,7 +59,7 @@ end
 function M.decide(code, path, args)
   args = args or { quiet = true, rest = {} }
   if code.script and args.dry_run then
-    return true -- it asks no agent, and reaches nothing: whoever wants to see what it does may try it
+    return true -- it asks no agent and reaches nothing, so anyone may try it to see what it does
   end
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local lines = not args.trust and lines_of(code, path, args) or nil

@@ -1,5 +1,5 @@
--- cli/webhook.lua: Standard Webhooks (standardwebhooks.com): what is signed, whether a signature holds, the token of a
--- question's link, and what is said of a run: a CloudEvent.
+-- cli/webhook.lua: Standard Webhooks (standardwebhooks.com): the signed bytes, checking a signature, the token of a
+-- question's link, and the message about a run: a CloudEvent.
 --
 -- Sends nothing. Called by `skillrt notify` and `skillrt serve`.
 
@@ -26,7 +26,7 @@ local function hmac(key, text)
   return digest(masked(0x5c) .. digest(masked(0x36) .. text))
 end
 
----What its owner alone can read of a file; the file is written where it is missing.
+---The secret in a file that only its owner may read; writes the file if it is missing.
 ---@param path string
 ---@param prefix string
 ---@return string|nil secret  without the prefix
@@ -48,7 +48,7 @@ function M.secret(path, prefix)
   return ok and secret or nil, message
 end
 
----The key of webhooks in a file.
+---The webhook key in a file.
 ---@param path string
 ---@return string|nil key
 ---@return string? message
@@ -70,7 +70,7 @@ function M.signature(key, id, at, body)
   return "v1," .. base64.encode(hmac(key, ("%s.%d.%s"):format(id, at, body)))
 end
 
----Whether a request was signed by whoever has the key, and just now.
+---Whether a request was signed with the key, and recently.
 ---@param key string
 ---@param headers table<string, string>
 ---@param body string
@@ -83,7 +83,7 @@ function M.opened(key, headers, body)
   elseif math.abs(core.wall_ms() // 1000 - at) > SECONDS then
     return nil, ("its time is more than %d s away from that of this machine"):format(SECONDS)
   end
-  local wanted = core.sha256(M.signature(key, id, at, body)) -- compared in a time that says nothing of it
+  local wanted = core.sha256(M.signature(key, id, at, body)) -- compared in constant time
   for one in (headers["webhook-signature"] or ""):gmatch("%S+") do
     if core.sha256(one) == wanted then
       return id
@@ -92,7 +92,7 @@ function M.opened(key, headers, body)
   return nil, "its signature does not hold"
 end
 
----The token that answers one question once: the nonce of another question makes another one.
+---The token that answers one question once: another question's nonce gives another token.
 ---@param key string
 ---@param run_id string
 ---@param one table  the open question
@@ -101,7 +101,7 @@ function M.token(key, run_id, one)
   return base64.of_url(hmac(key, ("answer %s %d %s"):format(run_id, one.q, one.nonce or ""))):sub(1, 32)
 end
 
----What is said of a run that stands still: a CloudEvent, whose id is the same whenever it is said.
+---The message about a run that stopped: a CloudEvent, with the same id each time.
 ---@param status table  of report/status.lua
 ---@param links fun(question: table): string|nil
 ---@return table event

@@ -1,5 +1,5 @@
--- cli/writing.lua: a config into a folder, told to a person: findings, differences, progress, the
--- tree of what was written.
+-- cli/writing.lua: writes a config's skill into a folder and reports it to a person: findings, differences, progress,
+-- the tree of written files.
 --
 -- Called by command/generate.lua and command/new.lua.
 
@@ -15,7 +15,7 @@ local M = {}
 
 local MOST_FINDINGS = 50
 
--- What runs generation and writing alike take.
+-- The options that generating and writing share.
 ---@class skillrt.cli.Writing
 ---@field out string
 ---@field lang string?
@@ -36,7 +36,7 @@ local function write_lines(lines)
   end
 end
 
--- Errors are the message already; warnings are shown here.
+-- Errors are in the message already; shows the warnings.
 local function tell_findings(findings, where)
   local count = 0
   for _, finding in ipairs(findings or {}) do
@@ -53,7 +53,7 @@ local function tell_findings(findings, where)
   return count
 end
 
--- On a terminal a line that counts; at most ten times a second.
+-- On a terminal, a line with a counter; at most ten times a second.
 local function progress()
   if not output.is_terminal(2) then
     return nil
@@ -72,7 +72,7 @@ local function progress()
   return show
 end
 
--- The language the folder has already, where none is asked for.
+-- The language that the folder already has, if none is asked for.
 local function language(options)
   local manifest = not options.lang and writer.manifest(options.out)
   local known = manifest and manifest.lang
@@ -87,7 +87,7 @@ end
 
 local MAX_CONFIG <const> = 16 << 20
 
--- The name of the skill that lies in a folder, as its own config says it; nil where nothing does.
+-- The name of the skill in a folder, from its own config; nil: there is none.
 local function skill_in(dir)
   local files = require("skillrt.base.files")
   local text = files.read(dir .. "/skill-config.json", MAX_CONFIG)
@@ -96,7 +96,7 @@ local function skill_in(dir)
   return type(name) == "string" and name or nil
 end
 
--- All of a skill would be removed where no file was changed by hand: a wrong --out must not cost that.
+-- Refuses to replace all of a skill whose files nobody changed by hand: a wrong --out must not cost that much.
 local function refused_other(plan, there, name)
   local message = ('%s: holds the skill "%s", and this is the config of "%s"; nothing was written'):format(
     plan.dir,
@@ -107,7 +107,7 @@ local function refused_other(plan, there, name)
   return exit_codes.usage
 end
 
--- Says what a person would lose, and how to go on.
+-- Prints what a person would lose, and how to continue.
 local function refused(plan)
   local count = plan.counts.edited
   local message = ("%s: %d file%s changed by hand where something else is generated now; nothing was written"):format(

@@ -1,6 +1,5 @@
--- expr/analyse.lua: what can be said of a condition without a state: the keys it reads, whether it may fail, and
--- whether it is always true or never true. "Provably" is meant: nil is the honest answer to all that is not plain.
--- Called by expr/init.lua.
+-- expr/analyse.lua: what can be said about a condition without a state: the keys it reads, whether it may fail, and
+-- whether it is provably always true or never true (nil: unknown). Called by expr/init.lua.
 local tree = require "skillrt.expr.tree"
 
 local M = {}

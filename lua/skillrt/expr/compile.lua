@@ -1,5 +1,5 @@
--- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
--- holds the parameters of arrow functions by slot; it is nil when there are none. Knows no syntax. Called by
+-- expr/compile.lua: compiles a tree into closures f(state, frame), so that nothing walks the tree at run time.
+-- `frame` holds the parameters of arrow functions by slot; it is nil when there are none. Knows no syntax. Called by
 -- explain.lua and expr/init.lua.
 local json = require "skillrt.base.json"
 local value = require "skillrt.expr.value"
@@ -12,7 +12,7 @@ local get, is_null, meter = value.get, value.is_null, value.meter
 
 ---@alias skillrt.expr.Closure fun(state: table, frame: table?): any
 
--- what a `?.` that found nothing hands to the rest of its chain
+-- what a `?.` that found nothing passes to the rest of its chain
 local SKIP <const> = setmetatable({}, { __name = "skip" })
 
 -- the longest piece of the condition's text that a reason quotes
@@ -68,7 +68,7 @@ local function cannot_read(node, text, found, key)
   throw(("%s is %s: cannot read %s"):format(M.quote(node.object, text), value.kind(found), key))
 end
 
----How to get from an object to its member, object known not to be SKIP.
+---How to get a member of an object; the object is known not to be SKIP.
 local function member_step(node, text)
   local key = node.key
   local shown = key:find "^[%a_$][%w_$]*$" and "." .. key or ("[%q]"):format(key)
@@ -99,7 +99,7 @@ local function call_step(node, text)
   end
 end
 
----Puts a step behind its object; what a `?.` did not find is handed on.
+---Adds a step after its object; passes on a `?.` that found nothing.
 local function put_behind(node, text, step)
   local object, optional = build(node.object, text), node.optional
   return function(state, frame)

@@ -1,6 +1,5 @@
--- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows the
--- habits of people who come from Lua, Python, SQL or a word processor; does not parse. Called by grammar.lua,
--- expr/init.lua and tree.lua.
+-- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows habits
+-- from Lua, Python, SQL or word processors; does not parse. Called by grammar.lua, expr/init.lua and tree.lua.
 local terminal_text = require "skillrt.base.terminal_text"
 
 local M = {}
@@ -35,13 +34,13 @@ end
 local ASSIGNS <const> = {}
 for op in (":= ++ -- += -= *= /= %= &= |= ^= &&= ||= ??="):gmatch "%S+" do ASSIGNS[op] = true end
 
--- What people write who come from elsewhere, and how it is written here.
+-- Spellings from other languages, and the spelling here.
 local MEANT <const> = pairs_of [[= === =< <= ~= !== <> !== & && | || and && AND && or || OR || is === eq === not !
   in list.includes(value) contains list.includes(value) =~ .includes() .. +
   “ ' ” ' ‘ ' ’ ' 「 ' 」 ' （ ( ） ) ［ [ ］ ] 【 [ 】 ] ＝ === ！ ! ＜ < ＞ > ≤ <= ≥ >= ≠ !== ＆ && ｜ || ， , ． . 。 .
   – - — - − - × * ÷ / ＋ + ？ ? ： :]]
 
----How something else would be written here; nil: unknown.
+---The spelling here of something else; nil: unknown.
 ---@param token string
 ---@return string?
 local function hint_of(token)

@@ -1,5 +1,5 @@
--- expr/explain.lua: why a condition holds or not, in one line for a person: the part that is false and the values
--- that make it so. Values come from an agent or a file, so they are shown escaped and short. Called by
+-- expr/explain.lua: why a condition is true or false, in one line for a person: the part that is false and the values
+-- that make it so. Values come from an agent or a file, so they are shown escaped and shortened. Called by
 -- expr/init.lua.
 local compile = require "skillrt.expr.compile"
 local json = require "skillrt.base.json"
@@ -13,7 +13,7 @@ local M = {}
 local MAX_SHOWN <const> = 60
 local MAX_PATHS <const> = 5
 
--- nothing that a terminal obeys gets there from here
+-- escapes everything that a terminal would obey
 local function escape(text)
   return terminal_text.escape((text:gsub('["\\]', "\\%0")))
 end
@@ -128,7 +128,7 @@ end
 
 ---@param ast skillrt.expr.Node
 ---@param trial skillrt.expr.Trial
----@param as_wish boolean?  of one that does not hold: "n is 2, wanted n > 3"
+---@param as_wish boolean?  if it is false: "n is 2, wanted n > 3"
 ---@return string
 function M.explain(ast, trial, as_wish)
   local holds = trial.truth(ast)
@@ -147,7 +147,7 @@ function M.explain(ast, trial, as_wish)
   return said .. ": " .. why
 end
 
----The parts that all must hold.
+---The parts that must all be true.
 ---@param ast skillrt.expr.Node
 ---@param trial skillrt.expr.Trial
 ---@return { text: string, holds: boolean, values: string }[]

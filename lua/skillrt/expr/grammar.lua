@@ -43,7 +43,7 @@ local CONSTANTS <const> = {
   undefined = { "undefined" }, NaN = { "number", 0 / 0 }, Infinity = { "number", math.huge },
 }
 
--- A step that takes nothing and calls `act(text, at, parse)`; used to raise, and to count brackets.
+-- A step that consumes nothing and calls `act(text, at, parse)`; used to raise, and to count brackets.
 local function does(act)
   return Cmt(Carg(1), function(text, at, parse)
     act(text, at, parse)
@@ -172,7 +172,7 @@ local no_colon = does(function(text, at)
   complaint.no_operator(text, at, { at = at, char = "?", close = ":" })
 end)
 
--- Makes the node as soon as it is matched: captures left for the end may nest only 200 deep in LPeg.
+-- Makes the node as soon as it is matched: captures that wait for the end may nest only 200 deep in LPeg.
 local function at_once(pattern, make)
   return Cmt(pattern, function(_, _, ...) return true, make(...) end)
 end

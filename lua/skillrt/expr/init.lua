@@ -1,7 +1,7 @@
--- expr/init.lua: conditions: `files.length === 0 && !reviewed` becomes a function of the state.
--- A total language with JavaScript's meaning: it always ends, never changes anything, calls nothing
--- but five methods, and where JavaScript would throw it is false and says why. Knows nothing of
--- skills, runs or the core. Called by action, policy, modes, the checker and by scripts.
+-- expr/init.lua: conditions: `files.length === 0 && !reviewed` becomes a function of the state. A total language with
+-- JavaScript's meaning: it always ends, never changes anything, calls nothing but five methods, and where JavaScript
+-- would throw, the condition is false and says why. Knows nothing of skills, runs or the core. Called by action,
+-- policy, modes, the checker and by scripts.
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
 local value = require "skillrt.expr.value"
@@ -40,8 +40,8 @@ local function check_state(state, level)
   if type(state) ~= "table" then error("a condition needs a state, a table; got " .. type(state), level + 1) end
 end
 
----Runs a closure within the step budget. What JavaScript would throw becomes a reason; any other
----error (a limit from outside, a state that raises when read) is not ours to swallow.
+---Runs a closure within the step budget. What JavaScript would throw becomes a reason; other errors (a limit from
+---outside, a state that raises when read) are passed on.
 ---@return boolean ok
 ---@return any result or the reason
 local function run(self, closure, state)
@@ -52,7 +52,7 @@ local function run(self, closure, state)
   error(result, 0)
 end
 
----Whether the condition holds; when it cannot be evaluated it is false, and the reason says why.
+---Whether the condition is true; one that cannot be evaluated is false, and the reason says why.
 ---@param state table
 ---@return boolean
 ---@return string? reason
@@ -84,7 +84,7 @@ end
 
 Getter.__call = Condition.evaluate
 
--- What explain.lua asks: the truth and the value of a part of it.
+-- For explain.lua: the truth and the value of a part.
 local function trial_of(self, state)
   check_state(state, 3)
   local function try(build, node)
@@ -102,16 +102,16 @@ local function trial_of(self, state)
   }
 end
 
----Why it holds or not: "files.length > 0 is false: files.length is 0".
+---Why it is true or false: "files.length > 0 is false: files.length is 0".
 ---@param state table
----@param as_wish boolean?  of one that does not hold: "files.length is 0, wanted files.length > 0"
+---@param as_wish boolean?  if it is false: "files.length is 0, wanted files.length > 0"
 ---@return string
 function Condition:explain(state, as_wish)
   local explain = require "skillrt.expr.explain" -- only a blocked run needs it
   return explain.explain(self.ast, trial_of(self, state), as_wish)
 end
 
----Its parts that all must hold, each with whether it does and the values that make it so.
+---Its parts that must all be true, each with its truth and the values that decide it.
 ---@param state table
 ---@return { text: string, holds: boolean, values: string }[]
 function Condition:clauses(state)
@@ -152,7 +152,7 @@ local function parse(text, options, class)
   }, class)
 end
 
----Gives `test`s that are called by themselves the steps they may take together.
+---Gives `test`s that are called directly a common step budget.
 function M.refill()
   meter.left = M.MAX_STEPS
 end
@@ -177,7 +177,7 @@ function M.value(text, options)
   return parse(text, options, Getter)
 end
 
----Whether a condition is the same for every state: true, false (it never holds), nil (not provable).
+---Whether a condition has the same truth for every state: true, false (never true), nil (not provable).
 ---@param condition skillrt.expr.Condition
 ---@return boolean?
 function M.constant(condition)

@@ -12,7 +12,7 @@ local type, find, match, sub = type, string.find, string.match, string.sub
 local number_to_string, string_to_number = number.to_string, number.from_string
 local fmod, tointeger = math.fmod, math.tointeger
 
----Where a JavaScript program would throw, this is raised; the condition is then false.
+---Raised where a JavaScript program would throw; the condition is then false.
 ---@class skillrt.expr.Thrown
 ---@field reason string
 local Thrown = {}
@@ -32,7 +32,7 @@ local MAX_DEPTH <const> = 64
 local meter = { left = 0 }
 M.meter = meter
 
----Takes `steps` from the budget; loops and long strings pay, so that no evaluation runs for ever.
+---Takes `steps` from the budget; loops and long strings pay, so that every evaluation ends.
 ---@param steps integer
 local function charge(steps)
   local left = meter.left - steps
@@ -73,7 +73,7 @@ function M.typeof(v)
   return t
 end
 
----What a person would call the value, for messages.
+---The word for a value in messages.
 ---@param v any
 ---@return string
 function M.kind(v)

@@ -1,7 +1,7 @@
--- mode/autonomous.lua: which step is next in autonomous mode: what the strategy chooses of the actions
--- whose conditions hold.
+-- mode/autonomous.lua: selects the next step in autonomous mode: what the strategy chooses among the actions whose
+-- conditions are true.
 --
--- Reads the books, changes nothing in them; limits and ends are not its own. Called by the scheduler.
+-- Reads the books, changes nothing in them; limits and ends belong to others. Called by the scheduler.
 
 local available = require("skillrt.mode.available")
 local fatal = require("skillrt.base.fatal")
@@ -28,8 +28,8 @@ local function is_spent(books, one)
     or repeats.barred(books, one) ~= nil
 end
 
--- ctx.ask of a strategy: the answer, where there is one; else the choice is broken off, the question asked, and
--- the strategy called again with the answer at hand.
+-- ctx.ask of a strategy: returns the answer if there is one; else the choice is broken off, the question asked, and
+-- the strategy called again with the answer.
 local Asks = { __name = "a question of the strategy" }
 
 local function may_ask(books)
@@ -55,12 +55,12 @@ function M.new(skill, books, ctx)
     skill = skill,
     books = books,
     ctx = ctx,
-    one = {}, -- the list of a single choice
+    one = {}, -- the list for a single choice
     select = skill.strategy.select,
     concurrent = skill.strategy.concurrent == true,
     by_id = {},
     state = books.state,
-    root = books.state.root, -- the same table all the time
+    root = books.state.root, -- always the same table
     seen = state.view(books.state.root), -- what the strategy sees of it
   }, Autonomous)
   ctx.ask = may_ask(books)
@@ -94,7 +94,7 @@ function M.new(skill, books, ctx)
   return self
 end
 
--- The strategy is at fault: the run waits until its file is repaired.
+-- The strategy is faulty: the run waits until its file is fixed.
 local function strategy_failed(self, problem)
   fatal.pass_on(problem)
   local text = type(problem) == "table" and rawget(problem, "message") or problem
@@ -110,7 +110,7 @@ local function built_in_end(id)
   return "stop", "failed", ABORT, "the strategy chose action-abort"
 end
 
--- A question must be words that can be kept.
+-- A question must be text that can be recorded.
 local function asked(self, question)
   local text = type(question) == "table" and (question.question or question.header)
   if type(text) ~= "string" or not json.encode(question) then
@@ -119,7 +119,7 @@ local function asked(self, question)
   return "ask", question
 end
 
--- The reason that a strategy gives for a choice, as it is kept.
+-- The strategy's reason for a choice, in the form that is recorded.
 local function told(why)
   return type(why) == "string" and record.printable(why:sub(1, 2000)) or nil
 end
@@ -131,7 +131,7 @@ local function ask_strategy(self)
   if self.counted ~= books.runs then
     self.counted, ctx.runs = books.runs, state.view(books.runs)
   end
-  if next(self.seen) ~= nil then -- rawset wrote into it
+  if next(self.seen) ~= nil then -- a script wrote into it with rawset
     self.seen = state.view(self.root)
   end
   local ok, result, why = pcall(self.select, self.seen, list, ctx)
@@ -175,7 +175,7 @@ local function ask_strategy(self)
   return "start", chosen, why and told(why)
 end
 
--- What has just failed for good is not chosen again at once.
+-- Whether an action may not be chosen at once, as it has just failed for good.
 local function ask_without(self, id)
   self.available:hold_back(id)
   local decision, what, why, message = ask_strategy(self)
@@ -185,7 +185,7 @@ end
 
 ---@return "start"|"none"|"stop"|"ask" decision
 ---@return skillrt.Action[]|string|table|nil what  those; why; status; the question
----@return string? reason  where it starts something: the strategy's
+---@return string? reason  if it starts something: the strategy's reason
 ---@return string? message
 function Autonomous:choose()
   local list = self.available
@@ -200,26 +200,26 @@ function Autonomous:choose()
   return "none"
 end
 
----Whether an action that was named before may still begin.
+---Whether an action that was chosen before may still start.
 ---@param one skillrt.Action
 ---@return boolean
 function Autonomous:may_begin(one)
   return not is_spent(self.books, one) and when.holds(one, self.books.state.root)
 end
 
----Whether more is chosen now, while steps run.
+---Whether more is chosen while steps run.
 ---@return boolean
 function Autonomous.is_concurrent()
   return true
 end
 
----A step of this action began: as more is chosen meanwhile, it is not offered a second time.
+---A step of this action started: it is not offered again while more is chosen.
 ---@param one skillrt.Action
 function Autonomous:began(one)
   self.available:hold_back(one.id)
 end
 
----The plan that begins with what is chosen, once.
+---The plan that begins with the chosen action, once.
 ---@return table|nil
 function Autonomous:take_plan()
   local plan = self.made
@@ -227,24 +227,24 @@ function Autonomous:take_plan()
   return plan
 end
 
----Whether there is something that a strategy could choose.
+---Whether there is anything that a strategy could choose.
 ---@return boolean
 function Autonomous:could_choose()
   return self.available.count > 0
 end
 
----Whether the conditions of `terminate` are asked now: always.
+---Whether the conditions of `terminate` are evaluated now: always.
 Autonomous.loops = true
 
----How many iterations a step is, by its kind.
+---How many iterations a step counts, by its kind.
 Autonomous.iterations = { action = 1 }
 
----What follows when nothing more is to be chosen: the run is over.
+---What follows when nothing more is chosen: the run ends.
 function Autonomous.over(_, status, reason, message)
   return "stop", status, reason, message
 end
 
----A step of this action is over: it may have used up its runs.
+---A step of this action has finished: the action may have reached its max_runs.
 ---@param one skillrt.Action
 function Autonomous:finished(one)
   if self.concurrent then

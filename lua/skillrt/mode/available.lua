@@ -1,9 +1,9 @@
--- mode/available.lua: which actions may be chosen now, kept up to date instead of worked out anew.
+-- mode/available.lua: the actions that may be chosen now, updated incrementally.
 --
--- Actions stand in rank order (priority descending, then declaration). A condition is
--- evaluated again only when a state key that it reads has changed; the core keeps which ranks are open, and finds the
--- i-th of them at once, however many there are. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows
--- actions and the state, no strategy. Called by mode/autonomous.lua.
+-- Actions are in rank order (descending priority, then declaration). A condition is evaluated again only when a state
+-- key that it reads has changed; the core keeps the set of open ranks and finds the i-th in constant time. Behaves
+-- like a list for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and the state, no strategy. Called by
+-- mode/autonomous.lua.
 
 local ranks_of = require("skillrt.base.ranks")
 
@@ -29,7 +29,7 @@ local function rank_order(actions, by)
   return order
 end
 
--- Who has to be asked again when a key changed; actions whose reads are unknown, always.
+-- Which actions to test again when a key changed; those whose reads are unknown, always.
 local function index_readers(order)
   local readers, always = {}, {}
   for rank, action in ipairs(order) do
@@ -56,15 +56,15 @@ local function length(self)
 end
 
 ---@class skillrt.Available.Rules
----@field holds fun(action: table): boolean  whether one may be chosen now
+---@field holds fun(action: table): boolean  whether an action may be chosen now
 ---@field test_of fun(action: table): (fun(state: table): any)|nil  the same, but it may raise; nil: ask `holds`
----@field refill fun()  before tests are asked
----@field spent fun(action: table): boolean  it has used up its runs and is never asked again
+---@field refill fun()  called before tests
+---@field spent fun(action: table): boolean  it has reached its max_runs and is never tested again
 
 ---@param actions table[]  normal actions, in declaration order
 ---@param rules skillrt.Available.Rules
----@param by "priority"|"declaration"|nil  what comes first (default: priority)
----@param built_in table<string, boolean>|nil  ids that may always be chosen though not in the list
+---@param by "priority"|"declaration"|nil  what the order is by (default: priority)
+---@param built_in table<string, boolean>|nil  ids that may always be chosen though they are not in the list
 ---@return skillrt.Available
 function M.new(actions, rules, by, built_in)
   local order = rank_order(actions, by)
@@ -80,13 +80,13 @@ function M.new(actions, rules, by, built_in)
     always = always,
     built_in = built_in or {},
     ranks = ranks,
-    tests = tests, -- by rank; false: none, or one of them has raised, as it mostly would again
-    closed = {}, -- by rank: "spent", or "away" while it is held back; its condition is not asked
+    tests = tests, -- by rank; false: none, or one has raised, as it probably would again
+    closed = {}, -- by rank: "spent", or "away" while it is held back; its condition is not evaluated
     count = 0, -- of those that are open
     put = set.put,
     is_open = set.is_open,
     rules = rules,
-    fresh = all, -- the ranks that were never asked
+    fresh = all, -- ranks that were never tested
     update = methods.update, -- own fields are found without a call of __index
     unread = methods.unread,
     recheck = methods.recheck,
@@ -97,7 +97,7 @@ function M.new(actions, rules, by, built_in)
   }, { __index = set.index, __len = length })
 end
 
--- Asks the tests of the ranks in a list from `now.at` on; it raises at one that only `holds` can tell.
+-- Evaluates the tests of the ranks in a list from `now.at` on; raises at one that only `holds` can evaluate.
 local function ask_tests(self, list, state, now)
   local closed, tests, put = self.closed, self.tests, self.put
   for at = now.at, #list do
@@ -109,7 +109,7 @@ local function ask_tests(self, list, state, now)
   end
 end
 
--- All tests under one pcall: one for each would cost as much as a test.
+-- All tests under one pcall: one pcall for each would cost as much as a test.
 local function ask(self, list, state)
   local rules, now = self.rules, { at = 1 }
   rules.refill()
@@ -133,7 +133,7 @@ function methods:update(keys, state)
   if self.fresh then
     local all = self.fresh
     self.fresh = false
-    for rank, action in ipairs(self.order) do -- those that used up their runs before this run of the program
+    for rank, action in ipairs(self.order) do -- those that reached their max_runs in an earlier process
       if self.rules.spent(action) then
         self.closed[rank] = "spent"
       end
@@ -152,7 +152,7 @@ function methods:update(keys, state)
   end
 end
 
----Those of some keys that no condition depends on.
+---Those of some keys that no condition reads.
 ---@param keys string[]
 ---@return string[]
 function methods:unread(keys)
@@ -168,7 +168,7 @@ function methods:unread(keys)
   return list
 end
 
----An action ran: it may have used up its runs.
+---An action ran: it may have reached its max_runs.
 ---@param id string
 function methods:recheck(id)
   local rank = self.ranks[id]
@@ -186,7 +186,7 @@ function methods:hold_back(id)
   end
 end
 
----It may be chosen again, if its condition holds.
+---It may be chosen again, if its condition is true.
 ---@param id string
 function methods:give_back(id)
   local rank = self.ranks[id]

@@ -1,7 +1,7 @@
--- mode/hybrid.lua: which steps are next in hybrid mode: leading phases, the loop, trailing phases.
+-- mode/hybrid.lua: selects the next steps in hybrid mode: leading phases, the loop, trailing phases.
 --
--- Made of the other two; has no rules of its own but the order, and whether the trailing phases still run
--- when the loop failed. Called by the scheduler.
+-- Combines the other two modes; its only own rules are the order, and whether the trailing phases still run when the
+-- loop failed. Called by the scheduler.
 
 local autonomous = require("skillrt.mode.autonomous")
 local sequential = require("skillrt.mode.sequential")
@@ -34,7 +34,7 @@ function M.new(skill, books, files, ctx)
   }, Hybrid)
 end
 
--- Whether some phases are through: all of them, or as many as may fail.
+-- Whether some phases are finished: all of them, or all but those that may fail.
 local function is_through(self, decision, what, why)
   return decision == "stop" and (what == "completed" or (why == "phase_failed" and self.before:may_begin()))
 end
@@ -66,7 +66,7 @@ function Hybrid:choose()
   return "stop", over.status, over.reason, over.message
 end
 
--- A leading phase that failed, and that the loop went on without.
+-- A leading phase that failed without stopping the loop.
 local function failed_before(self)
   local decision, what, why, message = self.before:choose()
   if decision == "stop" and what ~= "completed" then
@@ -74,7 +74,7 @@ local function failed_before(self)
   end
 end
 
----The loop is over: recorded, so that what trailing phases change does not open it again.
+---The loop has finished: recorded, so that changes by trailing phases do not start it again.
 function Hybrid:over(status, reason, message)
   local stops = status ~= "completed" and self.skill.on_loop_failed ~= "run_finalize"
   if not self:is_looping() or status == "paused" or stops or not self.trails then
@@ -91,7 +91,7 @@ function Hybrid:is_looping()
   return not self.books.loop_end and self.before:is_through()
 end
 
----Whether more is chosen now, while steps run: in the loop, if its strategy does.
+---Whether more is chosen while steps run: in the loop, if its strategy does.
 function Hybrid:is_concurrent()
   return self:is_looping()
 end
@@ -102,7 +102,7 @@ function Hybrid:began(one)
   end
 end
 
----How many iterations a step is, by its kind: phases do not use up those of the loop.
+---How many iterations a step counts, by its kind: phases do not count against the loop.
 Hybrid.iterations = { action = 1, phase = 0 }
 
 function Hybrid:take_plan()

@@ -1,7 +1,7 @@
--- mode/machine.lua: which step is next in machine mode: what the route of the present state names.
+-- mode/machine.lua: selects the next step in machine mode: what the route of the present state names.
 --
--- Reads the books, changes nothing in them: an action that is done moves the machine (run/moves.lua), and a state
--- that is terminal ends the run. Called by the scheduler.
+-- Reads the books, changes nothing in them: a finished action moves the machine (run/moves.lua), and a terminal state
+-- ends the run. Called by the scheduler.
 
 local edges_of = require("skillrt.skill.limit.edges")
 local fatal = require("skillrt.base.fatal")
@@ -30,7 +30,7 @@ function M.new(skill, books, ctx)
   return self
 end
 
--- What is asked in a state, worked out when it is first entered.
+-- What a state asks for, computed when it is first entered.
 local function route_of(self, name)
   local list = self.routes[name]
   if not list then
@@ -50,13 +50,13 @@ local function error_of(root)
   return type(problem) == "table" and ("%s: %s"):format(tostring(problem.action), tostring(problem.message)) or nil
 end
 
--- A run whose error nothing recovers from (R140).
+-- The run ends by an error that nothing recovers from (R140).
 local function unrecoverable(root, more)
   local text = error_of(root)
   return "stop", "failed", "unrecoverable", more and ("%s (%s)"):format(text, more) or text
 end
 
--- The run is in a state that ends it.
+-- The run ends in its present state.
 local function ended(state, root)
   if state.terminal == "completed" then
     return "stop", "completed", "task_completed"
@@ -66,7 +66,7 @@ local function ended(state, root)
   return "stop", state.terminal, state.name:sub(1, 60), error_of(root)
 end
 
--- Nothing of the route can be taken: what stands in its way, edge by edge.
+-- No action of the route can run: lists what prevents each edge.
 local function stuck(self, name, root)
   local lines, used_up = {}, nil
   for _, one in ipairs(route_of(self, name)) do
@@ -99,13 +99,13 @@ end
 
 -- ---- what is next ----
 
--- Whether an action may begin, by what it says itself.
+-- Whether an action may start, by its own conditions.
 local function is_ready(self, one, root)
   return (self.books.runs[one.id] or 0) < one.max_runs and not repeats.barred(self.books, one)
     and when.holds(one, root)
 end
 
--- The edge by which an action of the route may leave; of several the first that is open.
+-- The edge that an action of the route takes; of several the first that is open.
 local function way_of(self, one, root)
   for _, edge in ipairs(one.edges) do
     if edges_of.is_open(root, edge, self.books.added) then
@@ -119,7 +119,7 @@ local function take(self, definition, edge)
   return "start", self.one
 end
 
--- A transition that the table does not have is refused.
+-- Refuses a transition that is not in the table.
 local function forbidden(self, name, id)
   local allowed, set = {}, {}
   for _, one in ipairs(route_of(self, name)) do
@@ -131,7 +131,7 @@ local function forbidden(self, name, id)
     type(id) == "string" and names.suggest(id, set) or "")
 end
 
--- What a function of the script names.
+-- The action that a function of the script names.
 local function by_function(self, name, root)
   local ok, id, why = pcall(self.machine.route, state_of.view(root), name, self.ctx)
   if not ok then
@@ -158,7 +158,7 @@ local function by_function(self, name, root)
 end
 
 ---@return "start"|"stop" decision
----@return skillrt.Action[]|string what  the one; status
+---@return skillrt.Action[]|string what  the action, or the status
 ---@return string? reason
 ---@return string? message
 function Machine:choose()
@@ -184,8 +184,8 @@ function Machine:choose()
   return stuck(self, name, root)
 end
 
----The row of the table that an action begins by: the one it was chosen by, or, where it takes over from one that
----failed or a person tries it again, the first that leaves the present state.
+---The edge of the table for an action: the one it was chosen by; or, where it replaces a failed one or a person
+---retries it, the first that leaves the present state.
 ---@param definition skillrt.Action
 ---@return integer|nil index
 function Machine:edge_of(definition)
@@ -201,7 +201,7 @@ function Machine:edge_of(definition)
   end
 end
 
----Whether an action that was named may still begin: nothing runs beside it.
+---Whether an action that was chosen may still start: nothing else runs meanwhile.
 ---@return boolean
 function Machine.may_begin()
   return true
@@ -217,13 +217,13 @@ function Machine.could_choose()
   return false
 end
 
----Whether the conditions of `terminate` are asked now.
+---Whether the conditions of `terminate` are evaluated now.
 ---@return boolean
 function Machine.is_looping()
   return true
 end
 
----How many iterations a step is, by its kind.
+---How many iterations a step counts, by its kind.
 Machine.iterations = { action = 1 }
 
 ---What follows when something else ends the run.
@@ -231,7 +231,7 @@ function Machine.over(_, status, reason, message)
   return "stop", status, reason, message
 end
 
----A step is over: its record has moved the machine.
+---A step has finished: its record has moved the machine.
 function Machine.finished() end
 
 ---@param id string

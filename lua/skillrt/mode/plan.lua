@@ -1,5 +1,5 @@
--- mode/plan.lua: what the strategy `plan` asks for: the next step of a plan that leads to the skill's goal, made
--- anew where the one there is leads there no longer.
+-- mode/plan.lua: the strategy `plan`: takes the next step of a plan that leads to the skill's goal, and plans again
+-- when the plan no longer leads there.
 --
 -- Reads the books, changes nothing in them: a plan is recorded with the step that it begins with. Called by
 -- autonomous.lua for skills that have a goal.
@@ -28,7 +28,7 @@ local function runs_of(books)
   end
 end
 
--- The step that is next by the plan there is; nil, and why that does not lead to the goal.
+-- The next step of the present plan; or nil, and why the plan does not lead to the goal.
 local function followed(planner, mode)
   local plan, root = mode.books.plan, mode.books.state.root
   if not plan then

@@ -1,19 +1,19 @@
--- mode/repeats.lua: what may be sent again, and which action may be chosen again: every attempt, loop, person, resume,
--- retry and changed script asks here.
+-- mode/repeats.lua: decides what may be repeated, and which action may be chosen again: every attempt, loop, person,
+-- resume, retry and changed script asks here.
 --
--- | what became of a call                              | may it be sent again? |
+-- | what happened to a call                            | may it be repeated?   |
 -- |----------------------------------------------------|-----------------------|
--- | it never left, or was not executed (refused, 429)  | yes |
+-- | it was not sent, or not executed (refused, 429)    | yes |
 -- | its result is recorded, and no failure blames it   | no: whatever asks for it gets the result |
 -- | its step's failure blames it, or may be due to it  | if it did not act or is `idempotent`; or if it is allowed |
 --
--- Allowed by the author (`repeatable`, of what a failure blames) or a person (`retry`). An action that failed is
--- chosen again by the loop if its failed step called nothing that may have acted, or it is `repeatable`; its step is
--- then resumed with all its results. Reads the books, changes nothing in them.
+-- Allowed by the author (`repeatable`, for what a failure blames) or by a person (`retry`). The loop chooses a failed
+-- action again if its failed step made no call that may have acted, or if it is `repeatable`; its step is then
+-- resumed with all its results. Reads the books, changes nothing in them.
 
 local M = {}
 
----What a step that failed, or was under way where its run is taken back to, has got, and is resumed with.
+---The results of a step that failed, or was under way at the place of a rollback; the step is resumed with them.
 M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed", "acted_in",
   "told" }
 
@@ -21,7 +21,7 @@ M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations"
 M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
 
 ---Whether a call may have acted, so that sending it again may do it twice.
----@param call table  of the books: one that is over, or the `call` record of one that is not
+---@param call table  of the books: a finished one, or the `call` record of an open one
 ---@return boolean|nil
 function M.acted(call)
   if call.c then
@@ -30,12 +30,13 @@ function M.acted(call)
   return call.acted
 end
 
--- Whether a place is another, or lies below it.
+-- Whether a place is the given one or is below it.
 local function is_at(place, other)
   return place == other or place:sub(1, #other + 1) == other .. "."
 end
 
--- The first place at or below one where something may have acted; or in what was given up, which begins anew with it.
+-- The first place at or below the given one where something may have acted, also in what was given up and begins
+-- again with it.
 local function acted_at(step, blame)
   local first = (not blame or step.acted_in and is_at(step.acted_in, blame)) and step.acted_in or nil
   for place, known in pairs(step.known or {}) do
@@ -49,7 +50,7 @@ end
 
 local NOT_REPEATED <const> = "not repeated: call %s may have acted"
 
----Why the call that a failure blames may not be sent again; nil: it may.
+---Why the call that a failure blames may not be repeated; nil: it may.
 ---@param step skillrt.Step
 ---@param blame string|nil  its place
 ---@return string|nil why
@@ -58,8 +59,8 @@ function M.obstacle(step, blame)
   return place and NOT_REPEATED:format(place) or nil
 end
 
----Whether a further attempt of a step may send again the call that its failure blames; a call with a policy of its own
----was sent again as often as that says.
+---Whether a further attempt of a step may repeat the call that its failure blames; a call with its own retry policy
+---has already been retried as often as that allows.
 ---@param step skillrt.Step
 ---@param blame string|nil
 ---@return boolean
@@ -69,7 +70,7 @@ function M.may_attempt(step, blame)
   return not (known and known.own or why), why
 end
 
----A person decided that a call whose outcome is unknown is not sent again: that holds for the action in this run, until
+---A person decided not to repeat a call whose outcome is unknown: that holds for the action in this run, until
 ---another decision.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
@@ -79,7 +80,7 @@ function M.decide(books, step, record)
   books.decided[step.id] = { value = record.decided, place = record.c }
 end
 
----Keeps what a step has got for its action, whose next step continues with it.
+---Keeps the results of a step for its action, whose next step continues with them.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
@@ -87,7 +88,7 @@ function M.hold(books, step, record)
   books.held = books.held or {}
   books.held[step.id] = nil
   if next(step.known) == nil and not step.acted_in or step.undoes then
-    return -- nothing; or another step of its action is undone next
+    return -- there are none; or a step of its action is undone next
   end
   local held = { number = step.number, attempt = step.attempt, why = record.message or record.why,
     blame = record.blame, moved = record.move and record.move.to and true }
@@ -98,8 +99,8 @@ function M.hold(books, step, record)
   books.held[step.id] = held
 end
 
----Keeps what a step has got that was under way where a run is taken back to. It had not failed: the loop may choose its
----action, whatever it has called.
+---Keeps the results of a step that was under way at the place of a rollback. It had not failed, so the loop may
+---choose its action, whatever it has called.
 ---@param books skillrt.Books  as they were there
 ---@param step skillrt.Step
 function M.suspend(books, step)
@@ -110,8 +111,8 @@ function M.suspend(books, step)
   end
 end
 
----A step completed: its action is not held to an earlier failure, nor is any where a machine's table led on from it,
----unless a person retries it.
+---A step completed: earlier failures of its action no longer count, nor do those that a machine's table led on from,
+---unless a person retries them.
 ---@param books skillrt.Books
 ---@param id string
 ---@param record table  its `done`
@@ -122,14 +123,14 @@ function M.release(books, id, record)
   end
 end
 
--- What an action that failed has got; of one whose machine's table led on from its failure only where it is retried.
+-- The kept results of a failed action; if the machine's table led on from the failure, only for a retry.
 local function held_of(books, one)
   local held = books.held and books.held[one.id]
   return held and not (held.moved and books.retrying ~= one.id) and held or nil
 end
 
----What a person decided about a call of an action or phase whose outcome is unknown; nil: nothing, or another decision
----lets it be performed again.
+---What a person decided about a call of an action or phase whose outcome is unknown; nil: nothing, or a later
+---decision allows it again.
 ---@param books skillrt.Books
 ---@param id string
 ---@return string|nil why
@@ -139,7 +140,7 @@ function M.decision(books, id)
     decided.place) or nil
 end
 
----The place of a call for which the loop may not choose a failed action again; nil: it may.
+---The place of a call because of which the loop may not choose a failed action again; nil: it may.
 ---@param one skillrt.Action
 ---@param step table  the failed step
 ---@return string|nil place
@@ -176,7 +177,7 @@ local function has_below(results, place)
   return false
 end
 
----The step that an action which failed is resumed as, and what it asks for anew; nil: it begins a new one.
+---The step that a failed action is resumed as, and what it asks for again; nil: it starts a new one.
 ---@param books skillrt.Books
 ---@param one skillrt.Action
 ---@return integer|nil number
@@ -187,7 +188,7 @@ function M.resumed(books, one)
     return nil
   end
   local is_retried = books.retrying == one.id and books.permission ~= "harmless"
-  local results = held.known or {} -- none where all that it called lies in rounds that are over
+  local results = held.known or {} -- there are none if all its calls are in finished rounds
   local blamed = results[held.blame]
   local may = not (blamed and blamed.decided) and (one.repeatable or not M.obstacle(held, held.blame))
   if held.blame and (is_retried or may) then
@@ -202,8 +203,8 @@ function M.resumed(books, one)
   return held.number, from
 end
 
----The calls of a step that is resumed after it had failed or ended, which had no result for their caller (`blamed`): a
----person who has it performed again lets them be sent again, but not those about which somebody decided.
+---The calls of a resumed step that had no result for their caller when it failed (`blamed`): a person's retry allows
+---repeating them, except those that somebody has decided about.
 ---@param step skillrt.Step
 ---@return string[] places
 function M.without_result(step)
@@ -216,7 +217,7 @@ function M.without_result(step)
   return list
 end
 
----Whether something else may be asked for at a place where a call is recorded.
+---Whether the script may ask for something else at a place where a call is recorded.
 ---@param step skillrt.Step
 ---@param known table
 ---@return boolean
@@ -225,7 +226,7 @@ function M.may_differ(step, known)
   return step.state == "loose" or not M.acted(known) or definition and definition.repeatable
 end
 
----What is forgotten where a changed script asks for something else, as a line.
+---Describes in a line what is forgotten when a changed script asks for something else.
 ---@param step skillrt.Step
 ---@param from string
 ---@return string[]

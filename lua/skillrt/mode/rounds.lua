@@ -1,13 +1,12 @@
--- mode/rounds.lua: whether phases go round once more: asked behind the last phase of a round, and before the first one
--- where `over` may hold already.
+-- mode/rounds.lua: whether phases repeat once more: asked after the last phase of a round, and before the first one,
+-- as `over` may be true already.
 --
--- What was decided stands in the books, so that it is not asked again. Changes nothing in them. Called by
--- sequential.lua.
+-- Decisions are in the books, so that none is made twice. Changes nothing in them. Called by sequential.lua.
 local when = require("skillrt.skill.when")
 
 local M = {}
 
--- Whether all conditions hold; what cannot be asked ends the run, as it does of a phase.
+-- Whether all conditions are true; one that cannot be evaluated ends the run, as for a phase.
 local function all_hold(conditions, root)
   for _, condition in ipairs(conditions) do
     local holds, problem = when.test(condition, root)
@@ -48,8 +47,8 @@ function M.of(skill, groups)
   return out[1] and out or nil
 end
 
--- Why there is no further round; nil: there is one. Phases around a loop are no iterations of it: there each of the
--- rounds has that bound by itself.
+-- Why there is no further round; nil: there is one. Phases around a loop are no iterations of it, so the bound
+-- applies to each of their rounds separately.
 local function end_of(self, one, done)
   local skill, root = self.skill, self.books.state.root
   local most = one.max_rounds or skill.mode == "hybrid" and skill.limits.max_iterations
@@ -62,7 +61,7 @@ local function end_of(self, one, done)
   end
 end
 
--- Whether all phases of a round were left out: another would be the same.
+-- Whether all phases of a round were skipped: another round would be the same.
 local function nothing_ran(self, one)
   for at = one.starts, one.ends do
     for _, phase in ipairs(self.groups[at]) do
@@ -94,7 +93,7 @@ local function inner_of(self, one)
   return keys[1] and keys or nil
 end
 
--- What is decided behind a group that is over: the record of it, and the group that comes next.
+-- The decision after a finished group: its record, and the next group.
 local function behind(self)
   local books = self.books
   for _, one in ipairs(self.rounds) do
@@ -112,7 +111,7 @@ local function behind(self)
   end
 end
 
--- What is decided before a group begins: the outer rounds first. Where they are over the phases are left out.
+-- The decision before a group begins: the outer rounds first. If they have finished, the phases are skipped.
 local function before(self)
   local books = self.books
   for i = #self.rounds, 1, -1 do
@@ -126,10 +125,10 @@ local function before(self)
   end
 end
 
----What rounds decide before a group begins, and behind one that is over.
+---What rounds decide before a group begins, and after one has finished.
 ---@param self skillrt.Sequential  with `rounds`
 ---@param is_over boolean
----@return "round"|"stop"|nil decision  nil: nothing is to be decided
+---@return "round"|"stop"|nil decision  nil: there is nothing to decide
 ---@return table|string|nil what    the record; the status
 ---@return integer|string|nil next  the group that comes next; the reason
 ---@return string? message
@@ -143,7 +142,7 @@ function M.choose(self, is_over)
   return "stop", "failed", "phase_failed", record.rounds
 end
 
----Whether something is still to be decided behind a group.
+---Whether a decision is still open after a group.
 ---@param self skillrt.Sequential
 ---@return boolean
 function M.is_open(self)

@@ -1,8 +1,8 @@
--- mode/sequential.lua: which steps are next in sequential mode: phases in their order.
+-- mode/sequential.lua: selects the next steps in sequential mode: phases in order.
 --
--- Adjacent phases marked parallel form a group that is named at once; a failing one lets the others end.
--- Conditions are asked when a phase's turn comes; a phase left out is recorded; one whose condition
--- cannot be asked fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
+-- Adjacent phases marked parallel form a group that starts together; when one fails, the others still finish. A
+-- phase's condition is evaluated when its turn comes; a skipped phase is recorded; one whose condition cannot be
+-- evaluated fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
 
 local phase_of = require("skillrt.skill.phase")
 local repeats = require("skillrt.mode.repeats")
@@ -37,10 +37,10 @@ local function is_over(books, phase)
   return books.completed[id] or books.skipped[id] or books.failed[id] or books.given_up[id]
 end
 
--- What the phase cannot run without, and is not there (F21).
+-- The files that a phase requires and that do not exist (F21).
 local function missing_input(self, phase)
   if not phase.input_declared then
-    return nil -- only taken from the phase before, which may have been skipped
+    return nil -- only read from the previous phase, which may have been skipped
   end
   for _, name in ipairs(phase.input) do
     if not self.books.outputs[name] and not self.files.exists(name) then
@@ -53,7 +53,7 @@ local function missing_input(self, phase)
   end
 end
 
--- What a failure of a phase means for those behind it, and for the end: "fail", "continue" or less.
+-- What a failed phase means for later phases and for the end: "fail", "continue" or less.
 local function word_of(self, phase)
   return phase.on_error or (self.skill.on_error == "continue" and "continue") or "fail"
 end
@@ -77,7 +77,7 @@ local function stop_failed(self)
   return "stop", "failed", "phase_failed", last and ("%s: %s"):format(last.phase or last.action, last.message)
 end
 
--- Why a phase does not run now: "skip" or "refuse" and the reason; nil: it does.
+-- Why a phase does not run now: "skip" or "refuse" and the reason; nil: it runs.
 local function obstacle(self, phase)
   local other = self.by_id[self.books.handlers[1]]
   if other and other ~= phase then
@@ -101,7 +101,7 @@ local function obstacle(self, phase)
   end
 end
 
--- One group: what is left out, one after the other, then all that begin; nil: it is over.
+-- One group: first what is skipped, one after the other, then all that start; nil: it has finished.
 local function consider(self, group)
   while self.looked < #group do
     self.looked = self.looked + 1
@@ -121,7 +121,7 @@ local function consider(self, group)
   end
 end
 
--- What rounds decide before and behind a group: the record goes into the journal, then the mode is asked again.
+-- What rounds decide before and after a group: the record goes into the journal, then the mode is asked again.
 local function round_before(self)
   if self.looked == 0 and not self.starting[1] then
     return require("skillrt.mode.rounds").choose(self, false)
@@ -187,7 +187,7 @@ function Sequential:is_through()
   return true
 end
 
----Whether a phase that was named before may still begin.
+---Whether a phase that was chosen before may still start.
 ---@return boolean
 function Sequential:may_begin()
   return not failed_any(self, STOPS)
@@ -201,17 +201,17 @@ function Sequential.is_looping()
   return true
 end
 
----Nothing is chosen while steps run: phases that run at once are named together.
+---Nothing is chosen while steps run: parallel phases start together.
 Sequential.concurrent = false
 
----How many iterations a step is, by its kind.
+---How many iterations a step counts, by its kind.
 Sequential.iterations = { phase = 1 }
 
 function Sequential.over(_, status, reason, message)
   return "stop", status, reason, message
 end
 
----A step of a phase is over: where it may fail once more, its group is asked again.
+---A step of a phase has finished: where it may be retried, its group is considered again.
 ---@param phase skillrt.Action
 function Sequential:finished(phase)
   if not is_over(self.books, phase) then

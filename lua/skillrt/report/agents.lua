@@ -1,5 +1,5 @@
--- report/agents.lua: the agents of a run that are under way or failed, a line for each: its label and model, what it
--- used, how long it has worked, its last words.
+-- report/agents.lua: the agents of a run that are under way or failed, a line for each: label, model, usage,
+-- duration, its last words.
 --
 -- Takes the records in their order, as lines.lua does, and what arrives for their calls. Called by live.lua and
 -- status.lua.
@@ -18,7 +18,7 @@ local M = {}
 ---@field tokens number
 ---@field dollars number
 ---@field said { rest: string, [integer]: string }  its last lines
----@field words string?   what became of it
+---@field words string?   how it ended
 ---@field state "working"|"done"|"failed"
 
 ---@class skillrt.report.Agents
@@ -79,7 +79,7 @@ function Agents:take(record)
   end
 end
 
----The agent of a call; nil: it is none's.
+---The agent of a call; nil: the call belongs to none.
 ---@param step integer
 ---@param place string
 ---@return skillrt.report.Agent|nil
@@ -87,7 +87,7 @@ function Agents:of(step, place)
   return self.by_branch[branch_of(step, place)]
 end
 
----What the agent of a call has said, as live.lua keeps it; nil: the call is no agent's.
+---What the agent of a call has printed, as live.lua keeps it; nil: the call belongs to no agent.
 ---@param step integer
 ---@param place string
 ---@return { rest: string, [integer]: string }|nil
@@ -96,7 +96,7 @@ function Agents:said(step, place)
   return one and one.said
 end
 
----How many there are by state, in words; nil: there are none.
+---How many there are by state, in words; nil: none.
 ---@return string|nil
 function Agents:count()
   local count = { working = 0, done = 0, failed = 0 }
@@ -126,7 +126,7 @@ function M.line(one, wall_ms)
   return "* " .. table.concat(parts, "  ")
 end
 
----The lines of a step's agents: of those that work, then of those that failed.
+---The lines of a step's agents: those that work, then those that failed.
 ---@param step integer
 ---@param wall_ms integer
 ---@return { [1]: string, [2]: string }[] rows  kind and text

@@ -1,4 +1,4 @@
--- report/changes.lua: what a record changes in the state, value by value: what stood there and what stands there now.
+-- report/changes.lua: what a record changes in the state, value by value: the old and the new one.
 --
 -- Follows the records of a journal with books of its own. Knows merge patches, no journal file. Called by
 -- cli/command/log.lua and differs.lua.
@@ -14,12 +14,12 @@ local LONGEST <const> = 120 -- bytes of a value that are shown
 
 ---@class skillrt.Change
 ---@field path string  "findings.high"
----@field from any     nil: nothing stood there
----@field to any       nil: it was taken away
+---@field from any     nil: there was no value
+---@field to any       nil: it was removed
 
 local is_object = json.is_object
 
--- RFC 7386: null takes away, objects are merged, all else replaces.
+-- RFC 7386: null removes, objects are merged, everything else replaces.
 local function add(list, path, old, new)
   if new == json.null then
     new = nil

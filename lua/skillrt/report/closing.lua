@@ -1,7 +1,7 @@
--- report/closing.lua: how a run ended in one line, and the command to type next.
+-- report/closing.lua: one line about how a run ended, and the suggested next command.
 --
--- The same words behind a run and in `skillrt status`. Knows results, no terminal.
--- Called by cli/ending.lua and report/status.lua.
+-- The same words after a run and in `skillrt status`. Knows results, no terminal. Called by cli/ending.lua and
+-- report/status.lua.
 
 local names = require("skillrt.base.names")
 local text_of = require("skillrt.base.terminal_text")
@@ -14,11 +14,11 @@ local MOST_FAILED <const> = 10
 ---@field status string
 ---@field reason string?
 ---@field questions table[]?
----@field limit string?        that it ended at
+---@field limit string?        the limit it reached
 ---@field failed_step string?
 ---@field in_memory boolean?
 
--- What answers the open questions, in words for a command line: "retry|skip|fail", "3 VALUE".
+-- The answer to the open questions, as a command line writes it: "retry|skip|fail", "3 VALUE".
 local function answers(questions)
   local one = questions[1]
   local ids = {}
@@ -29,7 +29,7 @@ local function answers(questions)
   return #questions > 1 and ("%d %s"):format(one.q, words) or words
 end
 
----What to type next, and why; nil: nothing is left to do.
+---The suggested next command, and why; nil: nothing is left to do.
 ---@param run skillrt.report.End
 ---@param dir string  as people name it here
 ---@return string|nil command  escaped
@@ -41,7 +41,7 @@ function M.next(run, dir)
   elseif run.questions and not run.limit then
     return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.questions))),
       #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
-  elseif run.limit and run.limit ~= "max_errors" and run.limit ~= "same_failures" then -- a resume counts anew
+  elseif run.limit and run.limit ~= "max_errors" and run.limit ~= "same_failures" then -- a resume counts from zero
     return ("skillrt resume %s --add %s=NUMBER"):format(where, text_of.escape(text_of.shell(run.limit))),
       run.questions and "raises the limit; then answer the question" or "raises the limit and resumes"
   elseif run.status == "failed" and run.failed_step then
@@ -64,7 +64,7 @@ function M.next(run, dir)
   return ("skillrt resume %s"):format(where), why
 end
 
--- What a run that completed did without.
+-- What a completed run did without.
 local function without(result)
   local list = result.status == "completed" and result.failed or {}
   return list[1] and "; failed: " .. text_of.escape(names.listed(list, MOST_FAILED)) or ""
@@ -83,7 +83,7 @@ function M.line(result, elapsed_ms, dir)
     without(result))
 end
 
----Which limit a run ended at, where its reason does not name it: the one of an action, or of a sub-run.
+---Which limit a run reached, where its reason does not name it: that of an action, or of a sub-run.
 ---@param run skillrt.report.End
 ---@return string text  escaped: "; limit fetch.calls", or nothing
 function M.at_limit(run)

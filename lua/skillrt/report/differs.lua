@@ -1,4 +1,5 @@
--- report/differs.lua: how two runs differ, or one run at two places: where their steps part, what their states hold.
+-- report/differs.lua: how two runs differ, or one run at two places: the first different step, and the values of
+-- their states.
 --
 -- All text is escaped here. Knows lists of steps and states, no files. Called by `skillrt diff`.
 
@@ -7,7 +8,7 @@ local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 
--- What every run has of its own, and what follows from the rest.
+-- Fields that every run has of its own, and those that follow from others.
 local OWN <const> = { run_id = true, started_at = true, completed_at = true, failed_at = true, iteration_count = true }
 
 ---What differs between two states, a line a value.
@@ -22,7 +23,7 @@ function M.states(a, b)
   return out
 end
 
----Where two lists of steps part: "count completed".
+---Where two lists of steps first differ: "count completed".
 ---@param a string[]
 ---@param b string[]
 ---@return string|nil line

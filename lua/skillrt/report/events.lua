@@ -1,8 +1,8 @@
 -- report/events.lua: a run as JSON, one object a line: the journal's records, each with its
 -- run_id, and at the end the result.
 --
--- For programs; what scripts print goes to standard error. A watcher as in turn.lua. Made
--- by report/watch.lua; cli/command/log.lua uses `event`.
+-- For programs; what scripts print goes to standard error. A watcher as in turn.lua. Made by report/watch.lua;
+-- cli/command/log.lua uses `event`.
 
 local json = require("skillrt.base.json")
 local output = require("skillrt.report.output")

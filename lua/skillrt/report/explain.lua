@@ -1,7 +1,7 @@
--- report/explain.lua: why an action was chosen, or was not: the recorded conditions asked again of the state that each
--- choice was made in.
+-- report/explain.lua: why an action was chosen, or was not: evaluates the recorded conditions on the state of each
+-- choice.
 --
--- All of it comes from the journal; no skill is loaded, and no function of a script is called. Knows books and
+-- Everything comes from the journal; no skill is loaded, and no function of a script is called. Knows books and
 -- conditions. Called by cli/command/explain.lua.
 
 local core = require("skillrt.core")
@@ -20,7 +20,7 @@ local M = {}
 ---@field chosen boolean?
 ---@field clauses { text: string, holds: boolean|nil, values: string }[]  nil: a function of the script, not called
 ---@field bars string?         why it may not run whatever its conditions say
----@field needs string[]?      what would have let it run
+---@field needs string[]?      what would have made it possible
 
 ---@class skillrt.Choice
 ---@field n integer            iteration
@@ -49,7 +49,7 @@ end
 
 local INFINITE <const> = { inf = math.huge, ["-inf"] = -math.huge }
 
--- The recorded choices, with conditions that can be asked; raises where skillrt cannot have written them.
+-- The recorded choices, with compiled conditions; raises where skillrt cannot have written them.
 local function read_choices(choices)
   for i, one in ipairs(choices.actions) do
     one.id, one.index, one.when = one.id .. "", i, read_conditions(one.when)
@@ -111,7 +111,7 @@ local function candidate(one, books)
     bars = bars, needs = needs[1] and needs or nil }
 end
 
--- What is asked in the present state of a machine, in the order of its route.
+-- What the present state of a machine asks for, in the order of its route.
 local function of_machine(choices, books)
   local list, by_id = {}, {}
   for _, one in ipairs(choices.actions) do
@@ -153,7 +153,7 @@ local function ordered(choices, books)
   return list
 end
 
--- Why the one that was chosen was, where the strategy gave no reason.
+-- Why the chosen one was chosen, where the strategy gave no reason.
 local function derived(choices, list, chosen)
   local others, first = {}, nil
   for _, one in ipairs(list) do
@@ -188,7 +188,7 @@ local function is_declared(choices, id)
   return false
 end
 
--- A choice, worked out from the books as they were in front of it.
+-- A choice, computed from the books as they were before it.
 local function choice_of(choices, books, record, seq)
   local id = record.action or record.phase
   local choice = { n = record.n or 0, seq = seq, at = record.at, id = id, kind = record.phase and "phase" or "action" }
@@ -254,7 +254,7 @@ local function now_in(choices, books)
     state = choices.routes and tostring(books.state.root.state) or nil }
 end
 
----What could be chosen as the run stands, and in each of its sub-runs under way.
+---What could be chosen now in the run, and in each of its sub-runs under way.
 ---@param by_scope table<string, skillrt.Choices>
 ---@param books skillrt.Books
 ---@return skillrt.Choice[]

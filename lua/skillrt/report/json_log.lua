@@ -1,7 +1,6 @@
--- report/json_log.lua: a run as lines of a log, an object of JSON each, appended to a file (R150): what collectors
--- of logs read.
+-- report/json_log.lua: appends a run to a log file, one JSON object a line (R150), for log collectors.
 --
--- A line is written when what it tells is durable. A watcher as in run/journal.lua. Made by watch.lua.
+-- A line is written when its record is durable. A watcher as in run/journal.lua. Made by watch.lua.
 
 local core = require("skillrt.core")
 local iso = require("skillrt.base.instant").iso
@@ -45,16 +44,16 @@ local function say(text)
   require("skillrt.report.output").say("warning", "skillrt: " .. text)
 end
 
--- One for all runs of a process that write there: what is written at once stays together.
+-- One for all runs of a process that write to a file: lines written together stay together.
 local opened <const> = setmetatable({}, { __mode = "v" })
 
 ---@param path string
----@param warn fun(text: string)?  says that the log ends; default: on standard error
+---@param warn fun(text: string)?  says that the log has stopped; default: on standard error
 ---@return table|nil watcher
 ---@return string? message
 function M.new(path, warn)
   if not core.files.stat(path) then
-    local made, why = core.files.create(path, "") -- for its owner alone, as a run is
+    local made, why = core.files.create(path, "") -- only its owner may read it, as for a run
     if not made then
       return nil, why
     end

@@ -1,8 +1,8 @@
 -- report/lines.lua: a record of a run as lines for people.
 --
--- One formatter for the live run and for `skillrt log`: it goes through the records in order and keeps only what later
--- lines need. What is said of a record says its type (run/record/<type>.lua); all text is escaped here. Knows no
--- terminal. Called by plain.lua, live.lua and cli/command/log.lua.
+-- One formatter for the live run and for `skillrt log`: it reads the records in order and keeps only what later lines
+-- need. Each record type has its own words (run/record/<type>.lua); all text is escaped here. Knows no terminal.
+-- Called by plain.lua, live.lua and cli/command/log.lua.
 
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
@@ -28,7 +28,7 @@ local function numbers(steps)
   return list
 end
 
--- What becomes of a call that was not over.
+-- What happens to a call that has not finished.
 local function fate(call)
   local target = call.to and ("%s %s"):format(call.kind, call.to) or tostring(call.kind)
   if call.q then
@@ -84,11 +84,11 @@ local escape = text_of.escape
 ---@field done integer          steps that went well
 ---@field failed integer        steps that failed
 ---@field retries integer
----@field lifted boolean?       that programs run without a sandbox was said
+---@field lifted boolean?       it was reported that programs run without a sandbox
 local Lines = {}
 Lines.__index = Lines
 
----@param options { detail: boolean?, continuing: boolean? }?  continuing: its lines before were shown
+---@param options { detail: boolean?, continuing: boolean? }?  continuing: earlier lines were shown
 ---@return skillrt.report.Lines
 function M.new(options)
   return setmetatable({
@@ -104,7 +104,7 @@ function M.new(options)
   }, Lines)
 end
 
--- "[Iteration 3] " of an action, "[Orchestrator] " of a phase (R29, R67); of a sub-run's below its step.
+-- "[Iteration 3] " of an action, "[Orchestrator] " of a phase (R29, R67); a sub-run's are below its step.
 local function prefix(step)
   local indent = ("  "):rep(step and step.depth or 0)
   if step and step.kind == "action" then
@@ -136,7 +136,7 @@ function Lines:indent(sub)
 end
 
 ---A line.
----@param step table|false|nil  whose it is; false: no step's, so that it has no prefix
+---@param step table|false|nil  the step it belongs to; false: none, so there is no prefix
 ---@param kind string
 ---@param format string
 ---@param ... string|number
@@ -144,8 +144,8 @@ function Lines:say(step, kind, format, ...)
   self.out[#self.out + 1] = { kind = kind, text = (step == false and "" or prefix(step)) .. filled(format, ...) }
 end
 
----A line in the words of document 000's orchestrator (R67): only of a skill that is such a document.
----@param pins table<string, string>|nil  the run's; nil: those that an earlier line saw
+---A line in the words of document 000's orchestrator (R67): only for a skill that is such a document.
+---@param pins table<string, string>|nil  the run's pins; nil: those of an earlier line
 ---@param kind string
 ---@param format string
 ---@param ... string|number
@@ -156,7 +156,7 @@ function Lines:banner(pins, kind, format, ...)
   end
 end
 
----A text of many lines: the first behind a head, the others below it.
+---A text of many lines: the first after a head, the others below it.
 ---@param step table|false|nil
 ---@param kind string
 ---@param text string
@@ -180,8 +180,7 @@ Lines.duration, Lines.sorted = text_of.duration, names.sorted
 
 Lines.joined = names.listed
 
----What is under way and what is completed when a run resumes: as the books say, where the records before are not
----shown.
+---What is under way and what is completed when a run resumes: from the books, where earlier records are not shown.
 ---@param books skillrt.Books|nil
 ---@return string[] under_way
 ---@return string[] completed
@@ -204,7 +203,7 @@ function Lines:seed(books)
   return ids, names.sorted(self.over)
 end
 
----What becomes of the calls that were not over.
+---What happens to the calls that had not finished.
 ---@param books skillrt.Books|nil
 function Lines:open_calls(books)
   local line = books and resumed(books)
@@ -215,7 +214,7 @@ end
 
 ---The lines of one record, in the order of the journal.
 ---@param record table
----@param books skillrt.Ledger|nil  where the records before were not shown
+---@param books skillrt.Ledger|nil  where earlier records were not shown
 ---@return skillrt.report.Line[]
 function Lines:of(record, books)
   self.out = {}

@@ -1,10 +1,9 @@
--- report/live.lua: a run on a terminal: its lines scroll by, and below them a few lines show
--- what is under way, how long, and what it says.
+-- report/live.lua: a run on a terminal: its lines scroll by, and a few lines below them show what is under way, how
+-- long, and its output.
 --
--- The cursor rests at the first of those few lines, so that a frame never has to know where it
--- is: it writes the new lines there, then what changed of the block, then goes back up. One
--- write a frame, nothing is cleared first, so nothing flickers; after a resize all is drawn
--- anew. A watcher as in turn.lua. Made by report/watch.lua.
+-- The cursor rests at the first of those few lines, so no frame needs to know its position: it writes the new lines
+-- there, then the changed part of the block, then moves back up. One write a frame, and nothing is cleared first, so
+-- nothing flickers; after a resize everything is redrawn. A watcher as in turn.lua. Made by report/watch.lua.
 
 local agents_of = require("skillrt.report.agents")
 local core = require("skillrt.core")
@@ -23,7 +22,7 @@ local LAST_LINES = 3 -- of what running tasks say
 local OPEN_STEPS = 8
 local LONGEST_LINE = 4096 -- bytes kept of an unfinished line
 
--- Terminals that know it show a frame at once; the others ignore it.
+-- Terminals that support it show a frame in one step; the others ignore it.
 local BEGIN, END = "\27[?2026h", "\27[?2026l"
 local CLEAR_RIGHT, CLEAR_BELOW = "\27[K", "\27[J"
 
@@ -35,8 +34,8 @@ local function now_ms()
   return core.mono_ms()
 end
 
----Complete lines of what a task says; carriage returns draw over the line, as progress bars do.
----@param said { rest: string, [integer]: string }  what it said before: changed
+---Complete lines of a task's output; a carriage return overwrites the line, as in progress bars.
+---@param said { rest: string, [integer]: string }  its earlier output: changed
 ---@param bytes string
 function M.hear(said, bytes)
   local text, at = said.rest .. bytes, 1
@@ -141,8 +140,8 @@ function Live:draw_block(out, columns, rows, anew)
   return changed
 end
 
--- The lines that stay. One that fills its row is written on cleared ground: clearing behind a
--- full row would take its last character.
+-- The lines that stay. A line that fills its row is written on a cleared row: clearing after a full row would remove
+-- its last character.
 function Live:scroll(out, columns)
   for _, line in ipairs(self.queue) do
     if line.width < columns then
@@ -159,7 +158,7 @@ function Live:frame(now)
   columns, rows = columns or 80, rows or 24
   local resized = columns ~= self.columns or rows ~= self.rows
   local anew = resized or #self.queue > 0
-  -- After a resize the rows below may be broken lines of the old block: off with them.
+  -- After a resize, the rows below may hold broken lines of the old block: clears them.
   local out = { BEGIN, "\r", resized and CLEAR_BELOW or "" }
   self:scroll(out, columns)
   if self:draw_block(out, columns, rows, anew) or anew then
@@ -176,7 +175,7 @@ function Live:draw(at_once)
   end
 end
 
--- A line that stays: as many rows as it needs, the terminal breaks it.
+-- A line that stays: it takes as many rows as it needs, and the terminal wraps it.
 function Live:keep(kind, text)
   self.queue[#self.queue + 1] = { text = output.paint(1, kind, text), width = text_of.width(text) }
 end
@@ -189,7 +188,7 @@ function Live:erase()
   self.shown, self.columns = {}, nil
 end
 
--- What the script prints stays among our lines, once each of its lines is whole.
+-- What the script prints is shown among our lines, once each of its lines is complete.
 function Live:print(text)
   text = self.printed .. text
   local at = 1
@@ -263,9 +262,9 @@ function M.new(options)
   local self = setmetatable({
     formatter = lines.new(options),
     agents = agents_of.new(),
-    made = {}, -- lines of records that are not durable yet
+    made = {}, -- lines of records that are not yet durable
     queue = {}, -- lines to write with the next frame
-    said = {}, -- by step id: what its task says
+    said = {}, -- by step id: the output of its task
     shown = {},
     printed = "", -- by the script: an unfinished line
     name = "skillrt",
@@ -274,7 +273,7 @@ function M.new(options)
   }, Live)
   self.restore = output.capture(function(text)
     self:print(text)
-  end, output.is_terminal(2)) -- elsewhere it tears nothing
+  end, output.is_terminal(2)) -- output that goes elsewhere disturbs nothing
   local watcher = {}
   for _, name in ipairs({ "observe", "flush", "forget", "progress", "tick", "opened", "closed" }) do
     watcher[name] = function(...)

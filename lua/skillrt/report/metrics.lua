@@ -1,8 +1,8 @@
 -- report/metrics.lua: runs as metrics in Prometheus' text format (R149), from their journals alone.
 --
--- The names are those that the state of a machine has (run/books/machine.lua): state_transitions, action_duration,
--- error_count, with the endings that Prometheus wants; completion_rate = completed / started runs (F63). Knows stories.
--- Called by cli/command/metrics.lua.
+-- The names are those of a machine's state (run/books/machine.lua): state_transitions, action_duration, error_count,
+-- with Prometheus' suffixes; completion_rate = completed / started runs (F63). Knows stories. Called by
+-- cli/command/metrics.lua.
 
 local names = require("skillrt.base.names")
 
@@ -85,7 +85,7 @@ local function add_step(self, story, skill, step)
   end
 end
 
----Takes a run.
+---Adds a run.
 ---@param story skillrt.Story
 function Metrics:add(story)
   local skill = tostring(story.run.skill)
@@ -133,7 +133,7 @@ local function histogram(self, out)
   end
 end
 
----All that was taken, in Prometheus' text format.
+---All runs that were added, in Prometheus' text format.
 ---@return string text
 function Metrics:text()
   local samples = self.samples

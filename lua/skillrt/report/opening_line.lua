@@ -1,4 +1,4 @@
--- report/opening_line.lua: what has to be said when a run was opened that ended badly before.
+-- report/opening_line.lua: the message about a run that was opened after it had stopped abnormally.
 --
 -- Called by the watchers.
 
@@ -6,13 +6,13 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
--- What else may have shortened a file cannot be known.
+-- Other causes that may have shortened a file are unknown.
 local TORN <const> = "the journal's last record was cut short: %d bytes were cut off and kept in %s; that is what a "
   .. "kill leaves, and no finished step is lost then; after other damage the steps reported last may be"
 local DOUBTFUL <const> = "the journal's end is damaged: %d bytes were cut off and kept in %s; that is what a power cut "
   .. "leaves, and no finished step is lost then; after other damage the steps reported last may be"
 
----The words about a torn end or an unclean stop; nil: all was well.
+---A message about a torn end or an unclean stop; nil: all was well.
 ---@param report table  of core.open
 ---@return string|nil text
 ---@return boolean cut

@@ -1,7 +1,6 @@
 -- report/output.lua: where reports write: standard output and standard error, in colour or not.
 --
--- Writes whole texts at once; a reader that went away ends the writing, not the run. Knows
--- kinds of lines, no records.
+-- Writes whole texts at once; a closed pipe ends the writing, not the run. Knows kinds of lines, no records.
 
 local core = require("skillrt.core")
 
@@ -9,12 +8,12 @@ local M = {}
 
 local terminal = core.terminal
 
--- SGR by kind of line: only where a terminal shows it and no option or variable forbids it.
+-- Colours by kind of line (SGR); used only on a terminal that shows them, if no option or variable forbids it.
 local COLOURS = { good = "32", warning = "33", error = "31", detail = "2", strong = "1" }
 
 local looks = {} -- by descriptor: whether it shows colours
 
----Whether a descriptor is a terminal that obeys cursor addressing.
+---Whether a descriptor is a terminal that supports cursor addressing.
 ---@param fd 0|1|2
 ---@return boolean
 function M.is_terminal(fd)
@@ -59,7 +58,7 @@ function M.write(text)
   terminal.write(to, text)
 end
 
----From now on all that is written, also by scripts, goes to standard error; standard output is the result's.
+---Sends all later output, also of scripts, to standard error; standard output is for the result.
 function M.divert()
   to = 2
   M.capture(function(text)
@@ -75,7 +74,7 @@ function M.answer(answer)
   return type(answer) == "string" and answer or assert(json.encode(answer, { sorted = true, indent = 2 }))
 end
 
----Lines for people; what they hold of others is made harmless.
+---Lines for people; escapes what they contain from others.
 ---@param lines string[]
 function M.write_lines(lines)
   local escape = require("skillrt.base.terminal_text").escape
@@ -84,7 +83,7 @@ function M.write_lines(lines)
   end
 end
 
----A value for programs (`--json`), in a line of its own; docs/forms.lua has what each command prints.
+---A value for programs (`--json`), on a line of its own; docs/forms.lua lists what each command prints.
 ---@param value table
 function M.write_json(value)
   M.write(assert(require("skillrt.base.json").encode(value, { sorted = true })) .. "\n")
@@ -97,9 +96,9 @@ function M.say(kind, text)
   terminal.write(2, M.paint(2, kind, text) .. "\n")
 end
 
----A line of standard input, or nil at its end; nil and "timeout" where none came in time.
----@param ms integer|nil  how long it is waited for
----@param prompt string?  a person at a terminal edits the line behind it
+---A line of standard input; nil at its end; nil and "timeout" if none came in time.
+---@param ms integer|nil  how long to wait
+---@param prompt string?  a person at a terminal edits the line after it
 ---@return string|nil
 ---@return string? why
 function M.read_line(ms, prompt)
@@ -113,8 +112,8 @@ function M.read_line(ms, prompt)
   return terminal.read_line(ms)
 end
 
----Makes what a script prints pass by `take` until the returned function is called: by `print`, `io.write`, or
----the `write` of the handles io.stdout and, where it is asked for, io.stderr.
+---Passes what a script prints to `take` until the returned function is called: by `print`, `io.write`, or the `write`
+---of io.stdout and, if asked for, io.stderr.
 ---@param take fun(text: string)  with its newlines
 ---@param with_errors boolean?  standard error, too
 ---@return fun() restore

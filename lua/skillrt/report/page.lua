@@ -1,9 +1,7 @@
--- report/page.lua: a run as one page of HTML that loads nothing: what it shows is data, drawn by the scripts of
--- templates/report/.
+-- report/page.lua: a run as one self-contained HTML page: its data, drawn by the scripts of templates/report/.
 --
--- Nothing of the data is ever HTML: it stands in the page as JSON without a character that HTML knows, and its
--- policy (CSP) allows the page's own script and style, by their digests, and nothing else. Called by
--- cli/command/report.lua.
+-- The data is never HTML: it is JSON without any character that HTML interprets, and the page's policy (CSP) allows
+-- only the page's own script and style, by digest. Called by cli/command/report.lua.
 
 local agents = require("skillrt.agent")
 local base64 = require("skillrt.base.base64")
@@ -21,14 +19,14 @@ local views = require("skillrt.run.views")
 
 local M = {}
 
--- ---- what it shows, as one value of JSON: texts share a budget, so that a browser opens it at once ----
+-- ---- the data, as one JSON value: texts share a budget, so that a browser opens the page at once ----
 
----Bytes of all prompts and replies together, of one of them at most and at least; of all changes of the state.
+---Bytes of all prompts and replies together, of a single one at most and at least; of all changes of the state.
 local TEXTS, LONGEST, SHORTEST, CHANGES = 6 << 20, 64 << 10, 300, 4 << 20
 
 local FINAL <const> = 128 << 10 -- bytes of one value of the final state
 
--- A text within a bound, whole characters.
+-- A text cut to a size, in whole characters.
 local function cut(text, most)
   if #text <= most then
     return text
@@ -37,7 +35,7 @@ local function cut(text, most)
   return ("%s\n… %d more bytes; skillrt log DIR --json has them"):format(text:sub(1, at - 1), #text - at + 1)
 end
 
--- How much each of some texts gets, so that all fit: short ones are whole, long ones share what is left.
+-- The share of each text, so that all fit: short ones are whole, long ones share the rest.
 local function share(sizes, budget, longest, shortest)
   table.sort(sizes)
   local left = budget
@@ -51,14 +49,14 @@ local function share(sizes, budget, longest, shortest)
   return longest
 end
 
--- What an agent said, not how its program or provider puts that; of others the reply as it is.
+-- What an agent said, without the format of its program or provider; of others the reply itself.
 local function said_by(call)
   local kind, row = agents.behind(call.to)
   local reply = { body = call.reply, extra = call.said, code = call.code }
   return kind and kind.words and kind:words(reply, row) or call.reply
 end
 
--- The prompts that were kept, by step and place, and what was said to them.
+-- The recorded prompts, by step and place, and the replies to them.
 local function texts_of(dir, story)
   local store = store_of.at(dir)
   for _, step in ipairs(story.steps) do
@@ -74,7 +72,7 @@ local function value_text(value)
   return type(value) == "string" and value or json.encode(value) or "?"
 end
 
--- A value whose text is within a bound; of a longer one, its size.
+-- A value whose text is within the size; of a longer one, its length.
 local function bounded(value, most, hint)
   local text = json.encode(value) or ""
   if #text <= most then
@@ -83,7 +81,7 @@ local function bounded(value, most, hint)
   return ("(left out: %d bytes%s)"):format(#text, hint)
 end
 
--- What was changed, with values that are too long told by their size.
+-- The changes; values that are too long are replaced by their length.
 local function change_of(set, most)
   if set == nil then
     return nil
@@ -200,7 +198,7 @@ local function final_state(books)
   return out
 end
 
--- What the first step that is shown began with: the replay of changes starts there.
+-- The state before the first shown step: the replay of changes starts there.
 local function first_state(story)
   local before = story.left_out.state
   return change_of(before and before.root or story.run.state or {}, FINAL) or {}
@@ -255,7 +253,7 @@ local function of(dir, story, books)
   }
 end
 
--- A text's digest as a policy names it.
+-- A text's digest in the form of the policy.
 local function digest(text)
   return ("'sha256-%s'"):format(base64.encode(base64.of_hex(core.sha256(text))))
 end
@@ -264,8 +262,8 @@ local function numbered(char)
   return ("\\u%04x"):format(utf8.codepoint(char))
 end
 
----A value as JSON that may stand anywhere in a page: no character of it is one of HTML's, and none turns or hides
----what stands beside it.
+---A value as JSON that may be anywhere in a page: without characters that HTML interprets, or that hide or reorder
+---the text around them.
 ---@param value any
 ---@return string
 function M.json(value)
@@ -320,7 +318,7 @@ local function cards_of(data, story)
   return list
 end
 
--- What is read of a run for its page.
+-- The parts of a run that its page needs.
 local function read(dir)
   local story, books, code = story_of.read(dir, nil, story_of.MOST)
   if not story then
@@ -331,7 +329,7 @@ local function read(dir)
   return data, story
 end
 
----What the page of a run shows, as JSON.
+---The data of a run's page, as JSON.
 ---@param dir string
 ---@return string|nil text
 ---@return string? message
@@ -344,7 +342,7 @@ function M.data(dir)
   return core.json.encode(data)
 end
 
--- The template with its script and style, and the policy that allows these two.
+-- The template with its script and style, and the policy that allows them.
 local function rendered(values, scripts, styles, connects)
   local function joined(names, ending)
     local texts = {}
@@ -361,7 +359,7 @@ local function rendered(values, scripts, styles, connects)
   return html, message or values.csp
 end
 
----The page without data, which fetches it from who served it.
+---The page without data; it fetches the data from the server it came from.
 ---@return string html
 ---@return string policy
 function M.live()

@@ -1,25 +1,24 @@
--- report/plain.lua: a run as plain lines on standard output; quietly, only what went wrong.
+-- report/plain.lua: a run as plain lines on standard output; with --quiet, only what went wrong.
 --
--- Lines are made when a record is made and written when it is durable: nothing is shown that a
--- crash could take back, but that a step began. A watcher as in turn.lua.
--- Made by report/watch.lua.
+-- Lines are made when a record is made and written when it is durable: except that a step began, nothing is shown
+-- that a crash could take back. A watcher as in turn.lua. Made by report/watch.lua.
 
 local opening_line = require("skillrt.report.opening_line")
 local output = require("skillrt.report.output")
 
 local M = {}
 
--- Quietly only failures are shown, and these records hold none.
+-- With --quiet only failures are shown, and these records hold none.
 local DULL <const> = { run = true, start = true, done = true }
 
--- What has just failed, in the run or in one of its sub-runs.
+-- The latest failure, in the run or in one of its sub-runs.
 local function failed_in(books, number)
   for _, scope in pairs(books.subs or {}) do
     if scope.last_failed and scope.last_failed.step == number then
       return scope.last_failed
     end
   end
-  return books.steps[number] or books.last_failed -- open: its code is to be fixed
+  return books.steps[number] or books.last_failed -- still open: its code is to be fixed
 end
 
 ---@param options { quiet: boolean?, continuing: boolean? }
@@ -34,7 +33,7 @@ function M.new(options)
       return
     end
     formatter = formatter or require("skillrt.report.lines").new(options)
-    if quiet and record.t == "fail" and not record.retry then -- its beginning was not heard of
+    if quiet and record.t == "fail" and not record.retry then -- its start was not reported
       local failed = failed_in(books, record.step)
       formatter:of({ t = "start", step = record.step, n = record.step, [failed.kind] = failed.id })
     end

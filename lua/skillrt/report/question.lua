@@ -1,6 +1,6 @@
 -- report/question.lua: open questions as people see them: one with its options, several as a list.
 --
--- Which values answer one says skill/question.lua. Called by cli/ending.lua and report/status.lua.
+-- skill/question.lua says which values answer a question. Called by cli/ending.lua and report/status.lua.
 
 local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.terminal_text")
@@ -8,7 +8,7 @@ local text_of = require("skillrt.base.terminal_text")
 local M = {}
 
 local SHOWN <const> = 200
-local WHOLE <const> = 5 -- so many questions are shown with their options
+local WHOLE <const> = 5 -- how many questions are shown with their options
 
 local function head_of(question)
   local header = question.header
@@ -16,7 +16,7 @@ local function head_of(question)
 end
 
 ---The lines of a question.
----@param question table  { header, question, options = { { id, label, description } }, multiple, edit, default, more }
+---@param question table  shown if there are several
 ---@param number integer?  said where there are several
 ---@return string[]
 function M.lines(question, number)
@@ -51,7 +51,7 @@ function M.lines(question, number)
   return list
 end
 
----For programs: the number is what an answer names.
+---For programs: an answer names the number.
 ---@param one table  an open question of the books
 ---@param id string?  of its step
 ---@return table
@@ -61,7 +61,7 @@ function M.told(one, id)
     asked_at = one.at and iso(one.at) or nil, due = one.due and iso(one.due) or nil }
 end
 
--- A question in one line, with what answers it.
+-- A question in one line, and how to answer it.
 local function in_short(question, number)
   local ids = {}
   for i, option in ipairs(question.options or {}) do

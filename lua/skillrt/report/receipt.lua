@@ -1,8 +1,8 @@
--- report/receipt.lua: what a receipt states of a run: one statement of in-toto for the run, and one for each act: a
+-- report/receipt.lua: the statements of a run's receipt: one in-toto statement for the run, and one for each act: a
 -- call that left the run.
 --
--- The head commits to every record: each digest is over the one before it, the record's number and its payload, and a
--- payload names its blobs by their digests. The same records give the same bytes. Signs nothing.
+-- The head commits to every record: each digest covers the previous one, the record's number and its payload, and a
+-- payload names its blobs by digest. The same records give the same bytes. Signs nothing.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -18,18 +18,18 @@ local function encoded(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- What stands for bytes that came back, or were given.
+-- The digests of bytes that came back, or were given.
 local function digest_of(value)
   return value ~= nil and core.sha256(type(value) == "string" and value or encoded(value)) or nil
 end
 
-local TAKE <const> = {} -- what a record adds to a step of the story, by its type
+local TAKE <const> = {} -- what a record adds to a step of the story, by type
 
 function TAKE.tool(_, record, _, step)
   step.tools[record.c] = record.name
 end
 
--- The approvals that were given before a call, in its step, branch or use of a tool; and the tool.
+-- The approvals given before a call, in its step, branch or use of a tool; and the tool.
 local function leave_of(step, place)
   local approvals, tool = json.array({}), nil
   for _, one in ipairs(step.approvals) do
@@ -80,7 +80,7 @@ function TAKE.result(_, record, seq, step)
   end
 end
 
--- What the journal tells, up to a record.
+-- The content of the journal, up to a record.
 local function read(place, last)
   local told = { head = "", acts = {}, story = story_of.new() }
   local wishes = { whole = true }
@@ -115,7 +115,7 @@ local function statement(kind, subjects, predicate)
     predicateType = "urn:skillrt:receipt:" .. kind, predicate = predicate })
 end
 
----The statements of a run: that of the run, which names the others by their digests, comes first.
+---The statements of a run: the first is the run's and names the others by digest.
 ---@param place string
 ---@param last integer?  the last record that counts
 ---@return string[]|nil statements

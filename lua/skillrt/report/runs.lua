@@ -1,4 +1,4 @@
--- report/runs.lua: the runs that lie in a folder, each in one line, the newest first.
+-- report/runs.lua: the runs of a folder, each in one line, the newest first.
 --
 -- Takes no lock. Knows the books of runs, no terminal. Called by cli/selection.lua.
 
@@ -10,11 +10,11 @@ local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 
----@class skillrt.RunFilter  a run has to meet all of it
----@field statuses table<string, boolean>|nil  as look.standing says them
+---@class skillrt.RunFilter  a run must match all fields
+---@field statuses table<string, boolean>|nil  in the words of look.standing
 ---@field waiting boolean|nil  paused, for something that comes by itself or from a person
 ---@field since integer|nil    UTC ms: its last record is no older
----@field gone boolean|nil     `since` does not leave out interrupted runs: no record says when they were
+---@field gone boolean|nil     `since` does not exclude interrupted runs, as no record says when they stopped
 ---@field before integer|nil   UTC ms: its last record is older
 ---@field skill string|nil
 
@@ -26,7 +26,7 @@ local function matches(filter, one)
     or filter.before and at >= filter.before)
 end
 
--- What is shown of a run that was not stopped in order.
+-- How a run is shown that did not stop properly.
 local function read(place, is_held)
   local books, problem = look.books(place)
   if not books then
@@ -37,7 +37,7 @@ local function read(place, is_held)
   return { dir = place, at = stands.at, status = stands }
 end
 
--- What the ends of runs say, by their text: that of most runs is that of others.
+-- Cache of the ends of runs, by text: most runs end alike.
 local MOST_ENDS <const> = 256
 
 local function reader()
@@ -57,8 +57,7 @@ local function is_before(a, b)
   return a.at > b.at or a.at == b.at and a.dir < b.dir
 end
 
----Calls `take` for the runs of a folder, the newest first, until it returns false. However many there are, few are in
----memory.
+---Calls `take` for the runs of a folder, the newest first, until it returns false. Keeps only a few in memory.
 ---@param folder string
 ---@param filter skillrt.RunFilter|nil
 ---@param take fun(one: table): boolean?  { dir, at, status = of look.summary } or { dir, at, problem }
@@ -66,7 +65,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.each(folder, filter, take)
-  local unordered, first, more = {}, 1, true -- those that come first, whose time their books say
+  local unordered, first, more = {}, 1, true -- those to be shown first; their time is in their books
   local statuses, since = filter and filter.statuses, filter and filter.since
   local function give(one)
     if more and (not filter or matches(filter, one)) then
@@ -117,7 +116,7 @@ end
 
 local said = setmetatable({}, { __mode = "k" })
 
--- How a run stands, in a few words.
+-- A run's status in a few words.
 local function words(stands)
   if said[stands] then
     return said[stands]

@@ -1,4 +1,4 @@
--- report/status.lua: how a run stands, from its journal alone: for people and as JSON.
+-- report/status.lua: a run's status from its journal alone: for people and as JSON.
 --
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cli/command/status.lua.
@@ -23,13 +23,13 @@ local M = {}
 
 local escape = text_of.escape
 
--- What more is to be said of a call that is not over.
+-- What else is shown of an open call.
 local function more_of(call)
   return call.due and ", until " .. instant.iso(call.due)
     or call.doubt and not call.decision and ", outcome unknown" or ""
 end
 
--- What the agents of a run did so far, by its records, which are read only where one is under way.
+-- What the agents of a run did so far, from its records; reads them only if an agent is under way.
 local function told_of(dir, books)
   local told = agents.new()
   for _, step in pairs(books.steps) do
@@ -60,7 +60,7 @@ local function agents_under_way(step, told)
   return list
 end
 
--- Where the other calls of a step went that are not over; the first few.
+-- Where the other open calls of a step went; the first few.
 local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
@@ -140,7 +140,7 @@ function M.of(dir, books, report)
     tool_set = books.tool_set,
     phases = books.phases and core.json.array(books.phases) or nil,
     limits = core.json.array(usage.list(books)),
-    checkpoint = books.checkpoint and books.checkpoint.name or nil, -- where it would go back to
+    checkpoint = books.checkpoint and books.checkpoint.name or nil, -- the place of a rollback
     rollbacks = books.rollbacks or 0,
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
@@ -155,7 +155,7 @@ function M.of(dir, books, report)
   return status
 end
 
----The command to type next, or nil.
+---The suggested next command, or nil.
 ---@return string|nil
 function M.next(books, status, dir)
   if status.held_by then
@@ -171,7 +171,7 @@ function M.next(books, status, dir)
   return command
 end
 
----How a run stands, in a few words, escaped.
+---A run's status in a few words, escaped.
 ---@param status table
 ---@return string
 function M.stands(status)
@@ -185,9 +185,9 @@ function M.stands(status)
 end
 
 local UNITS <const> = { [1] = "s", [60] = "min", [3600] = "h", [86400] = "days" }
-local agos = {} -- by the seconds that passed, as far as it says them: a few hundred
+local agos = {} -- cached by seconds: a few hundred
 
----How long ago something was: in seconds, minutes, hours or days, at least two of them.
+---How long ago something was, in seconds, minutes, hours or days: at least two of them.
 ---@param ms integer  UTC
 ---@return string
 function M.ago(ms)

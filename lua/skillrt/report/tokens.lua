@@ -1,7 +1,7 @@
--- report/tokens.lua: what the tools of a skill take of each request, all of them and each of its sets; and how many
--- calls of a run were to tools that were not present, by set (R97, R112, F56).
+-- report/tokens.lua: how much of each request a skill's tools take, with all tools sent and with each set; and how
+-- many calls of a run were to tools that were not present, by set (R97, R112, F56).
 --
--- Bytes are those that a provider is sent, tokens an estimate that is named so. Knows skills and journals, changes
+-- Bytes are those sent to the provider; tokens are an estimate, labelled as one. Knows skills and journals, changes
 -- nothing. Called by cli/command/tokens.lua.
 
 local json = require("skillrt.base.json")
@@ -17,7 +17,7 @@ M.ALL = "all tools"
 ---How tokens are counted.
 M.TOKENIZER = "bytes / 4, an estimate"
 
----The schemas of a file: a list of tools as an API takes them, or as a server of MCP gives them.
+---The schemas in a file: a list of tools as an API or an MCP server gives it.
 ---@param text string
 ---@return table<string, table>|nil tools  by name
 ---@return string? message
@@ -41,7 +41,7 @@ function M.schemas(text)
   return out
 end
 
--- The model by whose API bytes are counted: the skill's first.
+-- The model whose API defines the bytes: the skill's first.
 local function model_of(skill)
   for _, name in ipairs(names.sorted(skill.agents or {})) do
     if skill.agents[name].wire then
@@ -51,7 +51,7 @@ local function model_of(skill)
   return assert(require("skillrt.agent").check({ kind = "anthropic" }, "skillrt"))
 end
 
--- The names of all tools: what no set holds is never sent.
+-- The names of all tools; a tool in no set is never sent.
 local function all_names(skill)
   local all, seen = {}, {}
   local lists = { skill.tool_sets and sets_of.union(skill) or names.sorted(skill.tools or {}) }
@@ -92,7 +92,7 @@ function M.of(skill, schemas, prompt_of)
   return { rows = rows, written = written, model = agent.kind }
 end
 
----The calls of a run's models to tools, and how many of them were to absent ones, by the set that was active.
+---The tool calls of a run's models, and how many were to absent tools, by the active set.
 ---@param dir string
 ---@return table<string, { calls: integer, absent: integer }>|nil by_set
 ---@return string? message

@@ -1,13 +1,13 @@
--- report/trace.lua: a traceback with only the author's own frames.
+-- report/trace.lua: a traceback with the author's own frames only.
 --
--- Where the runtime itself was on the way tells an author nothing. Called by lines.lua and
+-- The frames of the runtime do not help an author. Called by lines.lua and cli/ending.lua.
 -- cli/ending.lua.
 
 local text_of = require("skillrt.base.terminal_text")
 
 local M = {}
 
----The frames of the author's code, escaped; none where the message names the only one.
+---The frames of the author's code, escaped; none if the message already names the only one.
 ---@param traceback string
 ---@return string[]
 function M.lines(traceback)

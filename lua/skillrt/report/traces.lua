@@ -1,8 +1,8 @@
 -- report/traces.lua: sends a run's spans to a collector (OTLP over HTTP, as JSON) while it runs.
 --
--- A watcher as in run/journal.lua. What it sends, small runs of their own send that are kept nowhere, on the same loop
--- and by the same transports: the run waits for none of them. What cannot be sent is said once, at the end, and
--- changes nothing else. Made by watch.lua where the environment names a collector.
+-- A watcher as in run/journal.lua. Small runs in memory send the spans, on the same loop and by the same transports;
+-- the run never waits for them. A failure to send is reported once, at the end, and has no other effect. Made by
+-- watch.lua if the environment names a collector.
 
 local agents = require("skillrt.agent")
 local core = require("skillrt.core")
@@ -45,7 +45,7 @@ local function value_of(value)
   return { stringValue = short(value) }
 end
 
----Names and values as OTLP has them; what is nil is left out.
+---Names and values in OTLP's form; nil values are left out.
 ---@param given table<string, any>
 ---@return table[] list
 local function attributes(given)
@@ -74,7 +74,7 @@ local function span(run, id, parent, name, kind, from, to, given, failed)
   }
 end
 
--- The attributes of a call that asked a model or an agent; nothing for others.
+-- The attributes of a call that asked a model or an agent; none for others.
 local function of_model(call, given)
   local used = call.used
   local _, row = agents.behind(call.to)
@@ -93,7 +93,7 @@ end
 
 local CLIENTS <const> = { http = true, command = true, session = true, host = true }
 
----A call that is over.
+---A finished call.
 ---@param run table  the first record
 ---@param call skillrt.story.Call
 ---@return table span
@@ -114,7 +114,7 @@ local function of_call(run, call)
     CLIENTS[call.kind] and CLIENT or INTERNAL, call.at, call.ended, given, failed)
 end
 
----A step that is over. A sub-run's stands below the step that ran the skill.
+---A finished step. A sub-run's is below the step that ran the skill.
 ---@param run table
 ---@param step skillrt.story.Step
 ---@return table span
@@ -136,7 +136,7 @@ local function of_step(run, step)
     step.ended, given, failed)
 end
 
----The run itself, once it is over.
+---The run itself, when it has ended.
 ---@param story skillrt.Story
 ---@return table span
 local function of_run(story)
@@ -147,7 +147,7 @@ local function of_run(story)
     ["skillrt.status"] = story.status, ["skillrt.reason"] = story.reason }, failed)
 end
 
----Spans as the request that a collector takes.
+---Spans as a request to a collector.
 ---@param spans table[]
 ---@param resource table<string, any>
 ---@return string body
@@ -170,7 +170,7 @@ local function unescaped(text)
   end))
 end
 
--- "a=b,c=d", as the variables of OpenTelemetry have it.
+-- "a=b,c=d", the format of OpenTelemetry's variables.
 local function pairs_of(text)
   local out = {}
   for key, value in (text or ""):gmatch("%s*([^=,%s]+)%s*=%s*([^,]*)") do
@@ -180,7 +180,7 @@ local function pairs_of(text)
 end
 
 ---What the environment says about a collector; nil: there is none.
----@param address string|nil  of a host's own
+---@param address string|nil  set by a host
 ---@return table|nil settings  { url, headers, timeout, resource }
 function M.settings(address)
   local env = os.getenv
@@ -204,7 +204,7 @@ function M.settings(address)
   }
 end
 
--- One request, as a run of its own; nil and why it could not begin.
+-- Starts one request, as a run of its own; or nil and why it could not start.
 local function post(settings, body, count)
   local sent, runner = { count = count }, require("skillrt.run.runner")
   local run, message = runner.begin(runner.once("traces", function(_, ctx)
@@ -220,10 +220,10 @@ local function post(settings, body, count)
   return sent
 end
 
--- The last spans of a host's runs: they are sent as long as the host lives.
+-- The last requests of a host's runs: they are sent while the host lives.
 local left = {}
 
--- Those of a list that are under way, waited for or not; `over` hears of the others before they are closed.
+-- The requests of a list that are under way, waiting for them or not; `over` gets the others before they are closed.
 local function under_way(list, wait, over)
   local open = {}
   for _, sent in ipairs(list) do
@@ -246,13 +246,13 @@ local function sweep(wait)
   left = under_way(left, wait)
 end
 
----What is still under way of runs of a host is waited for.
+---Waits for what is still under way of a host's runs.
 function M.close()
   sweep(true)
 end
 
 ---@param settings table
----@param in_host boolean?  nothing waits for what is sent, but `close`
+---@param in_host boolean?  only `close` waits for what is being sent
 ---@return table watcher
 function M.new(settings, in_host)
   local story, queue, out, over, lost, why = story_of.new(), {}, {}, {}, 0, nil
@@ -293,7 +293,7 @@ function M.new(settings, in_host)
     story:add(record)
     local step = record.step and story.by_number[record.step]
     local call = story.newest_call
-    over[#over + 1] = call and not call.pure and call.ended and call or nil -- what it used is said behind it
+    over[#over + 1] = call and not call.pure and call.ended and call or nil -- its usage is reported after it
     if step and step.ended and (record.t == "done" or record.t == "fail" or record.t == "skip") then
       over[#over + 1] = step
     end
@@ -301,7 +301,7 @@ function M.new(settings, in_host)
     stop = record.t == "stop" and not record.sub and record or stop
   end
 
-  -- The run has stopped: the last of it leaves.
+  -- The run has stopped: sends the rest.
   local function finish()
     if FINAL[stop.status] then
       add(of_run(story))

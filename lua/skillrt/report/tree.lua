@@ -1,5 +1,5 @@
--- report/tree.lua: what was generated, or would be: a tree of the files with their sizes, what
--- differs in files that a person changed, and the sum in a line.
+-- report/tree.lua: what was generated, or would be: a tree of the files with their sizes, differences in files that a
+-- person changed, and a summary line.
 --
 -- Lines only, escaped; writes nothing. Called by cli/writing.lua.
 
@@ -58,7 +58,7 @@ local function grow(items)
   return root
 end
 
--- Where a folder is too full, what changes is shown before what does not.
+-- If a folder has too many entries, changed ones are shown before unchanged ones.
 local function shown_of(children)
   if #children <= MOST then
     return children, 0
@@ -113,7 +113,7 @@ end
 
 ---"12 files: 3 new, 9 same".
 ---@param plan skillrt.writer.Plan
----@param forced boolean?  what a person changed was overwritten
+---@param forced boolean?  a person's changes were overwritten
 ---@return string
 function M.sum(plan, forced)
   local parts = {}
@@ -127,7 +127,7 @@ function M.sum(plan, forced)
   return ("%d file%s: %s"):format(#plan.items, #plan.items == 1 and "" or "s", table.concat(parts, ", "))
 end
 
--- Where both versions stand between marks, with a few lines around; else how they differ.
+-- Where both versions are between marks, with a few lines around; else how they differ.
 local function lines_of(item, name)
   if not item.conflict then
     return compare.unified(item.there, item.text, name) or { name .. ": differs; no program is here that shows how" }
@@ -148,7 +148,7 @@ local function lines_of(item, name)
   return lines
 end
 
----What a person and the config changed both, and what would be lost of other files that a person changed.
+---What both a person and the config changed, and which other changes of a person would be lost.
 ---@param plan skillrt.writer.Plan
 ---@param paint fun(kind: string, text: string): string
 ---@return string[] lines

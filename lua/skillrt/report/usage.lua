@@ -1,6 +1,6 @@
--- report/usage.lua: how much of each limit a run has used up, over all its resumes, from its books alone.
+-- report/usage.lua: how much of each limit a run has used, over all its resumes, from its books alone.
 --
--- What is bounded stands in the journal, how it is counted in skill/limit/, so the skill is not needed. Called by
+-- The bounds are in the journal, and skill/limit/ counts them, so the skill is not needed. Called by
 -- report/status.lua.
 
 local limits = require("skillrt.skill.limits")
@@ -14,7 +14,7 @@ local function spent(books, id, key)
   return limits.spent(limits.of[key:match("^[^.]*")], books, id, key)
 end
 
--- The bounds of the run with their defaults, and what is used though nothing bounds it.
+-- The run's bounds, default ones too, and what was used of things without a bound.
 local function bounds_of_run(books)
   local most = { max_iterations = limits.default("max_iterations"), max_errors = limits.default("max_errors") }
   for key in pairs(books.spent) do
@@ -25,7 +25,7 @@ local function bounds_of_run(books)
 end
 
 ---@param books skillrt.Ledger
----@return table[] list  { limit = as --add names it, used, most (nil: nothing bounds it) }; time in seconds
+---@return table[] list  { limit = as --add names it, used, most (nil: no bound) }; time in seconds
 function M.list(books)
   local list, added = {}, books.added or {}
   local function add(id, key, used, most)
@@ -61,7 +61,7 @@ function M.words(list)
   return words
 end
 
----What agents used, by phase and in all, a line each.
+---What agents used, by phase and in total, a line each.
 ---@param list table[]  { phase, output_tokens, dollars } of each agent
 ---@return string[] lines  escaped
 function M.by_phase(list)

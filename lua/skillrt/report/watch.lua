@@ -1,10 +1,10 @@
--- report/watch.lua: which watcher fits: JSON, quiet, live on a terminal, plain lines elsewhere.
+-- report/watch.lua: chooses the watcher: JSON, quiet, live on a terminal, or plain lines elsewhere.
 --
 -- Loads only the one that is used. Called by cli/command/run.lua, those that resume a run, and cli/host.lua.
 
 local M = {}
 
----Who shows a run to people.
+---The watcher that shows a run to people.
 ---@param options { quiet: boolean?, json: boolean?, print: boolean? }
 ---@param continuing boolean?  people saw what came before
 ---@return table watcher
@@ -17,7 +17,7 @@ function M.shown(options, continuing)
   return require("skillrt.report.plain").new({ quiet = options.quiet, continuing = continuing })
 end
 
--- Whoever shows a run, and those who write its log and send its traces.
+-- The watcher that shows a run, and those that write its log and send its traces.
 local function with_reports(shown, options, traced, address, in_host)
   local list = { shown }
   if options.log then
@@ -39,13 +39,13 @@ end
 ---@param options { quiet: boolean?, json: boolean?, log: string? }
 ---@param continuing boolean?  people saw what came before
 ---@return table[]|nil watchers
----@return string? message  the log cannot be written
+---@return string? message  why the log cannot be written
 function M.new(options, continuing)
   local traced = os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
   return with_reports(M.shown(options, continuing), { log = options.log }, traced)
 end
 
----What a program that embeds skillrt has written of a run; it prints nothing and waits for nothing.
+---The log and traces of a program that embeds skillrt; prints nothing and waits for nothing.
 ---@param options { log: string?, traces: string?, http_module: string? }  traces: an address, or "environment"
 ---@param shown table|nil  the host's own watcher
 ---@return table[]|nil watchers

@@ -1,8 +1,9 @@
--- run/approval.lua: leave asked of a person for exact arguments, and what the answer is worth.
+-- run/approval.lua: a person's approval of exact arguments, and how an answer is judged.
 --
--- An approval is a question (ctx.ask) that shows the arguments whole and carries their digest; the answer must
--- name it. What cannot be shown, what is not answered in time, and every answer but "approve" is a denial.
--- Knows questions, no journal; which calls need leave says who asks. Used by ctx.lua and questions.lua.
+-- An approval is a question (ctx.ask) that shows the whole arguments and carries their digest; the answer must name
+-- it. Arguments that cannot be shown, a question that is not answered in time, and every answer but "approve" are
+-- denials. Knows questions, no journal; callers decide which calls need an approval. Used by ctx.lua and
+-- questions.lua.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -12,8 +13,7 @@ local schema = require("skillrt.skill.schema")
 
 local M = {}
 
----The longest arguments that a person is shown, in bytes of JSON; longer ones cannot be read, and are
----denied.
+---The longest arguments that a person is shown, in bytes of JSON; nobody can read longer ones, so they are denied.
 M.LONGEST = 64 * 1024
 
 ---The answers.
@@ -26,7 +26,7 @@ local FIELDS <const> = {
   timeout = { type = "seconds" },
 }
 
----What stands for arguments: SHA-256 of their JSON with sorted keys.
+---The digest of arguments: SHA-256 of their JSON with sorted keys.
 ---@param arguments any  JSON values
 ---@return string|nil digest  64 hex digits
 ---@return string? message
@@ -38,7 +38,7 @@ function M.digest(arguments)
   return core.sha256(text)
 end
 
--- A copy that the script cannot change while the person thinks; nothing is {}.
+-- A copy that the script cannot change while the person decides; nil becomes {}.
 local function own(arguments)
   if arguments == nil then
     return {}
@@ -49,7 +49,7 @@ end
 
 ---The question of an approval.
 ---@param given table  { header, what, arguments, timeout }
----@return table|nil question  as ctx.ask takes it; nil: wrong, or not to be shown
+---@return table|nil question  as ctx.ask takes it; nil: invalid, or it cannot be shown
 ---@return string? message
 ---@return "denied"? class     it cannot be shown to a person
 function M.question(given)
@@ -84,8 +84,8 @@ function M.question(given)
   }
 end
 
----Why an answer does not count for an approval; nil: it does. It names the question by its number, its nonce or
----the digest; no is no, whatever it was meant for.
+---Why an answer does not count for an approval; nil: it does. It names the question by its number, its nonce or the
+---digest; a "no" always counts.
 ---@param one table     the open question { q, question }
 ---@param answer table  { question = its number, nonce, approval = digest, value }
 ---@return string|nil
@@ -100,7 +100,7 @@ function M.refusal(one, answer)
   return nil
 end
 
----Asks for leave, and waits for it.
+---Asks for an approval, and waits for it.
 ---@param ctx table
 ---@param given table  as above
 ---@return true|nil approved

@@ -1,8 +1,8 @@
--- run/books.lua: the books of a run: what a sequence of journal records amounts to.
+-- run/books.lua: the books of a run: the facts that a sequence of journal records amounts to.
 --
 -- The only place where a record changes anything: a live run applies each record as it is written, a resumed run
--- applies the same records as they are read back, so both arrive at the same books. What a record changes says its
--- type (record/<type>.lua), which fields there are books/fields.lua. Knows no agents, no journal file, no mode.
+-- applies the same records as they are read back, so both arrive at the same books. Each record type says what it
+-- changes (record/<type>.lua); books/fields.lua lists the fields. Knows no agents, no journal file, no mode.
 
 local arrivals = require("skillrt.run.books.arrivals")
 local fatal = require("skillrt.base.fatal")
@@ -12,20 +12,20 @@ local record_of = require("skillrt.run.record")
 
 local M = {}
 
----A run's books, or a sub-run's, with every field that is declared and does not begin empty.
+---The books of a run or a sub-run, with every declared field that starts non-empty.
 ---@return skillrt.Books
 function M.new()
   return fields.new()
 end
 
--- The books that a record belongs to: of the scope of its step, else of the one that it names, else the run's.
+-- The books that a record belongs to: those of its step's scope, else of the scope it names, else the run's.
 local function scope_of(self, record)
   local step = record.step and self.steps[record.step]
   local sub = record.sub
   if step then
     sub = step.sub
   elseif record.t == "run" then
-    sub = nil -- it begins with it
+    sub = nil -- it starts with it
   end
   return not sub and self or self.subs and self.subs[sub]
     or error(("record of a sub-run that has not begun: %q"):format(sub), 0)
@@ -55,8 +55,8 @@ local function change(self, record, seq)
   books.at, self.at = record.at or books.at, record.at or self.at
 end
 
----Takes over a record that is read back. A checksum says that it is as it was written, not that skillrt wrote it: where
----it cannot have, `corrupt` is raised.
+---Applies a record that is read back. A checksum shows that it is unchanged, not that skillrt wrote it: where it
+---cannot have, `corrupt` is raised.
 ---@param record any
 ---@param seq integer  its number in the journal
 ---@param take fun(books: skillrt.Books, record: table, seq: integer)
@@ -83,7 +83,7 @@ end
 ---Applies one record.
 ---@param self skillrt.Books
 ---@param record table
----@param seq integer|nil   its number in the journal, where it is read back
+---@param seq integer|nil   its number in the journal, if it is read back
 function M.apply(self, record, seq)
   if seq then
     M.take_back(record, seq, change, self)

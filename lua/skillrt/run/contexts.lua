@@ -1,8 +1,8 @@
--- run/contexts.lua: the contexts of a run, loaded once when it begins: required ones in the order of their
--- dependencies, optional ones where there are some, each file once; and what of a session is kept for the next run.
+-- run/contexts.lua: the contexts of a run, loaded once when it starts: required ones in the order of their
+-- dependencies, optional ones if they exist, each file once; and the part of a session that is kept for the next run.
 --
--- What was loaded is recorded with versions and digests; a resumed run reads nothing again. Knows files and the
--- turn. Called by turn.lua, subs.lua and `skillrt context`.
+-- What was loaded is recorded with versions and digests; a resumed run reads nothing again. Knows files and the turn.
+-- Called by turn.lua, subs.lua and `skillrt context`.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -13,7 +13,7 @@ local M = {}
 
 local LONGEST <const> = 16 << 20 -- bytes of a file
 
----Where a session is kept; nil and why there is none.
+---The file of a session; or nil and why there is none.
 ---@param name string
 ---@return string|nil path
 ---@return string? message
@@ -38,7 +38,7 @@ local function parts_of(version)
   return list
 end
 
--- Whether a version is the wanted one or a later one of the same first number (R162).
+-- Whether a version is the wanted one or a later one with the same major number (R162).
 local function fits(version, wanted)
   local have, want = parts_of(version), parts_of(wanted)
   if have[1] ~= want[1] then
@@ -52,7 +52,7 @@ local function fits(version, wanted)
   return true
 end
 
--- What a file holds, and the version that it says it is.
+-- The content of a file, and the version that it states.
 local function value_of(text, file)
   if file:find("%.json$") then
     local value, why = json.decode(text)
@@ -65,7 +65,7 @@ local function value_of(text, file)
   return text, nil, ("\n" .. front):match("\nversion:[ \t\"']*([%w.+-]+)")
 end
 
--- Reads a file within the time there is; what takes longer is read once more (R177).
+-- Reads a file within the time limit; a read that takes longer is repeated once (R177).
 local function read(path, seconds)
   local info = files.stat(path)
   if info and info.kind ~= "file" then
@@ -86,11 +86,11 @@ end
 local function load_file(one, file, folders, seen, seconds)
   local path = files.join(one.library and files.join(folders.global, one.library) or folders[one.kind], file)
   if files.is_folder(path) then
-    path = files.join(path, "SKILL.md") -- what another skill says of itself
+    path = files.join(path, "SKILL.md") -- another skill's description of itself
   end
   local row = { name = one.name, kind = one.kind, file = path }
   if seen[path] then
-    row.skipped = "loaded already, as " .. seen[path].name -- its value is that one's (R162)
+    row.skipped = "loaded already, as " .. seen[path].name -- its value is that skill's (R162)
     row.digest, row.bytes, row.version = seen[path].digest, seen[path].bytes, seen[path].version
     return row, seen[path].value
   end
@@ -110,7 +110,7 @@ local function load_file(one, file, folders, seen, seconds)
   return row, value
 end
 
--- What is taken instead of an optional one, and what is recorded of it: degraded (R182), or left out.
+-- The replacement of an optional context, and how that is recorded: degraded (R182), or skipped.
 local function otherwise(one, folders, seen, seconds, message)
   if one.alternative then
     local row, value = load_file(one, one.alternative, folders, seen, seconds)
@@ -122,7 +122,7 @@ local function otherwise(one, folders, seen, seconds, message)
   return { name = one.name, kind = one.kind, file = one.file, skipped = message }
 end
 
--- What a session holds, by name; nil and why it cannot be told.
+-- The values of a session, by name; or nil and why they cannot be read.
 local function held(path)
   local text, message, code = files.read(path, LONGEST)
   if code == "missing" then
@@ -141,13 +141,13 @@ local function digest_of(value)
   return value ~= nil and core.sha256(assert(json.encode(value, { sorted = true }))) or nil
 end
 
----Loads the contexts of a skill: what was loaded, in its order; and what they hold, by name.
+---Loads the contexts of a skill: the loaded ones in order, and their values by name.
 ---@param skill skillrt.Skill
----@param folders table  { global, project }: where files are looked for
+---@param folders table  { global, project }: where files are searched
 ---@param session string|nil  the file of the session
 ---@return table[] rows  { name, kind, file, digest, bytes, version, skipped, degraded }
 ---@return table<string, any> values
----@return string? problem  of a required one: then nothing may begin
+---@return string? problem  with a required context: then nothing may start
 function M.read(skill, folders, session)
   local rows, values, seen = json.array({}), {}, {}
   local seconds = skill.timeouts.context_load
@@ -178,7 +178,7 @@ function M.read(skill, folders, session)
   return rows, values
 end
 
--- What a caller refers to of what it was given to know itself: its callee is given that (R166, R167).
+-- What a caller refers to of the values it was itself given: passed on to the skill it calls (R166, R167).
 local function handed(references, context, rows, values)
   for _, name in ipairs(type(references) == "table" and references or {}) do
     local value = context[name]
@@ -190,7 +190,7 @@ local function handed(references, context, rows, values)
   end
 end
 
----A run begins, or a sub-run: its contexts are loaded and recorded.
+---A run or a sub-run starts: loads and records its contexts.
 ---@param turn skillrt.Turn
 ---@param skill skillrt.Skill
 ---@param sub string?        the scope of a sub-run
@@ -210,8 +210,8 @@ function M.load(turn, skill, sub, from)
   end
 end
 
----A run stops, or a sub-run is over: what it changed of the session is kept for the next that names it. What another
----run has changed since is not overwritten: then what this one has is put aside.
+---A run stops, or a sub-run has finished: keeps its changes of the session for the next run that names it. Changes
+---that another run made meanwhile are not overwritten: then this run's version is set aside.
 ---@param turn skillrt.Turn  the run's
 ---@param run skillrt.Run        the one that stops
 ---@return string? problem

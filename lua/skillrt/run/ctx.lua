@@ -1,9 +1,9 @@
--- run/ctx.lua: the second argument of a step's function: where it is, what it may read and write, and all that it may
--- wait for.
+-- run/ctx.lua: the second argument of a step's function: information about the step, files, and everything that the
+-- function may wait for.
 --
--- Times, random numbers and ids are recorded at the place where they are drawn, so that a function that runs again sees
--- what it saw before; lines it said are not said again. Waiting is a yield (run/branch/execution.lua).
--- Knows files and steps, no journal. Called by steps.lua.
+-- Times, random numbers and ids are recorded at the place where they are drawn, so that a function that runs again
+-- sees the same values; its log lines are not repeated. Waiting is a yield (run/branch/execution.lua). Knows files
+-- and steps, no journal. Called by steps.lua.
 
 local combine = require("skillrt.run.branch.combine")
 local core = require("skillrt.core")
@@ -24,12 +24,12 @@ local M = {}
 
 local recorded = draws.drawn
 
--- What a ctx consists of, by name, made when the script first asks for it: values, and functions, whose first argument
--- is what no script finds: { ctx, run, step, steps }. What is `inside` is for our own agents and tools
+-- The parts of a ctx by name, made when the script first asks for them: values, and functions, whose first argument
+-- is hidden from scripts: { ctx, run, step, steps }. The part `inside` is for our own agents and tools
 -- (base/privileges.lua).
 local values, functions, inside = {}, {}, {}
 
-M.values, M.functions = values, functions -- their names are those that docs/write/skills.md has
+M.values, M.functions = values, functions -- named as in docs/write/skills.md
 
 -- The step of each ctx.
 local step_of = setmetatable({}, { __mode = "k" })
@@ -79,7 +79,7 @@ function values.context(self)
   return context_of.of(self.step)
 end
 
----The run's limits, as it began with them: "max_agents" and the others.
+---The run's limits as they were at its start: "max_agents" and the others.
 function values.limits(self)
   return state.view(self.run.skill.limits)
 end
@@ -112,7 +112,7 @@ local function say(self, entry)
   draws.say(self.steps.journal, self.step, entry)
 end
 
----A line for the log of the run.
+---Adds a line to the run's log.
 function functions.log(self, text)
   say(self, { text = record.printable(tostring(text)) })
 end
@@ -122,7 +122,7 @@ function functions.phase(self, title)
   say(self, { title = record.printable(tostring(title)) })
 end
 
----What calls used that was not known before, by name: counted once, whoever runs again.
+---Reports usage that was not known before, by name: counted once, even if the function runs again.
 function functions.used(self, used)
   local counted, problem = usage.check(used)
   if not counted then
@@ -131,7 +131,7 @@ function functions.used(self, used)
   say(self, { t = "used", used = counted })
 end
 
----Names the place where the run is: `skillrt rollback` takes it back there.
+---Names the present place of the run: `skillrt rollback` returns to it.
 function functions.checkpoint(self, name)
   if type(name) ~= "string" or name == "" or tonumber(name) or name:find("[/@%c]") then
     error("ctx.checkpoint: needs a name: no number, and nothing of / and @ in it", 2)
@@ -139,17 +139,17 @@ function functions.checkpoint(self, name)
   say(self, { t = "checkpoint", name = name })
 end
 
--- Records of skillrt's own agents, by their types: written once, whoever runs again.
+-- Records of skillrt's own agents, by type: written once, even if the function runs again.
 local MARKS <const> = { switch = true, compact = true, note = true }
 
----What happened in a conversation: a switch of the tool set, a conversation made shorter.
+---Events of a conversation: a switch of the tool set, a shortened conversation.
 function inside.mark(self, entry)
   assert(MARKS[entry.t], "no such record")
   entry.text = entry.text and record.printable(entry.text)
   say(self, entry)
 end
 
--- The execution and the branch that calls; a coroutine of the script's own is none.
+-- The calling execution and branch; a coroutine of the script's own has none.
 local function here(self, what)
   if drawn.step ~= self.step then
     error(draws.OTHERS, 3)
@@ -164,10 +164,10 @@ local function here(self, what)
   return execution, branch
 end
 
--- Calls that have an end of their own: a person, a time and another skill have none.
+-- Calls with an end of their own: for a person, a time or another skill there is no default timeout.
 local TIMED <const> = { http = true, command = true, session = true, host = true }
 
--- A request, checked. One that says no time has that of its action, or step_timeout.
+-- A checked request. Without a timeout it gets that of its action, or step_timeout.
 local function checked(run, definition, request)
   local whole, problem = request_of.check(request, run.functions)
   if whole and whole.kind == "host" and run.functions[whole.name] == nil then
@@ -181,7 +181,7 @@ local function checked(run, definition, request)
   return whole
 end
 
--- Gives the work to an agent, in the branch that asks.
+-- Gives the work to an agent, in the calling branch.
 local function by_agent(self, definition, request)
   local run, problem = self.run, nil
   local agent = run.skill.agents[request.agent]
@@ -198,7 +198,7 @@ local function by_agent(self, definition, request)
   return outcome, message, class
 end
 
----Waits for a call, or for an agent's work: gives its reply; or nil, message, class, reply.
+---Waits for a call, or for an agent's work: returns its reply; or nil, message, class, reply.
 function functions.await(self, request)
   if type(request) ~= "table" then
     error("ctx.await: needs a request (a table), not " .. type(request), 2)
@@ -219,7 +219,7 @@ function functions.await(self, request)
   return coroutine.yield(execution_of.WAIT)
 end
 
----How much of something that is counted by name was used, and the limit; recorded.
+---How much of a usage counter was used, and its limit; recorded.
 function functions.budget(self, name)
   local limit = self.run.skill.limits.usage
   local spent = recorded(self.step, "b", function()
@@ -235,7 +235,8 @@ function functions.agent(self, prompt, options)
   return agent_of.perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
 end
 
--- What waits for no reply, by the field that may be given alone: sleep(seconds), ask("Go on?"), wait("built").
+-- Calls without a reply from outside, by the field that may be given alone: sleep(seconds), ask("Continue?"),
+-- wait("built").
 local WAITS <const> = {
   sleep = { kind = "sleep", field = "seconds" },
   sleep_until = { kind = "sleep", field = "until_" },
@@ -253,7 +254,7 @@ for name, wait in pairs(WAITS) do
   end
 end
 
----Leave of a person for exact arguments: true; or nil, message, "denied".
+---A person's approval of exact arguments: true; or nil, message, "denied".
 function functions.approve(self, given)
   local _, branch = here(self, "approve")
   local approved, message, class = require("skillrt.run.approval").ask(self.ctx, given)
@@ -272,13 +273,13 @@ function functions.once(self, name, fn)
   return require("skillrt.run.call.kind.once").perform(execution, branch, name, fn)
 end
 
----What a tool gives that an agent asked for, recorded; `use` names it (run/call/kind/tool.lua).
+---The result of a tool that an agent called, recorded; `use` names it (run/call/kind/tool.lua).
 function inside.use(self, use, fn)
   local execution, branch = here(self, "use")
   return require("skillrt.run.call.kind.tool").perform(execution, branch, use, fn)
 end
 
--- Combinators: what each of them is called with behind the execution and the branch.
+-- Combinators: called with the execution, the branch and these.
 for _, name in ipairs({ "all", "pipeline", "gather", "first", "loop", "spawn" }) do
   local combinator = combine[name]
   functions[name] = function(self, ...)
@@ -298,7 +299,7 @@ function functions.await_all(self, requests, options)
   return combine.map(execution, branch, requests, self.ctx.await, options, "await_all")
 end
 
----Waits for another skill's run: what it came to; or nil, message, class, what it came to.
+---Waits for another skill's run: returns its result; or nil, message, class, its result.
 function functions.run(self, skill, input)
   local execution, branch = here(self, "run")
   local request, problem = require("skillrt.run.call.kind.run").request(skill, input)
@@ -309,7 +310,7 @@ function functions.run(self, skill, input)
   return coroutine.yield(execution_of.WAIT)
 end
 
----What a function gives within so many seconds.
+---The result of a function, if it comes within the given seconds.
 function functions.within(self, seconds, fn)
   if type(seconds) ~= "number" or type(fn) ~= "function" then
     error("ctx.within: needs seconds and a function", 2)
@@ -324,19 +325,19 @@ for name, fn in pairs(require("skillrt.run.ctx.files")) do
   functions[name] = fn
 end
 
--- Tools and servers, loaded by who asks for them.
+-- Tools and servers, loaded on first use.
 for _, name in ipairs({ "tool", "mcp" }) do
   functions[name] = function(...)
     return require("skillrt.run.ctx.tools")[name](...)
   end
 end
 
----Where the branch that asks is: the place of its last call.
+---Where the calling branch is: the place of its last call.
 function inside.place(self)
   return (draws.place_of(self.step))
 end
 
----What a function gives, recorded with what comes next: a replay gives it back.
+---The result of a function, recorded with the next record: a replay gives it back.
 function inside.drawn(self, make)
   return recorded(self.step, "", make)
 end
@@ -351,7 +352,7 @@ function M.new(face, step)
   return ctx
 end
 
----What a ctx finds its parts by; made once for a run.
+---How a ctx finds its parts; made once for a run.
 ---@param run skillrt.Run
 ---@param steps skillrt.Steps
 ---@return table

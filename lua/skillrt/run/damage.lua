@@ -1,13 +1,14 @@
--- run/damage.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
--- paused there; where it has none it fails (R86).
+-- run/damage.lua: what happens to a run whose state a check found damaged: it is rolled back to its last checkpoint
+-- and paused there; without a checkpoint it fails (R86).
 --
--- Called by turn.lua, when nothing is under way any more; the record is made in `load`, as it is read what stood there.
+-- Called by turn.lua, when nothing is under way any more; the record is made in `load`, because the old state must be
+-- read.
 
 local moment = require("skillrt.run.travel.moment")
 
 local M = {}
 
----How the run ends for now.
+---The result of the run for now.
 ---@param turn skillrt.Turn
 ---@return string status
 ---@return string reason
@@ -22,7 +23,7 @@ function M.verdict(turn)
   return "paused", "rolled_back", ("%s; the run went back to the checkpoint %s"):format(text, kept.name)
 end
 
----The record that takes the run back.
+---The record that rolls the run back.
 ---@param turn skillrt.Turn
 ---@return table record
 function M.record(turn)

@@ -1,7 +1,7 @@
--- run/folder.lua: the folder of the runs that are given no directory: where they begin, and where commands look for
+-- run/folder.lua: the folder of runs without a directory of their own: where they start, and where commands look for
 -- them.
 --
--- In a project `runs` there, which git ignores; elsewhere a folder of the person's (XDG_STATE_HOME). Knows no run.
+-- In a project, `runs` there, which git ignores; elsewhere a folder of the person's (XDG_STATE_HOME). Knows no run.
 -- Called by runner.lua and cli/.
 
 local files = require("skillrt.base.files")
@@ -10,11 +10,11 @@ local M = {}
 
 local NAME <const> = "runs"
 
--- One of these makes a folder a project.
+-- Any of these makes a folder a project.
 local MARKS <const> = { ".git", ".hg", ".jj", ".claude", NAME, "SKILL.md", "skill.lua", "skill-config.json",
   "workflow.json" }
 
--- Set for folders that everybody writes to, as /tmp: a file there may belong to any user.
+-- Set for folders that everybody may write to, such as /tmp: a file there may belong to any user.
 local STICKY <const> = 0x200
 
 local function is_marked(folder)
@@ -26,8 +26,8 @@ local function is_marked(folder)
   return false
 end
 
----The folder. A project is the nearest folder, from the current one upwards, that has one of the marks; neither the
----home folder, nor one that everybody writes to, nor what is above them, is one.
+---The folder of runs. A project is the nearest folder, from the current one upwards, that has one of the marks; but
+---neither the home folder, nor one that everybody may write to, nor a parent of these.
 ---@return string path  "runs", or an absolute path
 function M.path()
   local current, home = files.current(), files.stat((os.getenv("HOME") or "") .. "/.")
@@ -45,7 +45,7 @@ function M.path()
   return state and state .. "/" .. NAME or NAME
 end
 
----Makes the folder, with a .gitignore, where a run is to begin there. An error is left to the opening of the run.
+---Makes the folder, with a .gitignore, where a run is to start there. An error is reported when the run is opened.
 ---@param folder string  that of the run, absolute
 function M.make(folder)
   if not files.stat(folder) and folder == files.join(files.current(), M.path()) and files.make_folders(folder) then

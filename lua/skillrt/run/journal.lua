@@ -1,9 +1,8 @@
--- run/journal.lua: records on their way: into the books, to whoever watches, and with the next batch into
--- the journal.
+-- run/journal.lua: passes records on: into the books, to the watchers, and with the next batch into the journal.
 --
--- A watcher hears of a record when it is made and may tell of it when it is durable. Results of calls are
--- held only until they are durable; then the books know where they lie, and they are read back in `load` alone: what a
--- step that is performed again does not ask for there is read ahead. Knows no modes and no agents.
+-- A watcher gets a record when it is made and may show it when it is durable. Results of calls are held only until
+-- they are durable; then the books know their places, and they are read back only in `load`: results that a resumed
+-- step has not asked for by then are read ahead.
 
 local core = require("skillrt.core")
 local draws = require("skillrt.run.branch.draws")
@@ -20,14 +19,14 @@ local mono_ms, wall_ms = core.mono_ms, core.wall_ms
 ---@class skillrt.Journal
 ---@field books skillrt.Books
 ---@field out string[]     payloads that the engine has not taken yet
----@field blobs table[]    { digest, text } to keep before them
+---@field blobs table[]    { digest, text } to write before them
 ---@field count integer    records since the last `durable`
----@field has_news boolean|nil  the watcher has heard of records since its last `flush`
+---@field has_news boolean|nil  the watcher got records since its last `flush`
 ---@field newest skillrt.Snapshot
----@field since integer    bytes of records since the newest one of all the books
----@field due number|nil   from how many on the next one is due
----@field ahead table<table, table|string>  what was read ahead: a record, or a text, by what the books hold of it
----@field begun table|nil  the start of the newest step, as its first record will carry it; nil: it has one
+---@field since integer    bytes of records since the newest snapshot of the books
+---@field due number|nil   after how many the next snapshot is due
+---@field ahead table<table, table|string>  what was read ahead: a record, or a text, by its entry in the books
+---@field begun table|nil  the start of the newest step, to be carried by its first record; nil: it was written
 ---@field begun_step integer|nil  the number of that step
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
@@ -35,16 +34,16 @@ Journal.__index = Journal
 
 local LARGE <const> = 64 * 1024 -- bytes of a record
 
--- How many bytes of records make a new one of all the books worth its own, at least; and how many times its own size: a
+-- How many bytes of records justify a new snapshot of the books: a minimum, and a multiple of its own size, so that a
 -- large state is not written for every few small changes.
 local INTERVAL <const>, TIMES <const> = 256 * 1024, 8
 
--- The kinds of records that the books hold until they know where in the journal they lie.
+-- The record types that the books hold until they know their places in the journal.
 local HELD <const> = { result = true, round = true }
 
-local SET_MS <const> = 1000 -- the wall clock was set: what less it differs by, two looks at the clocks do
+local SET_MS <const> = 1000 -- the wall clock was set; less comes from reading two clocks in turn
 
--- Kinds of records that whoever watches is not shown.
+-- Record types that watchers do not get.
 local function dull_to(watcher)
   local dull = { books = true }
   for kind in pairs(watcher and watcher.dull or {}) do
@@ -53,7 +52,7 @@ local function dull_to(watcher)
   return dull
 end
 
--- Shows a record to whoever watches.
+-- Passes a record to the watcher.
 local function show(self, entry)
   self.source.news, self.has_news = true, true
   self.watcher.observe(entry, self.books)
@@ -81,8 +80,8 @@ function Journal.new(run)
   }, Journal)
 end
 
--- A record of all the books was read or written, or the first of a run, which holds its state as large as it is then:
--- when the next one is due.
+-- A snapshot of the books was read or written, or the first record of a run, which holds its state: sets when the
+-- next one is due.
 local function set_due(self, size, is_books, blobs)
   for _, blob in ipairs(blobs or {}) do
     size = size + #blob[2]
@@ -91,8 +90,8 @@ local function set_due(self, size, is_books, blobs)
   self.since = is_books and 0 or self.since
 end
 
--- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
--- record is `ours` the books are given a mark: a copy of it would be as large.
+-- Encodes a record for the next batch; changes nothing else, except that secrets are removed. If a large record is
+-- `ours`, the books get a reference instead of a copy.
 local function put(self, entry, ours)
   local payload, blobs, code = encode(entry)
   local suspects = secrets.suspects
@@ -130,18 +129,18 @@ local function start_record(start, step)
   return own
 end
 
--- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the step
--- has recorded nothing yet.
+-- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the
+-- step has recorded nothing yet.
 local function write_begun(self)
   local start = start_record(self.begun, self.begun_step)
   self.begun = nil
   assert(put(self, start))
 end
 
----A step begins: in the books, and for who watches. Its start is written with its first record.
+---A step starts: in the books, and for watchers. Its start is written with its first record.
 ---@param step table  { number, id, kind, n, started_at }: it becomes a skillrt.Step
----@param said table|nil  what its start says besides
----@param sub string|nil  of which sub-run
+---@param said table|nil  more fields of its start
+---@param sub string|nil  the sub-run it belongs to
 function Journal:begin(step, said, sub)
   if self.begun then
     write_begun(self)
@@ -159,7 +158,7 @@ function Journal:begin(step, said, sub)
   end
 end
 
--- The time of a record. Where somebody has set the clock since the one before, a record says by how much.
+-- The time of a record. If somebody has set the clock since the previous one, a record says by how much.
 local function time_of(self)
   local at = wall_ms()
   local moved = at - mono_ms() - self.ahead_ms
@@ -174,7 +173,7 @@ end
 
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
----@param ours "ours"|nil   the journal alone has the tables in it
+---@param ours "ours"|nil   only the journal has references to its tables
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, ours)
@@ -191,13 +190,13 @@ function Journal:emit(entry, ours)
     write_begun(self)
   end
   local ok, message = put(self, entry, ours)
-  entry.start = nil -- the books and who watches know it
+  entry.start = nil -- the books and watchers know it
   if not ok then
     return nil, message
   end
   self.begun = nil
   apply(self.books, entry)
-  entry.is_large = nil -- it was for the books; watchers see what was written
+  entry.is_large = nil -- this form is for the books; watchers get what was written
   if HELD[entry.t] then
     self:note_place(entry)
   end
@@ -207,7 +206,7 @@ function Journal:emit(entry, ours)
   return true
 end
 
----A text is kept beside the next record, which names its digest.
+---Stores a text separately; the next record names its digest.
 ---@param text string
 ---@return string digest
 function Journal:keep(text)
@@ -223,7 +222,7 @@ function Journal:note(text, step)
   assert(self:emit({ t = "note", step = step, text = record.printable(text) }))
 end
 
--- A result is held until it is known where in the journal it lies.
+-- Holds a result until its place in the journal is known.
 function Journal:note_place(entry)
   local step = self.books.steps[entry.step]
   local held = (entry.t == "result" and step.known or step.rounds)[entry.c]
@@ -232,7 +231,8 @@ function Journal:note_place(entry)
   end
 end
 
----A function is about to run, perhaps for long: who watches is shown what began, once all that came before is durable.
+---A function is about to run, perhaps for long: watchers are shown that it started, once all earlier records are
+---durable.
 function Journal:show()
   if self.count == 0 then
     self.has_news = false
@@ -257,12 +257,12 @@ function Journal:durable(seq)
     self.watcher.flush()
   end
   if self.due and self.since >= self.due and not self.keeps_nothing and self.books.status == "executing" then
-    self:keep_books() -- not behind the last record: no batch would take it, and no view is written before one does
+    self:keep_books() -- not after the last record: no batch would take it, and no view is written before one does
   end
 end
 
----What came since the last `durable` is lost with the batch that failed: no watcher sees it, and what has begun
----behind it has not begun.
+---Records since the last `durable` are lost with the batch that failed: no watcher shows them, and steps that started
+---after it have not started.
 function Journal:forget()
   self.begun = nil
   if self.watcher and self.watcher.forget then
@@ -290,7 +290,7 @@ local function read_text(self, digest)
   return text
 end
 
----What was recorded of a step: the record of a result or round that is over, or a long text that it has read.
+---The record of a step's finished call or round, or a long text that it has read.
 ---@param held table  { seq }, { result } or { sha256 }: of the books
 ---@return table|string
 function Journal:reread(held)
@@ -299,7 +299,7 @@ function Journal:reread(held)
   return known or held.seq and read_record(self, held.seq) or read_text(self, held.sha256)
 end
 
----It may be asked for later, when the store is not read.
+---It may be asked for later, when the store must not be read.
 ---@param held table
 function Journal:read_ahead(held)
   self.ahead[held] = not held.result and self:reread(held) or nil
@@ -320,12 +320,12 @@ function Journal:take_back(payload, seq, is_applied)
   end
 end
 
----Now and then all that the books say becomes a record, so that reading begins there.
+---From time to time writes a snapshot of the books, so that reading starts there.
 function Journal:keep_books()
   if self.books.run_id and not snapshot.is_worth_it(self.books) then
-    self.due = self.since + self.interval -- others come first
+    self.due = self.since + self.interval -- other records come first
   elseif self.books.run_id and not self:emit(snapshot.whole(self.books)) then
-    self.due = math.huge -- they hold what cannot be kept: the records alone must do
+    self.due = math.huge -- the books hold something that cannot be encoded: the records alone must do
   end
 end
 

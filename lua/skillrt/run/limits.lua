@@ -1,8 +1,9 @@
--- run/limits.lua: what holds a run: for each of its limits and those of its actions a bound; when each is asked, and
--- what of it is reserved for calls that are under way.
+-- run/limits.lua: the limits of a run: a bound for each limit of the run and of its actions; when each is checked,
+-- and what is reserved for calls under way.
 --
--- Knows no limit by its meaning: how it is counted, when it is reached and what is said then, says its file in
--- skill/limit/. Stops nothing. Asked by the turn before a choice, by calls before one is sent, and by steps.
+-- Knows no limit by its meaning: each limit's file in skill/limit/ says how it is counted, when it is reached and
+-- what is then reported. Stops nothing. Asked by the turn before a choice, by calls before they are sent, and by
+-- steps.
 
 local core = require("skillrt.core")
 local heap = require("skillrt.base.heap")
@@ -11,45 +12,45 @@ local repeats = require("skillrt.mode.repeats")
 local rows = require("skillrt.skill.limits")
 local steady = require("skillrt.run.steady")
 
----@class skillrt.Bound  one thing that is limited, of the run, of a sub-run, or of one action of these
+---@class skillrt.Bound  one limited thing, of the run, of a sub-run, or of one of their actions
 ---@field limit skillrt.Limit
----@field key string          "calls", "usage.tokens": how the books count it
+---@field key string          "calls", "usage.tokens": its counter in the books
 ---@field what string|nil     of `usage`: what it counts
----@field id string|nil       of which action or phase; nil: of all
----@field full string         how --add names it: "calls", "fetch.usage.tokens", "sub/2.1/fetch.calls"
+---@field id string|nil       the action or phase; nil: all
+---@field full string         its name for --add: "calls", "fetch.usage.tokens", "sub/2.1/fetch.calls"
 ---@field most number
 ---@field books skillrt.Books  of the run, or of the sub-run: they count it
----@field reserved number     for calls that have not left, or not said yet what they used
----@field ends integer|nil    of a run's or sub-run's time: when it is over, of steady.lua
+---@field reserved number     for calls that were not sent, or have not reported their usage yet
+---@field ends integer|nil    of a run's or sub-run's time: its end, by steady.lua
 ---@field open skillrt.Heap|nil  of an action's time: its open steps
----@field alarm integer|nil   of a limit of time: when it is looked at
----@field seen table          no_progress.lua: in which states its actions were chosen
+---@field alarm integer|nil   of a limit of time: when it is checked
+---@field seen table          no_progress.lua: the states in which its actions were chosen
 
 ---@class skillrt.Limits
 ---@field run skillrt.Run
 ---@field books skillrt.Books
 ---@field root skillrt.Limits  the run's
----@field around skillrt.Limits|nil  of a sub-run: those that hold the step that waits for it
+---@field around skillrt.Limits|nil  of a sub-run: those of the step that waits for it
 ---@field within string|nil  of a sub-run: the id of that step
 ---@field prefix string      of the names of its bounds: "" or "sub/2.1/"
 ---@field by_name table<string, skillrt.Bound>  of all its steps
----@field at_step skillrt.Bound[]     asked before a step begins
----@field at_choice skillrt.Bound[]   asked before anything is chosen
----@field at_failure skillrt.Bound[]  asked when an attempt failed
----@field times skillrt.Bound[]       over at a time
----@field of_run skillrt.Bound[]      what holds a call: these, those of runs around, or
+---@field at_step skillrt.Bound[]     checked before a step starts
+---@field at_choice skillrt.Bound[]   checked before anything is chosen
+---@field at_failure skillrt.Bound[]  checked when an attempt failed
+---@field times skillrt.Bound[]       reached at a certain time
+---@field of_run skillrt.Bound[]      the bounds of a call: these, those of the runs around, or
 ---@field by_id table<string, skillrt.Bound[]>  those of an action, and all above
----@field timed table<string, skillrt.Bound[]>  by action or phase: over when its steps took so long
----@field alarms skillrt.Heap   of the root: limits of time, each once, by times that are never later than their ends;
----       however many steps are open, the earliest is all that a choice asks for
----@field hit table|false     of the root: { bound, call }: a call that may not leave any more
----@field ended skillrt.Bound|nil     that was reached
----@field releasing skillrt.Reservation[]  of the root: of calls that are over
----@field allowance number|false      seconds that Lua may run on without a wait
----@field allowed number|false        of the root: seconds that hold for the function that went on last
+---@field timed table<string, skillrt.Bound[]>  by action or phase: reached when its steps took that long
+---@field alarms skillrt.Heap  of the root: limits of time, each once, by times that are never later than their ends;
+---  however many steps are open, a choice looks only at the earliest
+---@field hit table|false     of the root: { bound, call }: a call that may not be sent any more
+---@field ended skillrt.Bound|nil     the one that was reached
+---@field releasing skillrt.Reservation[]  of the root: of finished calls
+---@field allowance number|false      the seconds that Lua may run without a wait
+---@field allowed number|false        of the root: the seconds for the function that was resumed last
 ---@field ends_first skillrt.Bound|false  of the root: what ends first for it
----@field rests_from integer|nil      the run waits for people alone since then
----@field idle_ms integer|nil         how long that was so
+---@field rests_from integer|nil      since when the run waits for people alone
+---@field idle_ms integer|nil         how long that lasted
 local Limits = {}
 Limits.__index = Limits
 
@@ -70,7 +71,7 @@ local function bound(self, row, most, what, id)
     most = most + (all and all[full] or 0), reserved = 0, seen = {} }
 end
 
--- Adds what bounds calls, of the run or of one action, behind what bounds them anyhow.
+-- Adds bounds of calls, of the run or of one action, after those that apply in any case.
 local function of_calls(self, limits, id, outer)
   local list = table.move(outer, 1, #outer, 1, {})
   for _, row in ipairs(rows.TABLE) do
@@ -83,7 +84,7 @@ local function of_calls(self, limits, id, outer)
   return #list > #outer and list or outer -- held.lua knows bounds by their list
 end
 
--- The limits of all steps, each where it is asked.
+-- The limits of all steps, each in the list where it is checked.
 local function take_own(self, limits)
   for _, row in ipairs(rows.TABLE) do
     local most = not row.map and limits[row.name]
@@ -115,7 +116,7 @@ local function take_actions(self, skill)
   end
 end
 
--- When a limit of time is over, by steady.lua; nil: nothing is under way that it holds.
+-- When a limit of time is reached, by steady.lua; nil: nothing under way counts against it.
 local function over_at(root, one)
   local books, all = one.books, root.books
   if not one.open then
@@ -128,16 +129,16 @@ local function over_at(root, one)
   return open[1] and open[1].at + one.limit.left_ms(one)
 end
 
--- A limit of a run begins, or what it holds has changed.
+-- A limit of a run starts, or what counts against it has changed.
 local function watch(root, one)
   local at = over_at(root, one)
-  if at and not (one.alarm and one.alarm <= at) then -- one that is set too early is set anew at its time
+  if at and not (one.alarm and one.alarm <= at) then -- one that is set too early is set again at its time
     one.alarm = at
     root.alarms:put(at, one)
   end
 end
 
--- The first limit that is over.
+-- The first limit that is reached.
 local function first_over(root)
   local due = root.alarms
   local now = due[1] and core.mono_ms()
@@ -154,7 +155,7 @@ local function first_over(root)
   end
 end
 
--- Limits of time still hold for what is under way.
+-- Limits of time still apply to what is under way.
 local function begin_times(self)
   local root = self.root
   for _, one in ipairs(self.times) do
@@ -169,15 +170,15 @@ local function begin_times(self)
   end
 end
 
--- What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
+-- The bounds of a step's calls: its action's limits, those of its run or sub-run, and all above.
 local function bounds_for(step)
   local limits = step.live.home.run.limits
   return limits.by_id[step.id] or limits.of_run
 end
 
----Made when the books are read and what is added is known.
+---Made when the books are read and raised limits are known.
 ---@param run skillrt.Run
----@param call skillrt.Call|nil  of a sub-run: the one that waits for it
+---@param call skillrt.Call|nil  of a sub-run: the call that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, call)
   local around = call and call.step.live.home.run.limits
@@ -206,14 +207,14 @@ local function reach(self, one, message)
   return one.limit.status, one.limit.reason, message ~= "" and message or nil
 end
 
--- No room for a call is left, in words.
+-- No room for a call is left: the reason in words.
 local function no_room(one, call)
   local asked = one.what and one.limit.asked(one, call) or 0
   local more = asked > 0 and ("; call %s of %s may use %s"):format(call.place, call.step.id, shown(asked)) or ""
   return ("%s limit reached (%s of %s)%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
 end
 
----What of a limit is used up, in its unit.
+---How much of a limit is used, in its unit.
 ---@param one skillrt.Bound
 ---@return number
 function Limits.spent(one)
@@ -224,7 +225,7 @@ end
 ---@return string? status
 ---@return string? reason
 ---@return string? message
----@return boolean? at_once  what is under way is not waited for
+---@return boolean? at_once  calls under way are not waited for
 function Limits:reached()
   local hit = self.hit
   if hit then
@@ -237,22 +238,23 @@ function Limits:reached()
   end
 end
 
----Whether its time is up, or that of a sub-run or of the steps of an action. What a run that drains ends at stays.
+---Whether its time is up, or that of a sub-run or of the steps of an action. A limit that a run is already ending at
+---stays.
 ---@return boolean
 function Limits:out_of_time()
   return first_over(self.root) ~= nil
 end
 
----When time may be over.
+---When a time limit may be reached.
 ---@return integer|nil at  of steady.lua
 function Limits:due()
   local first = self.root.alarms[1]
   return first and first.at
 end
 
----Whether one more step may begin.
+---Whether one more step may start.
 ---@param one skillrt.Action
----@param iterations integer  how many it is: phases of a hybrid run do not use up those of its loop
+---@param iterations integer  how many iterations the step counts: phases of a hybrid run do not count against its loop
 ---@return string? status
 ---@return string? reason
 ---@return string? message
@@ -296,7 +298,7 @@ function Limits:reached_by(id, failure)
   return false
 end
 
----Whether an action or phase that fails now may fail once more before its `on_error` counts.
+---Whether an action or phase that fails now may fail once more before its `on_error` applies.
 ---@param one skillrt.Action
 ---@param class skillrt.FailureClass
 ---@return boolean
@@ -311,7 +313,7 @@ function Limits:ended_by(sub)
   self.ended = sub.ended
 end
 
----The full name of the limit that a run ends at for a reason; nil: it is none.
+---The full name of the limit that gave a reason; nil: no limit did.
 ---@param reason string
 ---@return string|nil
 function Limits:named(reason)
@@ -328,7 +330,7 @@ end
 
 -- ---- time ----
 
----A step has begun: of an action or phase with a limit of time it is watched.
+---A step has started: watches it if its action or phase has a limit of time.
 ---@param step skillrt.Step
 function Limits:began(step)
   for _, one in ipairs(self.timed[step.id] or NONE) do
@@ -337,19 +339,19 @@ function Limits:began(step)
   end
 end
 
--- What holds from now on for Lua that runs on.
+-- What applies from now on to Lua that does not yield.
 local function ends_with(root, seconds, by, at)
   root.allowed, root.ends_first = seconds, by
   core.allow(math.ceil((seconds or 0) * 1000), at and math.max(0, at - core.mono_ms()) or nil)
 end
 
----A step of an action or phase is over: less time is left to the others.
+---A step of an action or phase has finished: less time is left for the others.
 ---@param id string
 function Limits:closed(id)
   local root = self.root
   for _, one in ipairs(self.timed[id] or NONE) do
     watch(root, one)
-    if root.ends_first == one then -- what continues now is not held by it
+    if root.ends_first == one then -- it does not apply to what continues now
       local first = root.times[1] or false
       ends_with(root, root.allowed, first, first and first.ends)
     end
@@ -371,14 +373,14 @@ function Limits:rest(rests)
   self.rests_from = first and rests and now or nil
 end
 
----Its sub-run is over: no time of it is watched.
+---Its sub-run has finished: its time is not watched any more.
 function Limits:close()
   for _, one in ipairs(self.times) do
     one.ends = nil
   end
 end
 
----How long Lua may run on without a wait, and how long the run may be open from now on.
+---How long Lua may run without yielding, and how long the run may be open from now on.
 ---@return integer|nil ms
 ---@return integer|nil ms
 function Limits:stretch()
@@ -394,7 +396,7 @@ function Limits:seconds_of(one)
   return one.timeout or step and step.most
 end
 
--- Which limit of time ends first for a function: that of its run or of one around it, or of an action.
+-- Which limit of time ends first for a function: that of its run, of a run around it, or of an action.
 local function first_end(self, id)
   local by, at, limits = nil, nil, self
   while limits do
@@ -414,17 +416,17 @@ local function first_end(self, id)
   return by or false, at
 end
 
----The function of an action runs now: its own `timeout` and `run_timeout` hold for its Lua, too.
+---The function of an action runs now: its own `timeout` and `run_timeout` apply to its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
   local root, seconds = self.root, one.timeout or self.allowance
   local by, at = first_end(self, one.id)
-  if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of whatever function went on last
+  if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of the function that was resumed last
     ends_with(root, seconds, by, at)
   end
 end
 
----What stopped Lua that ran on for too long, in words.
+---A message about what stopped Lua that did not yield in time.
 ---@param reason string
 ---@param where string|nil  file and line
 ---@return string|nil message
@@ -438,7 +440,7 @@ end
 
 -- ---- room for calls ----
 
--- Whether there is room for a call; where there is none for ever, the bound.
+-- Whether there is room for a call; if there never will be, the bound.
 local function room(bounds, call)
   local free = true
   for i = 1, #bounds do
@@ -448,7 +450,7 @@ local function room(bounds, call)
     if spent >= one.most or spent + asked > one.most then
       return false, one
     elseif reserved >= one.most or reserved + asked > one.most then
-      free = false -- it may be there when others used less than they could
+      free = false -- there may be room when others use less than they reserved
     end
   end
   return free
@@ -459,7 +461,7 @@ end
 ---@field bounds skillrt.Bound[]
 ---@field is_counted boolean  it was sent: the books count it
 
--- Reserves what a call takes of its bounds (1), or gives it back (-1): of those alone that are reserved `till` then.
+-- Reserves what a call may use of its bounds (1), or returns it (-1): only for bounds that reserve `till` then.
 local function reserve(reservation, sign, till)
   local bounds = reservation.bounds
   for i = 1, #bounds do
@@ -470,7 +472,7 @@ local function reserve(reservation, sign, till)
   end
 end
 
----The bounds of a call; nil: nothing bounds it.
+---The bounds of a call; nil: it has none.
 ---@param call skillrt.Call
 ---@return skillrt.Bound[]|nil
 function Limits.bounds_of(call)
@@ -480,8 +482,7 @@ function Limits.bounds_of(call)
   end
 end
 
----Whether a call may be sent now; then what it may use is reserved for it. Where it may not be sent at all any
----more, `hit` says so.
+---Whether a call may be sent now; then what it may use is reserved. If it may never be sent, `hit` names the bound.
 ---@param call skillrt.Call
 ---@return boolean
 ---@return skillrt.Reservation|nil
@@ -508,13 +509,13 @@ function Limits.sent(reservation)
   reservation.is_counted = true
 end
 
----A call is over: what was reserved for it is free once whoever awaited it has said what it used.
+---A call has finished: its reservation ends once whoever awaited it has reported the usage.
 ---@param reservation skillrt.Reservation
 function Limits:over(reservation)
   self.releasing[#self.releasing + 1] = reservation
 end
 
----Everybody has said what was used: what is reserved for calls that are over is free.
+---All usage has been reported: ends the reservations of finished calls.
 function Limits:release()
   for i, reservation in ipairs(self.releasing) do
     reserve(reservation, -1, reservation.is_counted and "over" or nil)

@@ -1,7 +1,7 @@
 -- run/look.lua: what can be read of a run without its lock: its first record, its records, its books.
 --
--- Books alone are read from the newest record of all of them on: that costs the same however long the run is. Knows
--- journal payloads by way of snapshot.lua. Called by the commands that show a run, by runner.lua and run/travel.
+-- Books alone are read from the newest snapshot on: that costs the same however long the run is. Knows journal
+-- payloads through snapshot.lua. Called by the commands that show a run, by runner.lua and run/travel.
 
 local books_of = require("skillrt.run.books")
 local poison = require("skillrt.skill.limit.poison")
@@ -25,7 +25,7 @@ function M.nothing(place)
   return place .. ": contains no run: one was started here, and ended before its first record"
 end
 
--- What the store reads, unless it has no record at all.
+-- Reads the store, unless the run has no record at all.
 local function read(place, each, wishes)
   local is_empty = true
   local report, message, code = store.at(place):read(function(payload, seq)
@@ -38,7 +38,7 @@ local function read(place, each, wishes)
   return report, message, code
 end
 
----How a run stands, in the one word that people and programs are shown.
+---A run's status, as people and programs see it.
 ---@param status string  of its books, or of the store's list
 ---@param is_held any    whether a process advances it
 ---@return "running"|"interrupted"|"paused"|"completed"|"failed"|"aborted"
@@ -56,13 +56,13 @@ function M.has_ended(books)
   return books.status == "completed" or books.status == "failed" or books.status == "aborted"
 end
 
--- What lists show of a schedule.
+-- What lists show about a schedule.
 local function schedule_of(books)
   local schedule = books.schedule
   return schedule and { cron = schedule.cron, due = schedule.due, begun = schedule.begun, missed = schedule.missed }
 end
 
----What lists show of a run. It is kept with the end of its journal, so that a list need not read it.
+---What lists show about a run. It is stored at the end of the journal, so that a list need not read all of it.
 ---@param books skillrt.Books
 ---@return { at: integer, skill: string, status: string, reason: string?, limit: string?, steps: integer,
 ---          questions: integer, schedule: table? }
@@ -119,7 +119,7 @@ function M.first(place)
   return report and entry, message, code
 end
 
----Some records of a run: those whose text has one of these words in it.
+---The records of a run whose text contains one of these words.
 ---@param place string
 ---@param each fun(entry: table, seq: integer)
 ---@param words string[]
@@ -139,10 +139,10 @@ function M.some(place, each, words)
   end, wishes)
 end
 
----The books of a run from all of its records. `each` sees every record after it was applied.
+---The books of a run from all its records. `each` gets every record after it was applied.
 ---@param place string
 ---@param each fun(entry: table, books: skillrt.Books)|nil
----@param before fun(entry: table, books: skillrt.Books, seq: integer)|nil  sees it before that
+---@param before fun(entry: table, books: skillrt.Books, seq: integer)|nil  gets it before that
 ---@return skillrt.Books|nil books
 ---@return string|table message_or_report
 ---@return string? code
@@ -162,7 +162,7 @@ function M.read(place, each, before)
   return report and books, report or message, code
 end
 
----The books of a run, as they are now, or as they were behind one of its records.
+---The books of a run as they are now, or as they were after one of its records.
 ---@param place string
 ---@param last integer?  its number
 ---@return skillrt.Books|nil books
@@ -174,16 +174,16 @@ function M.books(place, last)
   local report, message, code = read(place, function(payload, seq)
     past:add(payload, seq, wishes.blob)
     if not last or seq == last then
-      past:apply() -- while values kept apart can be read
+      past:apply() -- while separate values can be read
     end
     return not last or seq < last
   end, wishes)
   return report and books, report or message, code
 end
 
----The records behind those that were told, told now.
+---Passes on the records that were not passed on yet.
 ---@param place string
----@param told { next: integer }  the number of the first that was not; it is advanced
+---@param told { next: integer }  the number of the next record; it is advanced
 ---@param tell fun(entry: table, seq: integer)
 ---@return table|nil report
 ---@return string? message

@@ -1,7 +1,7 @@
--- run/message.lua: what a message of a session is, by the form that JSON-RPC gives it: a question has an `id` and a
--- `method`, an answer an `id` alone; whatever else is said is a notice. An id has a key, by which its answer is found.
+-- run/message.lua: classifies a message of a session by its JSON-RPC form: a question has an `id` and a `method`, an
+-- answer only an `id`; anything else is a notice. An id has a key, by which its answer is found.
 --
--- Pure. Called by run/call/ for messages that come and that leave.
+-- Pure. Called by run/call/ for messages in both directions.
 
 local json = require("skillrt.base.json")
 
@@ -17,7 +17,7 @@ function M.key(id)
 end
 
 ---@param text string
----@return "notice"|"question"|"answer"|"list" form  a list: several messages in one, or what is none
+---@return "notice"|"question"|"answer"|"list" form  list: several messages in one, or an invalid message
 ---@return string? key
 ---@return any value
 function M.read(text)

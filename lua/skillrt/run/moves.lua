@@ -1,6 +1,7 @@
--- run/moves.lua: where a machine goes when an action of it is over: the `move` of the step's `done` or `fail` record.
+-- run/moves.lua: where a machine goes when one of its actions has finished: the `move` in the step's `done` or `fail`
+-- record.
 --
--- Only the runtime moves: a state that an agent names only chooses among the edges that the table has. Knows
+-- Only the runtime moves the machine: a state that an agent names only chooses among the edges of the table. Knows
 -- the skill and the books; records nothing. Used by outcome.lua and attempts.lua, in machine mode only.
 
 local edges_of = require("skillrt.skill.limit.edges")
@@ -11,7 +12,7 @@ local when = require("skillrt.skill.when")
 
 local M = {}
 
----The updates without the fields that the machine writes, and what was said of these.
+---The updates without the fields that the machine writes, and what the agent said about these.
 ---@param updates table
 ---@return table updates
 ---@return table|nil claims
@@ -37,7 +38,7 @@ function M.apart(updates)
   return rest, claims
 end
 
--- The state as it will be when the step is over.
+-- The state as it will be after the step.
 local function after(root, entry)
   local out = {}
   for key, value in pairs(root) do
@@ -58,7 +59,7 @@ local function after(root, entry)
   return out
 end
 
--- The first of some conditions that does not hold, in words.
+-- The first condition that is false, in words.
 local function unmet(tests, root)
   for i = 1, #tests do
     local ok, why = when.test(tests[i], root)
@@ -68,7 +69,7 @@ local function unmet(tests, root)
   end
 end
 
--- The edges of an action that leave a state: those that the agent named first, then the one it was chosen by.
+-- The edges of an action that leave a state: first those that the agent named, then the one it was chosen by.
 local function candidates(machine, name, id, chosen, wish)
   local first, rest = {}, {}
   for _, edge in ipairs(machine.edges) do
@@ -89,7 +90,8 @@ local function candidates(machine, name, id, chosen, wish)
   return table.move(rest, 1, #rest, #first + 1, first)
 end
 
--- Why an edge cannot be taken now; nil: it can. Those it was chosen by were asked before the action began.
+-- Why an edge cannot be taken now; nil: it can. The conditions of the edges it was chosen by were evaluated before
+-- the action started.
 local function obstacle(run, edge, is_chosen, now)
   local machine, root = run.skill.machine, run.books.state.root
   if not edges_of.is_open(root, edge, run.books.added) then
@@ -104,7 +106,7 @@ local function obstacle(run, edge, is_chosen, now)
   return why and "it may not be entered: " .. why or nil
 end
 
--- What was said of the machine's fields and is not so.
+-- What the agent said about the machine's fields and is not true.
 local function refuse(entry, claims, to)
   local list = entry.refused or json.array({})
   for key, value in pairs(claims) do
@@ -116,12 +118,12 @@ local function refuse(entry, claims, to)
   entry.refused = list[1] and list or nil
 end
 
----An action is done: where that leads, in its record.
+---An action has finished: writes its move into its record.
 ---@param run skillrt.Run
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param entry table  the `done` record
----@param claims table|nil  what was said of the machine's own fields
+---@param claims table|nil  what the agent said about the machine's own fields
 ---@return table|nil failure  { class, message }
 function M.done(run, step, definition, entry, claims)
   local machine, root, view = run.skill.machine, run.books.state.root, nil
@@ -153,12 +155,12 @@ local function plain(class)
   return (tostring(class):lower():gsub("_?error$", ""))
 end
 
----A step of an action has failed for good: the error is the machine's to deal with. Where its class has a row, that
----says where it leads.
+---A step of an action has failed for good: the machine must handle the error. If its class has a row in the table,
+---that row says where it leads.
 ---@param run skillrt.Run
 ---@param definition skillrt.Action
 ---@param entry table  the `fail` record
----@return boolean led  by a row
+---@return boolean led  by a row of the table
 function M.failed(run, definition, entry)
   local machine, root = run.skill.machine, run.books.state.root
   local class, row = plain(entry.class), nil
@@ -182,7 +184,7 @@ function M.failed(run, definition, entry)
   return true
 end
 
----A person has an action that failed tried again: back to the state in which it did.
+---A person retries a failed action: moves back to the state in which it failed.
 ---@param run skillrt.Run
 ---@param id string
 ---@return skillrt.Move|nil

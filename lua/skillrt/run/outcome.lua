@@ -1,8 +1,7 @@
--- run/outcome.lua: what of a step's result may enter the books.
+-- run/outcome.lua: decides what of a step's result enters the books.
 --
--- Refuses reserved fields and dotted keys, checks declared types and declared effects; in machine mode the
--- machine moves with it. Knows the skill and the books, no agents, no journal.
--- Called by steps.lua.
+-- Refuses reserved fields and dotted keys, checks declared types and declared effects; in machine mode it also moves
+-- the machine. Knows the skill and the books, no agents, no journal. Called by steps.lua.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -18,19 +17,19 @@ local M = {}
 
 local wall_ms = core.wall_ms
 
----The class of a result that cannot be used. What an agent gave may be better another time; a function
----that awaited nothing gives the same again.
+---The class of an unusable result. An agent's answer may be better next time; a function that awaited nothing would
+---return the same again.
 ---@param step skillrt.Step
 ---@return "invalid_output"|"permanent"
 function M.unusable(step)
   return step.live.execution and "invalid_output" or "permanent"
 end
 
--- Names of fields that were found good before: scripts update the same few again and again.
+-- Cache of valid field names: scripts update the same few again and again.
 local GOOD_MOST <const> = 4096
 local good, good_count = {}, 0
 
--- Whether a field may bear this name: true, false for one of the runtime's own, or nil and why not.
+-- Whether a field may have this name: true, false for one of the runtime's own, or nil and why not.
 local function judge_name(key)
   if type(key) ~= "string" then
     return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
@@ -38,7 +37,7 @@ local function judge_name(key)
     return nil, ("update %q: a dotted key is not a path; return nested tables instead"):format(key)
   elseif state.is_reserved(key) then
     return false
-  elseif utf8.len(key) then -- what is no text the encoder will refuse
+  elseif utf8.len(key) then -- the encoder refuses what is no text
     if good_count >= GOOD_MOST then
       good, good_count = {}, 0
     end
@@ -47,8 +46,8 @@ local function judge_name(key)
   return true
 end
 
--- The updates without the reserved names, which were left out; an empty Lua table for a declared list is
--- a list. The author's own table stays as it is.
+-- The updates without the reserved names; an empty Lua table for a declared list becomes a list. The author's own
+-- table is unchanged.
 local function taken(updates, declared, refused)
   local out = {}
   for key, value in pairs(updates) do
@@ -64,13 +63,14 @@ local function taken(updates, declared, refused)
   return out
 end
 
-local NONE <const> = {} -- nothing is refused; never written to
+local NONE <const> = {} -- no name is refused; never written to
 
--- Whether updates may be merged: the reserved names that are left out, or what is wrong; and whether they hold tables.
+-- Whether updates may be merged: the reserved names that are ignored, or what is wrong; and whether they contain
+-- tables.
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
----@return string|nil some  the name of one, if there is any
+---@return string|nil some  the name of one of them, if there are any
 local function judge_updates(declared, updates)
   local refused, has_tables, some = nil, false, nil
   for key, value in next, updates do
@@ -92,7 +92,7 @@ local function judge_updates(declared, updates)
   return nil, refused, has_tables, some
 end
 
--- An empty table replaces a list by a list, not by an object, also deep inside.
+-- An empty table replaces a list by an empty list, not by an object, also inside other tables.
 local function keep_lists(old, updates)
   local out
   for key, value in pairs(updates) do
@@ -104,7 +104,7 @@ local function keep_lists(old, updates)
         new = keep_lists(old[key], value)
       end
     end
-    if new ~= value then -- the author's own table stays as it is
+    if new ~= value then -- the author's own table is unchanged
       out = out or {}
       out[key] = new
     end
@@ -120,7 +120,7 @@ local function keep_lists(old, updates)
   return out
 end
 
----The declared effects that did not come true.
+---The declared effects that are not true.
 ---@param definition skillrt.Action
 ---@param before table
 ---@param after table
@@ -137,8 +137,8 @@ function M.broken_effects(definition, before, after)
   return broken
 end
 
--- The updates and the context apart: an agent may set keys of the context among its updates, as
--- `context = { key = value }` (R6, R49); they are merged, never taken for the whole of it.
+-- Separates the updates and the context: an agent may set keys of the context among its updates, as `context = { key
+-- = value }` (R6, R49); they are merged and never replace the whole context.
 local function split_context(updates, context)
   local among = updates.context
   if not json.is_object(among) then
@@ -175,7 +175,7 @@ local function judge_context(step, given)
   return copy
 end
 
--- The state as the effects will find it: the top-level fields after the update.
+-- The state as effects will see it: the top-level fields after the update.
 function M.preview(root, updates, move, context)
   return setmetatable({ state = move and move.to, context = context }, {
     __index = function(_, key)
@@ -190,7 +190,7 @@ function M.preview(root, updates, move, context)
   })
 end
 
--- The invariants that the state will break.
+-- The invariants that the state would violate.
 local function damages(run, kept, entry)
   local now, changes = run.books.state, {}
   for key in pairs(kept) do
@@ -226,9 +226,9 @@ local function add_output(run, step, definition, words, entry)
   return nil
 end
 
-local NOTHING <const> = {} -- a step that said nothing besides; never written to
+local NOTHING <const> = {} -- of a step that returned only updates; never written to
 
--- What a step gave besides its updates: words, its output, keys of the context.
+-- What a step returned besides its updates: words, its output, keys of the context.
 ---@return table|nil failure
 local function add_words(run, step, definition, words, entry, context)
   local problem
@@ -243,16 +243,16 @@ local function add_words(run, step, definition, words, entry, context)
   entry.partial = words.status == "partial" or nil
   if not entry.partial then
     local message, code = add_output(run, step, definition, words, entry)
-    if message then -- a disk that does not take it is no fault of the step: what it gave is kept
+    if message then -- a full disk is no fault of the step: its result is kept
       return { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
     end
   end
 end
 
--- What a step's record says besides updates: what it said, and what its skill or its definition asks for.
+-- The rest of a step's record: what it said, and what its skill or its definition asks for.
 ---@return table|nil failure
 local function add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
-  if words or context or step.live.context or definition.output then -- as every phase has
+  if words or context or step.live.context or definition.output then -- every phase has that
     local failure = add_words(run, step, definition, words or NOTHING, entry, context)
     if failure then
       return failure
@@ -265,7 +265,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
     end
   end
   if #definition.effects > 0 then
-    if has_tables then -- they are looked at as they will be kept: what cannot be is reported first
+    if has_tables then -- checked in their final form: what cannot be recorded is reported first
       local unfit = select(2, plain.copy(kept, "updates"))
       if unfit then
         return { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
@@ -281,7 +281,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
   end
 end
 
--- The updates without what is meant for the machine, and without what only the runtime writes.
+-- The updates without fields meant for the machine, and without those that only the runtime writes.
 local function taken_apart(skill, definition, kept)
   local claims, owned, problem
   if skill.machine then
@@ -293,18 +293,18 @@ local function taken_apart(skill, definition, kept)
   return kept, claims, owned, problem
 end
 
----Turns what a step gave into its `done` record.
+---Turns a step's result into its `done` record.
 ---@param run table  { skill, books, store }
 ---@param step skillrt.Step
 ---@param definition table
 ---@param updates table|nil
----@param words table|nil    what it gave besides: { status, summary, output, output_file, context, concerns }
+---@param words table|nil    what it returned besides: { status, summary, output, output_file, context, concerns }
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
 function M.record(run, step, definition, updates, words)
   local skill, books, kept, problem = run.skill, run.books, updates or NOTHING, nil
   local meta, context, claims, owned, replaced = getmetatable(kept), nil, nil, nil, nil
-  if meta then -- a view, or what may raise when it is read
+  if meta then -- a view, or a table that may raise when it is read
     kept, problem = plain.copy(kept, "updates")
     if problem then
       problem = "the result cannot be kept: " .. problem
@@ -326,7 +326,7 @@ function M.record(run, step, definition, updates, words)
     some = next(kept) ~= nil
   end
   refused = owned and json.array(table.move(refused or {}, 1, #(refused or {}), #owned + 1, owned)) or refused
-  if not unfit and books.finished ~= step.after then -- others were beside it
+  if not unfit and books.finished ~= step.after then -- other steps ran meanwhile
     kept, unfit, replaced = meeting.updates(run, step, kept)
   end
   if unfit then

@@ -1,8 +1,8 @@
--- run/output_files.lua: the files that steps give as their output: written, found where an agent wrote
--- them, written again where they are gone.
+-- run/output_files.lua: the files that steps give as their output: writes them, finds those that an agent wrote, and
+-- restores deleted ones.
 --
--- Reaches them below the run's folder through no link. Knows the books, no agents, no journal. Called
--- by outcome.lua and resume.lua.
+-- Opens them below the run's folder without following links. Knows the books, no agents, no journal. Called by
+-- outcome.lua and resume.lua.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -10,7 +10,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
--- The text of an output file: by its name JSON, or text as it is (R24, F5).
+-- The text of an output file: JSON if its name says so, else the text as it is (R24, F5).
 ---@param name string
 ---@param value any
 ---@return string|nil text
@@ -42,7 +42,7 @@ end
 
 local MAX_TAKEN = 8 * 1024 * 1024
 
--- What an agent wrote to its output file itself, for conditions and later phases; what is not
+-- The content of an output file that an agent wrote itself, for conditions and later phases; anything that is not
 -- text, or is very long, stays in its file only.
 local function read_output(store, name)
   local text = store:kept(name, MAX_TAKEN)
@@ -72,11 +72,11 @@ local function find_output(store, name, durable)
   return store:settle(name)
 end
 
----The output: returned and written here, or written by the agent already (R23, F5).
+---The output: returned and written here, or already written by the agent (R23, F5).
 ---@return any output
 ---@return string? file
 ---@return string? message
----@return string? code  of the world's, not the value's
+---@return string? code  of a failure of the system, not of the value
 function M.keep(run, step, definition, outcome)
   local name, memory = definition.output, run.books.context_strategy == "memory"
   if memory then
@@ -99,29 +99,29 @@ function M.keep(run, step, definition, outcome)
     end
   end
   if step.kind == "action" or definition.output_free then
-    return nil -- its updates are its result; of a phase that declares no output none is demanded
+    return nil -- its updates are its result; a phase that declares no output needs none
   end
   return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.store.place)
 end
 
----An attempt failed: what it left as its output is put aside as `<output>.failed`, so that the next one is
----not taken for its author. Called before the failure is recorded: a crash in between finds nothing, and
----the attempt fails again.
+---An attempt failed: moves what it left as its output to `<output>.failed`, so that it is not taken for the next
+---attempt's. Called before the failure is recorded: after a crash in between there is no output, and the attempt
+---fails again.
 ---@param run table  { skill, books, store }
 ---@param definition skillrt.Action
----@return string? message  why it could not be
+---@return string? message  why it could not be moved
 function M.put_aside(run, definition)
   local name = definition.output
   local info = name and run.books.context_strategy ~= "memory" and run.store:stat(name)
   if not info or info.kind ~= "file" then
-    return nil -- nothing that would be taken
+    return nil -- there is nothing that could be mistaken
   end
   local aside = name .. ".failed"
   local ok, message = run.store:move(name, aside, files.lasts(run.skill))
   return not ok and message or nil
 end
 
----Writes outputs again that were deleted since their phase completed.
+---Restores outputs that were deleted since their phase completed.
 ---@param store skillrt.Store
 ---@param books skillrt.Books
 ---@return string[] files  that were written

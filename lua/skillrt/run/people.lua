@@ -1,8 +1,8 @@
--- run/people.lua: how people take part in a step: approvals before calls with side effects (interactive), reports of
--- progress and problems (supervised), and a decision about a result with concerns (docs/write/protocol.md, "People").
+-- run/people.lua: people in a step: approvals before calls with side effects (interactive), reports of progress and
+-- problems (supervised), and a decision about a result with concerns (docs/write/protocol.md, "People").
 --
--- All of it are calls and lines of the step. Knows requests and approvals, no journal. Used by ctx.lua, steps.lua
--- and lifecycle.lua.
+-- Everything here is a call or a log line of the step. Knows requests and approvals, no journal. Used by ctx.lua,
+-- steps.lua and lifecycle.lua.
 
 local draws = require("skillrt.run.branch.draws")
 local record = require("skillrt.base.record")
@@ -25,7 +25,7 @@ local function cleaned(text, secrets)
   return text
 end
 
--- What a person is shown of a request: all that it does, and no secret.
+-- What a person is shown of a request: everything that it does, and no secret.
 local function arguments_of(request)
   local declared = request.declared or {}
   local shown = { kind = request.kind, to = request.shown }
@@ -41,14 +41,14 @@ local function arguments_of(request)
   return shown
 end
 
----Whether a person is asked before a call: it has side effects, and cannot be repeated.
+---Whether a person is asked before a call: if it has side effects and cannot be repeated.
 ---@param request table  checked
 ---@return boolean
 function M.needs_leave(request)
   return request.idempotent ~= true and repeats.ACTS[request.kind] == true and not request.pure
 end
 
----Asks for leave to make a call (R174).
+---Asks for approval of a call (R174).
 ---@param ctx table
 ---@param step skillrt.Step
 ---@param request table  checked
@@ -79,7 +79,7 @@ local function tell(self, kind, text)
   end
 end
 
----Tells how a step of a supervised action ended: progress, or a problem (R176).
+---Reports how a step of a supervised action ended: progress, or a problem (R176).
 ---@param self skillrt.Round
 ---@param outcome skillrt.Outcome|nil
 ---@param failure table|nil
@@ -99,7 +99,7 @@ end
 
 -- ---- concerns ----
 
----What an agent did and has concerns about is a person's to take, in every mode (R175).
+---A person decides about a result that the agent has concerns about, in every mode (R175).
 ---@param ctx table
 ---@param step skillrt.Step
 ---@param definition skillrt.Action

@@ -1,5 +1,5 @@
--- run/phases.lua: what the runtime keeps of a skill's phases: the tool set that each step begins with, the fields of
--- the state that it writes itself (phase, verified, retry_count), and what a prompt says of both (R108, F51, F52).
+-- run/phases.lua: what the runtime does for a skill's phases: the tool set that each step starts with, the state
+-- fields that it writes itself (phase, verified, retry_count), and what a prompt says about both (R108, F51, F52).
 --
 -- Used only where a skill has tool sets or a step says `keeps`. Knows the skill and the books, records nothing. Called
 -- by steps.lua, outcome.lua and task.lua.
@@ -10,11 +10,11 @@ local sets = require("skillrt.skill.tool_sets")
 
 local M = {}
 
----What more the record `start` of a step says: the set that is active, whatever was active before (F52), and what the
----runtime writes now.
+---Further fields of a step's `start` record: the active set, whatever was active before (F52), and what the runtime
+---writes now.
 ---@param run skillrt.Run
 ---@param definition skillrt.Action
----@param said table  it is put there
+---@param said table  the fields are added to it
 function M.start(run, definition, said)
   local skill, keeps = run.skill, definition.keeps
   if skill.tool_sets and (definition.run or definition.agent) then
@@ -32,7 +32,8 @@ function M.start(run, definition, said)
   end
 end
 
----What a step gave, without what only the runtime writes, and with what it writes when the step is done.
+---A step's result without the fields that only the runtime writes, and with what the runtime writes when the step
+---completes.
 ---@param skill skillrt.Skill
 ---@param definition skillrt.Action
 ---@param updates table
@@ -69,16 +70,16 @@ end
 ---@class skillrt.Phased
 ---@field skill skillrt.Skill
 ---@field set skillrt.ToolSet|nil   the active one
----@field names string[]|nil        of its tools; nil: all
+---@field names string[]|nil        the names of its tools; nil: all
 ---@field switching skillrt.Switching|nil
----@field before string|nil         JSON of the phases before, bounded
+---@field before string|nil         JSON of earlier phases, bounded
 ---@field kept string[]             fields that only the runtime writes
 ---@field needs string[]            fields that the answer must hold
 ---@field takes table<string, string>
----@field prompt string|nil         what the set says besides
----@field text_of fun(set: skillrt.ToolSet): string?  the same of another one
+---@field prompt string|nil         further text of the set
+---@field text_of fun(set: skillrt.ToolSet): string?  the same of another set
 
--- What a prompt says of the phases before: as many of the newest as there is room for (R115, F58).
+-- What a prompt says about earlier phases: as many of the newest as there is room for (R115, F58).
 local function before_of(step, most)
   local list, room = {}, most - 2
   for i = #(step.phases or {}), 1, -1 do
@@ -94,7 +95,7 @@ local function before_of(step, most)
   return list[1] and "[" .. table.concat(list, ",\n") .. "]" or nil
 end
 
----What there is to say of phases to whoever performs a step; nil: nothing.
+---The information about phases for whoever performs a step; nil: none.
 ---@param run skillrt.Run
 ---@param step skillrt.Step
 ---@param definition skillrt.Action

@@ -1,11 +1,11 @@
 -- run/places.lua: where in a step something happens: "3.2.1" is the first position of the second branch
 -- under the third position of the main branch (docs/write/steps.md, "Places").
 --
--- Pure. Positions stand at the odd parts, branches and rounds at the even ones.
+-- Pure. The odd parts are positions, the even ones are branches and rounds.
 
 local M = {}
 
----A branch's name as a part of a place: without dots, and never a mere number unless it is the index.
+---A branch's name as part of a place: without dots, and never a mere number unless it is the index.
 ---@param key string|integer
 ---@return string
 function M.part(key)
@@ -18,8 +18,8 @@ function M.part(key)
   return text:find("^%d*$") and "=" .. text or text
 end
 
----Whether something at `place` comes behind `other` in the branch that `other` is in, or is it, or lies
----below: other branches run beside it, whatever their places.
+---Whether `place` is `other`, follows it in the same branch, or is below it: other branches run in parallel, whatever
+---their places.
 ---@param place string
 ---@param other string
 ---@return boolean
@@ -32,14 +32,14 @@ function M.is_behind(place, other)
   return own ~= nil and own >= math.tointeger(position)
 end
 
----The places of a branch begin so: that of the branch of a place.
+---The common prefix of the places of the branch that contains a place.
 ---@param place string
 ---@return string
 function M.prefix_of(place)
   return place:match("^(.*%.)") or ""
 end
 
----What a branch whose places begin so lies below: how the places of the branch above it begin, and the position there.
+---The position that a branch with this prefix is below: the prefix of the branch above it, and the position there.
 ---@param prefix string
 ---@return string|nil above  nil: it is the main branch
 ---@return integer? position
@@ -48,7 +48,7 @@ function M.above(prefix)
   return above, math.tointeger(position)
 end
 
----What a place lies below, outermost first: each place above it, and the part of it that comes next.
+---The positions that a place is below, outermost first: each place above it, and the next part.
 ---@param place string
 ---@return fun(): string?, string?
 function M.ways_to(place)

@@ -1,8 +1,8 @@
--- run/questions.lua: what a run asks about calls whose outcome is unknown: the skill's on_indoubt first, then a person;
--- and what a person's answers do.
+-- run/questions.lua: asks about calls whose outcome is unknown: first the skill's on_indoubt, then a person; and
+-- applies a person's answers.
 --
--- One mechanism for all questions: each is in the books until it is answered (books/questions.lua); which values
--- answer it says question.lua, how it is shown report/question.lua. Called by turn.lua and resume.lua.
+-- One mechanism for all questions: each is in the books until it is answered (books/questions.lua); question.lua says
+-- which values answer it, report/question.lua shows it. Called by turn.lua and resume.lua.
 
 local core = require("skillrt.core")
 local duration = require("skillrt.base.terminal_text").duration
@@ -18,7 +18,7 @@ local M = {}
 
 local CHOICES <const> = { retry = true, skip = true, fail = true, ask = true }
 
--- What a function of the skill is given about a call.
+-- What a function of the skill gets about a call.
 local function described(call)
   local step = call.step
   return {
@@ -31,8 +31,8 @@ local function described(call)
   }
 end
 
--- The skill's own choices, one for each call: a function is given the list and gives one word for all, or
--- a list of words.
+-- The skill's own decisions, one for each call: a function gets the list and returns one word for all, or a list of
+-- words.
 local function choices(turn, list)
   local choice = turn.run.skill.on_indoubt
   if type(choice) ~= "function" then
@@ -42,7 +42,7 @@ local function choices(turn, list)
   for i, call in ipairs(list) do
     told[i] = described(call)
   end
-  for key, value in pairs(told[1]) do -- of a single one its fields stand in the list itself
+  for key, value in pairs(told[1]) do -- for a single call, the list itself has its fields
     told[key] = value
   end
   local ok, said = pcall(choice, told)
@@ -54,7 +54,7 @@ local function choices(turn, list)
   return said
 end
 
--- Asks the skill about calls it was not asked about yet.
+-- Asks the skill about calls that it was not asked about yet.
 local function ask_skill(turn)
   local calls = turn.calls
   local new = calls:take_undecided()
@@ -76,7 +76,7 @@ local function ask_skill(turn)
   end
 end
 
--- A call as people see it: its place, its label, where it went.
+-- A call as people see it: its place, its label, its address.
 local function named_call(call)
   local label = call.request.label
   return ("call %s%s to %s"):format(call.place, label and (" (%s)"):format(label) or "", call.to)
@@ -107,13 +107,13 @@ local function of_doubts(calls)
   }
 end
 
--- A few characters that no other question of this run has, for those who answer late.
+-- A few characters that no other question of this run has, to detect late answers.
 local function nonce()
   return core.uuid():sub(1, 8)
 end
 
----Asks the skill about calls whose outcome is unknown, then a person: about each, and once about all that the same
----interruption left behind.
+---Asks about calls whose outcome is unknown: first the skill, then a person, about each; and once about all that the
+---same interruption left open.
 ---@param turn skillrt.Turn
 function M.about_doubts(turn)
   ask_skill(turn)
@@ -142,7 +142,7 @@ function M.about_doubts(turn)
   end
 end
 
----A call under way has said nothing for long: that is noted, and a person is asked where its agent says so.
+---A call under way has been silent for long: notes that, and asks a person if its agent says so.
 ---@param turn skillrt.Turn
 ---@param call skillrt.Call
 ---@param text string  "<ms> <what it does>"
@@ -164,7 +164,7 @@ function M.about_silence(turn, call, text)
   end
 end
 
--- A person decided about a call whose outcome is unknown, or one that has been silent.
+-- A person decided about a call whose outcome is unknown, or which has been silent.
 local function decided(turn, one, at, value)
   local calls, step = turn.calls, turn.books.steps[at.step]
   local call = step and step.live.execution and step.live.execution.calls[at.c]
@@ -181,10 +181,10 @@ local function decided(turn, one, at, value)
   end
 end
 
----Asks what a mode wants to know before it chooses; what is asked already stays.
+---Asks a mode's question before it chooses; one that is open already stays.
 ---@param turn skillrt.Turn
 ---@param question table
----@param sub skillrt.Sub|nil  whose mode it is; nil: the run's own
+---@param sub skillrt.Sub|nil  whose mode asks; nil: the run's own
 function M.ask_for_mode(turn, question, sub)
   local books = turn.books
   local choice = (sub and sub.run.books or books).choice
@@ -207,7 +207,7 @@ local function numbers_of(open)
   return names.listed(list, 10)
 end
 
----The open question that an answer names, or the only one; nil and why there is none.
+---The open question that an answer names, or the only one; or nil and why there is none.
 ---@param books skillrt.Books
 ---@param answer table  { question = its number, nonce }
 ---@return table|nil question
@@ -238,7 +238,7 @@ function M.named(books, answer)
   return one
 end
 
----What a person's words answer: a question, and its value.
+---The question that a person's words answer, and the value.
 ---@param books skillrt.Books
 ---@param answer table  { question, approval, value = the words }
 ---@return table|nil answer  { question, value, nonce, approval }
@@ -254,11 +254,11 @@ function M.meant(books, answer)
   if by.value == nil then
     return nil, ("question %d: %s"):format(one.q, problem)
   end
-  one, why = M.named(books, by) -- an approval says for which value it has to be named
+  one, why = M.named(books, by) -- an approval names the value that it is for
   return one and { question = one.q, value = by.value, nonce = one.nonce, approval = by.approval }, why
 end
 
----The same, where the value is one that the question takes.
+---The same, for a value that the question accepts.
 ---@param books skillrt.Books
 ---@param answer table  { question, nonce, value }
 ---@return table|nil question
@@ -278,7 +278,7 @@ function M.find(books, answer)
   return one
 end
 
----A person's answer: recorded, and done what it says.
+---Records a person's answer and applies it.
 ---@param turn skillrt.Turn
 ---@param answer table  as above, and arrival: its id, where it has one
 ---@return boolean|nil taken

@@ -1,7 +1,8 @@
--- run/record.lua: the types of records: each is the file record/<type>.lua, found by its name and loaded at first use.
+-- run/record.lua: the types of records: each is the file record/<type>.lua, found by its name and loaded on first
+-- use.
 --
--- What a type says: which fields its records have, what they change in the books, and how people, reports and logs are
--- told of them. Knows no type. Called by books.lua, story.lua and whatever shows records.
+-- A type says which fields its records have, what they change in the books, and how people, reports and logs show
+-- them. Knows no type. Called by books.lua, story.lua and whatever shows records.
 
 local json = require("skillrt.base.json")
 
@@ -9,18 +10,18 @@ local M = {}
 
 ---@class skillrt.RecordType
 ---@field doc string       what happened
----@field fields string    a row for each field: its name, its type ("?" behind it: it may be absent), what it says
----@field of_step boolean|nil  it says something about an open step, and nothing without it
+---@field fields string    a row for each field: its name, its type ("?" after it: it may be absent), its description
+---@field of_step boolean|nil  it belongs to an open step, and means nothing without it
 ---@field beyond string|nil  why a replay ends before it
 ---@field apply fun(books: skillrt.Books, record: table, whole: skillrt.Books, seq: integer|nil): skillrt.Books|nil
----       changes the books: of the run or sub-run that it belongs to (`books`), and of the run (`whole`); `seq`: its
----       number in the journal, where it is read back. Gives the books of a scope that begins with it
----@field line (fun(lines: skillrt.report.Lines, record: table, step: table|nil, books: skillrt.Books|nil))|nil
----       tells people of it
+---  changes the books: of the run or sub-run that it belongs to (`books`), and of the run (`whole`); `seq`: its
+---  number in the journal, if it is read back. Returns the books of a scope that starts with it
+---@field line (fun(lines: skillrt.report.Lines, record: table, step: table|nil, books: skillrt.Books|nil))|nil  shows
+---  it to people
 ---@field story (fun(story: skillrt.Story, record: table, step: skillrt.story.Step|nil))|nil
 ---@field log (fun(record: table, step: skillrt.story.Step|nil): string|nil, string|nil, table|nil)|nil
 ---       a line of the JSON log: its level, message and fields
----@field point (fun(record: table): table|false|nil)|nil  a place that a person may go back to: what, name, text
+---@field point (fun(record: table): table|false|nil)|nil  a place that a person may return to: what, name, text
 
 ---Fields that any record may have.
 M.COMMON = [[
@@ -33,7 +34,7 @@ M.COMMON = [[
   blobs list? digests of values over 64 KiB
 ]]
 
----The types by their names; false: there is none of this name.
+---The types by name; false: there is none of this name.
 ---@type table<string, skillrt.RecordType|false>
 M.types = setmetatable({}, { __index = function(types, name)
   local path = "skillrt.run.record." .. name
@@ -87,7 +88,7 @@ local function declared_of(name, kind)
   return declared
 end
 
----What a record says that its type does not declare, or does not say though it must; nil: nothing.
+---A field that a record has and its type does not declare, or that is required and missing; nil: none.
 ---@param record any
 ---@return string|nil
 function M.problem_of(record)
@@ -112,7 +113,7 @@ function M.problem_of(record)
   end
 end
 
----The start of a step that a record carries, as a record of its own: a watcher sees both.
+---The start of a step that a record carries, as a record of its own: watchers see both.
 ---@param record table
 ---@return table|nil start
 function M.start_in(record)
@@ -123,8 +124,8 @@ function M.start_in(record)
   return start
 end
 
----What a record tells, one after the other.
----@param record table  its start is taken out
+---The parts of a record, one after the other.
+---@param record table  its start is removed
 ---@param take fun(record: table, ...: any): any
 ---@return any of_the_last
 function M.each(record, take, ...)

@@ -1,7 +1,7 @@
--- run/records.lua: what a run leaves behind for people who were not there (R185-R191): execution-record.md, and where
--- it failed error-report.md, in the language that the skill's `records` names.
+-- run/records.lua: the reports of a finished run (R185-R191): execution-record.md, and if it failed error-report.md,
+-- in the language that the skill's `records` names.
 --
--- Views of the journal, written when the run is over or its time is up, and never before. They link to nothing, as the
+-- Views of the journal, written when the run has ended or its time is up, never earlier. They link to nothing, as the
 -- companion documents of the protocol are no part of a run (R192). Called by turn.lua, and by the command report.
 
 local core = require("skillrt.core")
@@ -42,7 +42,7 @@ local function duration(ms, lang)
   return seconds >= 3600 and (seconds // 3600) .. units[4] .. " " .. text or text
 end
 
--- What others wrote as one line of Markdown: it makes no heading, no list and no markup.
+-- Text by others as one line of Markdown, so that it makes no heading, list or markup.
 local function line(text, most)
   text = tostring(text):gsub("[%c]+", " ")
   if #text > (most or LONGEST) then
@@ -68,7 +68,7 @@ local function time_of(at)
   return os.date("!%H:%M:%S", at // 1000)
 end
 
--- The stages of the protocol that a step came to, each with its time (R201).
+-- The stages of the protocol that a step reached, each with its time (R201).
 local function stages_of(step, lang)
   local list = {}
   for i, one in ipairs(step.stages or {}) do
@@ -77,7 +77,7 @@ local function stages_of(step, lang)
   return list
 end
 
--- The run's own steps, behind the loading of its contexts; those of skills that it ran stand in their step.
+-- The run's own steps, after the loading of its contexts; those of sub-runs are inside their step.
 local function steps_of(story, lang)
   local list, all, loaded = {}, {}, story.loaded
   for _, step in ipairs(story.steps) do
@@ -144,7 +144,7 @@ function M.record(story, lang)
   })
 end
 
--- The step that the run failed or paused at, and those that were completed before.
+-- The step that the run failed or paused at, and those that completed before.
 local function failed_step(story)
   local at = story.status == "paused" and "open" or "failed"
   local failed = at == "failed" and story.left_out.last_failed or nil
@@ -187,12 +187,12 @@ end
 
 local OVER <const> = { completed = true, failed = true, aborted = true }
 
--- A run leaves its records when it is over, and when its time is up (R202).
+-- Whether a run writes its reports: when it has ended, and when its time is up (R202).
 local function leaves(status, reason)
   return OVER[status] or status == "paused" and reason == "run_timeout"
 end
 
--- The two files as they are to be; false: there is none. A file of the skill's own of that name stays.
+-- The content of the two files; false: there is none. A file of the skill with the same name stays.
 local function put(store, outputs, texts)
   for name, text in pairs(texts) do
     if text and not outputs[name] then
@@ -207,10 +207,10 @@ local function put(store, outputs, texts)
   return true
 end
 
----Writes the records of a run that is over, or whose time is up.
+---Writes the reports of a run that has ended, or whose time is up.
 ---@param store skillrt.Store
 ---@param lang "en"|"zh"
----@return boolean|nil ok   false: the disk does not have its end yet
+---@return boolean|nil ok   false: the end is not on the disk yet
 ---@return string? message
 function M.write(store, lang)
   local story, books = story_of.read(store.place, nil, story_of.MOST)
@@ -223,10 +223,10 @@ function M.write(store, lang)
   return put(store, books.outputs, { [M.RECORD] = M.record(story, lang), [M.REPORT] = report })
 end
 
----A run that is over leaves its records behind, whoever drives it; its result says why it cannot. One that was
----resumed has none: those of its end before are wrong by now.
+---A run that has ended writes its reports, whoever drives it; its result says why it cannot. A resumed run has none:
+---those of its earlier end are outdated.
 ---@param run skillrt.Run
----@param has_left boolean|nil  whether it has; nil: not known yet
+---@param has_left boolean|nil  whether it wrote them; nil: not known yet
 ---@return boolean|nil has_left
 ---@return string? trouble
 function M.leave(run, has_left)

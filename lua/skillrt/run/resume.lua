@@ -1,7 +1,7 @@
--- run/resume.lua: what a run does first when it is resumed: checks, a person's answers and edits.
+-- run/resume.lua: the first steps of a resume: checks, a person's answers and edits.
 --
--- Refuses what must not be resumed (a finished run, changed files), then records what was decided.
--- Knows the turn and its books, no files. Called by turn.lua.
+-- Refuses runs that must not be resumed (finished, changed files), then records what was decided. Knows the turn and
+-- its books, no files. Called by turn.lua.
 
 local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
@@ -24,7 +24,7 @@ local function refuse(code, ...)
   error({ message = string.format(...), code = code }, 0)
 end
 
----Files that the journal pinned and that are different now (or gone).
+---Files that the journal pinned and that have changed (or are gone).
 ---@param pins table<string, string>
 ---@param now table<string, string>
 ---@return string[]
@@ -59,10 +59,10 @@ local function is_declared(skill, failed)
   return declared(skill, function(one) return one.id == failed.id and one.kind == failed.kind end) ~= nil
 end
 
--- What is added must be a limit there is, and in its unit.
+-- A raised limit must exist, and the amount must be in its unit.
 local function check_add(turn)
   local known, limit = limits_of.of_skill(turn.run.skill), turn.books.limit
-  if limit and limit:find("^sub/") then -- of a sub-run that which the run ended at
+  if limit and limit:find("^sub/") then -- of a sub-run: the one at which the run ended
     known[limit] = limits_of.ended_by(turn.books.reason)
   end
   for _, full in ipairs(names.sorted(turn.session.add or {})) do
@@ -79,13 +79,13 @@ local function check_add(turn)
   end
 end
 
--- Whether what a failed run ended at is raised now.
+-- Whether the limit that a failed run reached is raised now.
 local function raises_its_limit(turn)
   local add, limit = turn.session.add, turn.books.limit
   return add ~= nil and limit ~= nil and add[limit] ~= nil
 end
 
--- What can be done with a run that has failed.
+-- The ways to continue a failed run.
 local function ways_on(turn)
   local dir, books, ways = turn.run.store.place, turn.books, {}
   if books.last_failed and is_declared(turn.run.skill, books.last_failed) then
@@ -98,7 +98,7 @@ local function ways_on(turn)
   return ways[1] and table.concat(ways, ", ") or ("`skillrt log %s` shows what led to it"):format(dir)
 end
 
--- What is performed again where a run is resumed that had ended.
+-- What is performed again when a finished run is resumed.
 local function to_resume(turn)
   local books, skill = turn.books, turn.run.skill
   local failed = books.last_failed
@@ -117,7 +117,7 @@ local function slipped(books, id)
   end
 end
 
--- What it costs to ask everyone again is said first.
+-- Reports first what it costs to ask all agents again.
 local function check_scratch(turn, id)
   if turn.session.yes then
     return
@@ -142,7 +142,7 @@ local function check_scratch(turn, id)
     acted[1] and "may have acted, and will a second time:\n" .. names.lines(acted, 10) or "none may have acted") }, 0)
 end
 
--- What a person wants tried again: what failed last; or what is named, where it failed, was skipped or decided about.
+-- What a person wants to retry: the latest failure; or what they named, if it failed, was skipped or decided about.
 local function to_retry(turn)
   local books, wanted = turn.books, turn.session.retry
   if wanted == true then
@@ -156,8 +156,8 @@ local function to_retry(turn)
       names.show(wanted))
 end
 
--- Whether a file that decides is another one than when the run began. A helper that is new is none: what loads it
--- changed, or loads it late.
+-- Whether a file that decides has changed since the run started. A new helper does not count: the file that loads it
+-- has changed, or loads it late.
 local function has_changed(turn)
   local before, now = turn.books.pins, turn.session.pins
   M.take_helpers(before, now, turn.run.skill)
@@ -199,8 +199,7 @@ local function check_status(turn, retry)
   end
 end
 
----Helpers are loaded when the script asks for them: those that were not yet are read, those that are new
----are none that changed.
+---Helpers are loaded when the script asks for them: missing ones are not loaded yet, and new ones have not changed.
 ---@param before table<string, string>  what the journal pinned
 ---@param now table<string, string>  written to
 ---@param skill skillrt.Skill
@@ -221,10 +220,10 @@ function M.take_helpers(before, now, skill)
   return next(fresh) and fresh or nil
 end
 
----A run or sub-run is not resumed with other files than it began with, unless they are accepted.
+---A run or sub-run is not resumed with changed files, unless they are accepted.
 ---@param turn skillrt.Turn
 ---@param books skillrt.Books  of the run or sub-run
----@param pins table<string, string>  what its files are now
+---@param pins table<string, string>  the present digests of its files
 ---@param skill skillrt.Skill
 function M.check_pins(turn, books, pins, skill)
   local fresh = M.take_helpers(books.pins, pins, skill)
@@ -244,7 +243,7 @@ function M.check_pins(turn, books, pins, skill)
   assert(turn:emit({ t = "accept", sub = books.sub, pins = pins, changed = changed, choices = choices.of(skill) }))
 end
 
--- What a person changed in state.json, against what it showed; what came later stays.
+-- What a person changed in state.json, compared with what it showed; later changes stay.
 local function take_edit(turn, base)
   local patch, ignored = {}, json.array({})
   for key, value in pairs(state.diff(base, turn.session.edited.state)) do
@@ -260,7 +259,7 @@ local function take_edit(turn, base)
   end
 end
 
--- Terminal actions that are over: with them the run would end again.
+-- Terminal actions that have completed: with them the run would end again.
 local function over_terminals(turn, but)
   local list = json.array({})
   for _, one in ipairs(turn.run.skill.actions) do
@@ -272,7 +271,7 @@ local function over_terminals(turn, but)
   return list[1] and list or nil
 end
 
--- An action or phase is performed again; more of its record: `scratch`, `harmless`.
+-- An action or phase is performed again; further fields of its record: `scratch`, `harmless`.
 local function perform_again(turn, one, entry)
   local forget, run = over_terminals(turn, one.id), turn.run
   if turn.books.completed[one.id] then
@@ -284,7 +283,7 @@ local function perform_again(turn, one, entry)
   assert(turn:emit(entry))
 end
 
--- Some phases run again; more of the record: `loop`, `forget`, `forgive`.
+-- Some phases run again; further fields of the record: `loop`, `forget`, `forgive`.
 local function rewind(turn, is_meant, entry)
   entry.t, entry.phases = "rewind", json.array({})
   for _, phase in ipairs(turn.run.skill.phases) do
@@ -293,16 +292,16 @@ local function rewind(turn, is_meant, entry)
   assert(turn:emit(entry))
 end
 
--- What ended the run is forgotten. Where that is a limit which is raised now, the loop of a hybrid run continues, and
--- the phases behind it run again.
+-- Forgets what ended the run. If that was a limit that is raised now, the loop of a hybrid run continues, and the
+-- phases after it run again.
 local function forget_end(turn, is_raised)
   local loop = turn.books.loop_end and true or nil
   rewind(turn, function(phase) return is_raised and loop and phase.trailing end, { loop = loop,
     forget = over_terminals(turn), forgive = is_raised and turn.books.fatal or nil })
 end
 
--- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
--- results that they had; else only what ended it is forgotten.
+-- A finished run is resumed: performs the action of a workflow again, or the step that failed last, with all their
+-- recorded results; else only forgets what ended it.
 local function take_end(turn, is_allowed)
   local again = to_resume(turn)
   if again then
@@ -311,7 +310,7 @@ local function take_end(turn, is_allowed)
   forget_end(turn)
 end
 
----A sub-run that had failed is resumed, as the call that waits for it is sent again.
+---A sub-run that had failed is resumed when the call that waits for it is sent again.
 ---@param turn skillrt.Turn  the run's
 ---@param sub skillrt.Sub
 function M.reopen(turn, sub)
@@ -324,7 +323,7 @@ function M.reopen(turn, sub)
   end
 end
 
--- A phase runs again, and all behind it.
+-- A phase runs again, and all after it.
 local function run_from(turn, id)
   local entry, is_behind = {}, false
   rewind(turn, function(phase)
@@ -334,8 +333,7 @@ local function run_from(turn, id)
   end, entry)
 end
 
--- What a person says: one answer, several, or one for all questions that offer it. Each must be one that its
--- question takes.
+-- A person's answers: one, several, or one for all questions that offer it. Each must be accepted by its question.
 local function answers_of(turn)
   local session, list = turn.session, {}
   if session.answer ~= nil then
@@ -359,16 +357,16 @@ local function answers_of(turn)
       refuse("invalid", "%s: question %d is answered twice", turn.run.store.place, question.q)
     end
     seen[question.q] = true
-    answer.question = question.q -- the only open one may not be the only one later
+    answer.question = question.q -- the only open question may not be the only one later
   end
   return list[1] and list or nil
 end
 
----One record read back where state.json was edited: what it showed then may lie before the newest books.
+---A record read back after state.json was edited: what it showed may be older than the newest snapshot.
 ---@param turn skillrt.Turn
 ---@param payload string
 ---@param seq integer
----@return table|nil state  what it showed: this is the first record behind it
+---@return table|nil state  what it showed: this is the first record after it
 function M.record(turn, payload, seq)
   local journal, edited = turn.journal, turn.session.edited
   journal:take_back(payload, seq, true)
@@ -381,7 +379,7 @@ function M.record(turn, payload, seq)
   return shown
 end
 
----Changes that make a step forget what it has got are accepted by a word of their own.
+---Changes that make a step discard its results need their own approval.
 ---@param turn skillrt.Turn
 ---@param dropped string[]|nil
 function M.check_dropped(turn, dropped)
@@ -397,7 +395,7 @@ function M.check_dropped(turn, dropped)
   }, 0)
 end
 
----What completed phases wrote is there again for those that follow.
+---Restores the files that completed phases wrote, for later phases.
 ---@param turn skillrt.Turn
 function M.restore_outputs(turn)
   if turn.books.context_strategy == "memory" then
@@ -412,8 +410,8 @@ function M.restore_outputs(turn)
   end
 end
 
--- What was cut off the journal until now, where something was since the run went on last; and whether that may
--- have held what was reported: what a `recover --cut` left, or a tail that no kill explains.
+-- What was truncated from the journal since the run was last resumed, and whether reported results may have been in
+-- it: after `recover --cut`, or a damaged end that no kill explains.
 local function cuts_of(turn, torn)
   local known, all, new, doubtful = {}, json.array({}), false, nil
   for _, name in ipairs(turn.books.cuts or {}) do
@@ -427,9 +425,9 @@ local function cuts_of(turn, torn)
   return new and all or nil, doubtful
 end
 
----Records that the run is resumed, after every reason not to.
+---Records that the run is resumed, after all checks.
 ---@param turn skillrt.Turn
----@param torn string?  the file of a tail that a kill tore: of what was reported nothing was in it
+---@param torn string?  the file of an end that a kill left incomplete: it held nothing that was reported
 function M.begin(turn, torn)
   local books = turn.books
   if books.skill ~= turn.run.skill.name then

@@ -1,4 +1,4 @@
--- run/run.lua: what the modules of a run share: its skill, books, store and limits; its phase; a sub-run has one, too.
+-- run/run.lua: what the modules of a run share: its skill, books, store, limits and phase; also for a sub-run.
 --
 -- Knows no turn, no steps and no calls. Made by run/runner.lua and run/turn/subs.lua.
 
@@ -6,7 +6,7 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local limits_of = require("skillrt.run.limits")
 
--- The phase of a run, which `become` alone changes. What it comes to is its turn's verdict.
+-- The phase of a run, changed only by `become`. Its turn's verdict says how it ends.
 --
 --   from                          when                                                to
 --   opening                       its journal is read, and what was open taken up     going
@@ -27,25 +27,25 @@ local NEXT <const> = {
 }
 
 ---@class skillrt.Run
----@field phase skillrt.Phase  of a sub-run, too: that of its run counts
+---@field phase skillrt.Phase  also for a sub-run: that of its run counts
 ---@field skill skillrt.Skill
 ---@field books skillrt.Books
 ---@field store skillrt.Store
----@field limits skillrt.Limits  from `begin` on, as the next three
+---@field limits skillrt.Limits  available after `begin`, like the next three
 ---@field input_dir string
 ---@field args string[]
----@field cwd string          the folder that it was begun in; where that is not there, the one it is resumed in
+---@field cwd string          the folder in which it was started; if that is missing, the one in which it is resumed
 ---@field elsewhere boolean   that is not the folder of this process
----@field prompts table<string, string>  texts of prompts, by their files
+---@field prompts table<string, string>  texts of prompts, by file
 ---@field keeps_nothing boolean
 ---@field accept_changes boolean|nil
----@field shift integer|nil   ms by which the wall clock was put back since a host put the run into its books
+---@field shift integer|nil   ms by which the wall clock was set back since a host parked (unloaded) the run
 ---@field world skillrt.World|nil
----@field recorded skillrt.Store|nil  of a replay: where it was recorded
+---@field recorded skillrt.Store|nil  of a replay: the recorded run
 ---@field functions table<string, boolean>  the host's
----@field unwatched true|nil  what arrives is not shown
----@field judged table        of the skill's invariants: what they were judged by
----@field mcp table|nil       what this process knows of its servers, and who we are
+---@field unwatched true|nil  arriving data is not shown
+---@field judged table        the values by which the skill's invariants were evaluated
+---@field mcp table|nil       what this process knows of its servers, and our identity
 local Run = {}
 Run.__index = Run
 
@@ -64,13 +64,13 @@ function Run:become(phase)
   self.phase = phase
 end
 
----It is a run that was recorded there, once more.
+---It replays a recorded run.
 ---@param store skillrt.Store
 function Run:replay_of(store)
   self.recorded = store
 end
 
----Its journal is read.
+---Its journal has been read.
 function Run:begin()
   local books, here = self.books, files.current()
   self.cwd = books.cwd and files.is_folder(books.cwd) and books.cwd or here
@@ -79,11 +79,11 @@ function Run:begin()
   self.limits = limits_of.new(self)
 end
 
----A sub-run, whose books are there.
+---A sub-run whose books exist.
 ---@param id string
 ---@param skill skillrt.Skill
 ---@param prompts table<string, string>
----@param call skillrt.Call  that waits for it
+---@param call skillrt.Call  the call that waits for it
 ---@return skillrt.Run
 function Run:sub(id, skill, prompts, call)
   local books = self.books.subs[id]
@@ -105,7 +105,7 @@ function Run:sub(id, skill, prompts, call)
   return run
 end
 
----The text of a prompt: a file of the skill (pinned), or the text itself.
+---The text of a prompt: from a file of the skill (pinned), or the text itself.
 ---@param prompt string
 ---@return string
 function Run:prompt(prompt)
@@ -121,7 +121,7 @@ function Run:prompt(prompt)
   return text
 end
 
----What this process knows of the run's servers, and who we are; nil: it has none.
+---What this process knows of the run's servers, and our identity; nil: it has none.
 ---@return table|nil
 function Run:servers()
   if self.skill.mcp and not self.mcp then

@@ -1,7 +1,7 @@
--- run/runner.lua: begins and resumes runs: folder, pinned files, turn, core, result.
+-- run/runner.lua: starts and resumes runs: folder, pinned files, turn, core, result.
 --
--- The one place where a skill, a work directory and the core's engine meet. Knows no command
--- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cli/command/.
+-- The one place where a skill, a work directory and the core's engine meet. Knows no command line and no terminal;
+-- callers may pass a watcher (report/*). Called by init.lua and cli/command/.
 
 local core = require("skillrt.core")
 local choices = require("skillrt.skill.choices")
@@ -33,23 +33,23 @@ local M = {}
 ---@field attended boolean?
 ---@field park_ms integer?
 ---@field edited table?       { state, seq } of a state.json that a person edited
----@field [string] any        what a resume says, see OF_SESSION
+---@field [string] any        options of a resume, see OF_SESSION
 
 ---@class skillrt.RunOptions
 ---@field work_dir string?     default: <name>-<run id> in the folder of run/folder.lua
 ---@field input table?         values the skill reads as state.input and ctx.input
 ---@field args string[]?       ctx.args
----@field strategy any?        in place of the skill's own
----@field agent string|string[]|nil  who was given for steps without an agent: recorded for a resume
+---@field strategy any?        instead of the skill's own
+---@field agent string|string[]|nil  the agent for steps without one: recorded for a resume
 ---@field durability "power"|"process"|nil
 ---@field sandbox "strict"|"work"|"off"|nil  of all programs, whatever the skill says
 ---@field context "file"|"memory"|nil
----@field wait boolean?        stays with a run that only waits, for a person, an event or a time
----@field attended boolean?    somebody is there to be asked when it pauses with a question
----@field at_most table?       limits by name that may only be lowered by it
+---@field wait boolean?        waits even if the run only waits for a person, an event or a time
+---@field attended boolean?    a person is there to answer when it pauses with a question
+---@field at_most table?       limits by name that it may only lower
 ---@field watcher table|table[]|nil  one or several, see watchers.lua
----@field submit nil|fun(first: table, store: table): skillrt.Result|nil, string?, string?  keeps the run, by its
----       first record, for others to perform: nothing of it is performed here
+---@field submit nil|fun(first: table, store: table): skillrt.Result|nil, string?, string?  stores the run, by its
+---  first record, for others to perform: nothing is performed here
 
 ---@class skillrt.Result
 ---@field status string   completed failed aborted paused
@@ -57,15 +57,16 @@ local M = {}
 ---@field message string? more about the reason
 ---@field state table     the final state, the caller's own
 ---@field run_id string
----@field steps integer   steps that are over
+---@field steps integer   finished steps
 ---@field work_dir string
 ---@field trouble string?  what went wrong in the engine itself: a full disk, an error in a question
----@field question table? what a person has to answer before the run continues; the oldest
+---@field question table? the oldest open question,
+---  which a person must answer before the run continues
 ---@field questions table[]?  all of them: { q = its number, question, nonce, step, c, due }
 ---@field in_memory boolean   there is no work directory to resume from
 ---@field interrupted boolean  stopped from outside
----@field limit string?       the full name of the limit that it ended at, as --add takes it
----@field answer any         the text that a plain skill gave, what a workflow returned
+---@field limit string?       the full name of the limit that it reached, as --add takes it
+---@field answer any         the text of a plain skill, or what a workflow returned
 ---@field used table<string, number>  by name
 ---@field failed_step string? the last action or phase that failed
 ---@field failed string[]  actions and phases that failed for good, and never succeeded
@@ -75,7 +76,7 @@ local function absolute(path)
   return files.join(files.current(), path)
 end
 
--- What was asked for: of a workflow what it returned, of a plain skill the text of its one step that ran.
+-- The result proper: what a workflow returned, or the text of a plain skill's single step that ran.
 local function answer_of(skill, books)
   local first = skill.actions[1]
   if first and first.resumable then
@@ -107,7 +108,7 @@ local function failed_ones(root)
   return list
 end
 
--- What all its calls used, by name.
+-- The usage of all its calls, by name.
 local function used_of(books)
   local used = {}
   for name, amount in pairs(books.spent or {}) do
@@ -125,7 +126,7 @@ local function result_of(run, self)
     status = status,
     reason = reason,
     message = message or books.message,
-    state = books.state and books.state.root or {}, -- no copy: the run is over
+    state = books.state and books.state.root or {}, -- no copy: the run has ended
     question = open[1] and open[1].question,
     questions = open[1] and open,
     run_id = books.run_id,
@@ -174,7 +175,7 @@ local function open(parts, options, mode)
   return run, report, run and self or cause
 end
 
----Waits for a run, or turns it; a script or a step that does so draws for itself again afterwards.
+---Waits for a run, or turns it; afterwards a script or step that does so draws for itself again.
 ---@param run userdata
 ---@param method "wait"|"turn"
 ---@return boolean? going
@@ -185,7 +186,7 @@ function M.advance(run, method)
   return (run[method](run))
 end
 
----Tells the watcher that a run is open.
+---Reports to the watcher that a run is open.
 ---@param report table
 ---@param self skillrt.Turn
 function M.announce(report, self)
@@ -194,7 +195,7 @@ function M.announce(report, self)
   end
 end
 
----The result of a run that has stopped; its watcher hears no more.
+---The result of a run that has stopped; its watcher gets nothing more.
 ---@param run userdata
 ---@param self skillrt.Turn
 ---@return skillrt.Result
@@ -227,8 +228,8 @@ local function first_record(parts, given)
     input = parts.input, state = skill.state,
     args = #args > 0 and json.array(args) or nil,
     pins = parts.session.pins, choices = choices.of(skill),
-    load = skill.loaded and skill.loaded.drawn, -- what the script drew until now
-    specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
+    load = skill.loaded and skill.loaded.drawn, -- what the script has drawn so far
+    specs = skill.specs and json.array(skill.specs), -- read and passed on; their digests are pins (F15)
     context = skill.context, session = skill.contexts and given.session or nil,
     script = skill.source and absolute(skill.source) or nil,
     by_section = skill.guide and skill.guide.steps and true or nil,
@@ -245,7 +246,7 @@ local function first_record(parts, given)
   return first
 end
 
--- What a turn is made of, whether its run begins, with this id, or is resumed; nil, message, code.
+-- The parts of a turn, for a new run with this id or a resumed one; or nil, message, code.
 local function parts_of(skill, options, settings, run_id)
   local prepared, pins, prompts = prepare.skill(skill, settings)
   if not prepared then
@@ -267,7 +268,7 @@ local function parts_of(skill, options, settings, run_id)
   }
 end
 
--- What a new run is made of; nil, message, code.
+-- The parts of a new run; or nil, message, code.
 local function new_parts(skill, options)
   if options.at_most then
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
@@ -328,7 +329,7 @@ function M.run(skill, options)
   return finish(run, report, self)
 end
 
----A skill of one function, whose run is kept nowhere.
+---A skill of one function, whose run is not stored.
 ---@param name string
 ---@param perform fun(state: table, ctx: table): any ...
 ---@return skillrt.Skill
@@ -337,7 +338,7 @@ function M.once(name, perform)
     actions = { { id = name, run = perform } } }))
 end
 
----Performs a function of ctx by itself.
+---Performs a function of ctx on its own.
 ---@param name string  of its run
 ---@param perform fun(ctx: table): any, string?
 ---@param options skillrt.RunOptions?
@@ -352,7 +353,7 @@ function M.perform(name, perform, options)
 end
 
 ---What skill:run does in a script that a command runs: the script's first run takes the command's options where it
----has none of its own, every run its watcher.
+---has none of its own, and every run its watcher.
 ---@param options skillrt.RunOptions
 ---@return { run: function, last: skillrt.Result|nil } own  `last` is the newest result
 function M.own(options)
@@ -384,10 +385,10 @@ local function edited_state(parts)
   return { state = value, seq = seq }
 end
 
--- What a resume may say that is for this session only.
+-- Options of a resume that apply to this session only.
 local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
   "approval", "abort", "retry", "from_scratch", "from", "decide", "steer", "yes", "add", "attended", "wait",
-  "note" } -- note: what is said of how it was opened
+  "note" } -- note: how it was opened, in words
 
 ---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill
@@ -432,7 +433,7 @@ function M.take_up(skill, options)
   return open(parts, options, "resume")
 end
 
----Goes on with the run in `options.work_dir`.
+---Resumes the run in `options.work_dir`.
 ---@param skill skillrt.Skill
 ---@param options table  as for take_up
 ---@return skillrt.Result|nil result

@@ -1,8 +1,8 @@
--- run/schedule.lua: a schedule: a run without steps of its own, which begins a run of its skill at each of its times.
+-- run/schedule.lua: a schedule: a run without steps of its own that starts a run of its skill at each of its times.
 --
--- It is claimed like any run that is due, so one worker has it at a time. Which runs are to begin is recorded before
--- they do, and each has a name made of its time: where a worker dies in between, the next one begins the rest. The
--- commands submit, resume and schedule call it.
+-- A worker claims it like any run that is due, so only one has it at a time. The runs to start are recorded first,
+-- and each has a name made from its time: if a worker dies in between, the next one starts the rest. Called by the
+-- commands submit, resume and schedule.
 
 local core = require("skillrt.core")
 local cron = require("skillrt.base.cron")
@@ -15,21 +15,21 @@ local travel = require("skillrt.run.travel")
 
 local M = {}
 
-local ON_TIME_MS <const> = 60000 -- a firing that is looked at later is missed
-local SKEW_MS <const> = 5000     -- the clock of a database may be so far ahead of ours
+local ON_TIME_MS <const> = 60000 -- a firing noticed later than this is missed
+local SKEW_MS <const> = 5000     -- how far a database's clock may be ahead of ours
 local MOST_AT_ONCE <const> = 100
 
 ---@class skillrt.Schedule  in the first record of a run
 ---@field cron string
----@field missed "skip"|"last"|"all"  which of the missed firings are caught up
----@field label table  of the runs that it begins, as core.label takes it
+---@field missed "skip"|"last"|"all"  which missed firings are made up for
+---@field label table  of the runs that it starts, as core.label takes it
 
 ---@class skillrt.Firings
----@field begins integer[]  runs begin for these, UTC ms
+---@field begins integer[]  runs start for these, UTC ms
 ---@field missed integer[]  and for these none does
 ---@field due integer?      the next one; nil: the schedule is paused
 
----Which firings begin a run, of those from one on that was not looked at.
+---Which firings start a run, beginning with the first that was not considered yet.
 ---@param schedule skillrt.Schedule
 ---@param due integer
 ---@param now integer
@@ -56,10 +56,10 @@ local function record_of(plan)
   return { t = "fire", begins = plan.begins, missed = plan.missed[1] and plan.missed or nil, due = plan.due }
 end
 
----Begins a schedule.
+---Starts a schedule.
 ---@param store skillrt.Store
 ---@param first table    its first record
----@param blobs table[]  { digest, text }: the files that it was submitted with
+---@param blobs table[]  { digest, text }: the files that were submitted with it
 ---@param since integer  UTC ms: firings count from then on
 ---@return skillrt.Books|nil books
 ---@return string? message
@@ -72,7 +72,7 @@ function M.submit(store, first, blobs, since)
   return travel.create(store, first, { record_of({ begins = {}, missed = {}, due = due }), waits(due) }, blobs)
 end
 
--- Begins the run of a firing, unless that is done.
+-- Starts the run of a firing, unless that has happened.
 local function begin(place, first, at)
   local to, name = store_of.beside(place, os.date("!%Y%m%d-%H%M%S-", at // 1000) --[[@as string]])
   local began, message, code = look.first(to)
@@ -89,7 +89,7 @@ local function begin(place, first, at)
   return began, message, code
 end
 
--- Records which runs begin, begins them, and records that they have.
+-- Records which runs start, starts them, and records that it has.
 local function fire(place, first, books, plan)
   local begins = {}
   for _, list in ipairs({ books.schedule.firing, plan.begins }) do
@@ -126,7 +126,7 @@ local function opened(place)
   return books and first, books or why, cause
 end
 
----Begins what is due of a schedule, and waits for the next time.
+---Starts what is due of a schedule, and waits for the next time.
 ---@param place string
 ---@return skillrt.Books|nil books
 ---@return string? message
@@ -146,7 +146,7 @@ function M.look(place)
   return fire(place, first, books, { begins = {}, missed = {}, due = due })
 end
 
----Pauses a schedule, lets it resume with the next time from now on, or begins a run now.
+---Pauses a schedule, resumes it with its next time, or starts a run now.
 ---@param place string
 ---@param what "pause"|"resume"|"now"
 ---@return skillrt.Books|nil books

@@ -1,7 +1,7 @@
--- run/snapshot.lua: all that the books say as one record, and a journal read back from the newest of these.
+-- run/snapshot.lua: writes the books as one record (a snapshot), and reads a journal back from the newest one.
 --
--- journal.lua writes such a record now and then, with the steps and calls that are under way, so that going on with a
--- run costs the same however many steps it had. Knows the books and record payloads, no files.
+-- journal.lua writes a snapshot from time to time, with the steps and calls that are under way, so that a resume
+-- costs the same however many steps the run had. Knows the books and record payloads, no files.
 
 local asked = require("skillrt.run.books.questions")
 local books_of = require("skillrt.run.books")
@@ -13,11 +13,11 @@ local steps_of = require("skillrt.run.step.step")
 
 local M = {}
 
--- A `books` record ends like this and no other does: its type is its last key, and in any other a
--- value of such an end is followed by one more bracket.
+-- Only a `books` record ends like this: its type is its last key, and in any other record such a value is followed by
+-- another bracket.
 M.ENDING = '"t":"books"}'
 
--- Records kept back at most, in case a `books` record makes them needless.
+-- How many records are held back at most, in case a `books` record makes them unnecessary.
 local KEPT_MOST <const> = 8192
 
 local OF_STEP <const> = {
@@ -26,7 +26,7 @@ local OF_STEP <const> = {
   "tool_set", "whole", "phases", "since", "blamed", "acted_in", "told",
 }
 
--- A step that is under way: what the books know of it, and how its state differs from the present one.
+-- A step that is under way: its fields in the books, and how its state differs from the present one.
 local function written(books, step)
   local out = { undo = books.state:undo_patch(step.root), order = json.array({}) }
   for _, field in ipairs(OF_STEP) do
@@ -45,11 +45,11 @@ local function written(books, step)
   return out
 end
 
--- Old values in such a record at most: each step under way has what changed since it began.
+-- The maximal number of old values in a snapshot: each step under way has what changed since it started.
 local OLD_MOST <const> = 100000
 
----Whether all that the books say is worth a record now: not while many steps are under way and much has changed
----since they began, as each has its own list of that.
+---Whether a snapshot is worthwhile now: not while many steps are under way and much has changed since they started,
+---as each has its own list of changes.
 ---@param books skillrt.Books
 ---@return boolean
 function M.is_worth_it(books)
@@ -60,7 +60,7 @@ function M.is_worth_it(books)
   return old <= OLD_MOST
 end
 
--- What is written of books, or of a scope's, beside their steps and state.
+-- What is written of the books of a run or scope, besides their steps and state.
 local function fields_of(books)
   local all = {}
   for _, row in ipairs(fields.ROWS) do
@@ -71,7 +71,7 @@ local function fields_of(books)
   return all
 end
 
----All that the books say, as a record.
+---The books as a record.
 ---@param books skillrt.Books
 ---@return table record
 function M.whole(books)
@@ -79,7 +79,7 @@ function M.whole(books)
   for _, step in pairs(books.steps) do
     steps[#steps + 1] = step
   end
-  table.sort(steps, function(a, b) -- their states are taken up oldest first
+  table.sort(steps, function(a, b) -- their states are restored oldest first
     return a.number < b.number
   end)
   for i, step in ipairs(steps) do
@@ -101,7 +101,7 @@ function M.whole(books)
   }
 end
 
--- Books, or a scope's, as they were written: all fields that are not begin anew.
+-- The books of a run or scope as they were written; all other fields get their initial values.
 local function read(books, kept, root, progress)
   local new = fields.new()
   for _, row in ipairs(fields.ROWS) do
@@ -119,7 +119,7 @@ local function read(books, kept, root, progress)
   return books
 end
 
--- Takes over what such a record tells, whatever the books said before.
+-- Replaces the books by what such a record holds.
 local function restore(books, entry)
   read(books, entry.books, entry.state, entry.progress)
   books.at = entry.at
@@ -135,12 +135,12 @@ local function restore(books, entry)
   asked.restore(books, entry.questions)
 end
 
----@class skillrt.Snapshot  records on their way into the books: none before the newest of these
+---@class skillrt.Snapshot  records on their way into the books: none before the newest snapshot
 ---@field books skillrt.Books
----@field kept string[]    those that were kept back
+---@field kept string[]    those that are held back
 ---@field seqs integer[]
 ---@field count integer
----@field anew boolean|nil  the first of them is of all the books
+---@field anew boolean|nil  the first of them is a snapshot
 local Snapshot = {}
 Snapshot.__index = Snapshot
 
@@ -150,7 +150,7 @@ function M.new(books)
   return setmetatable({ books = books, kept = {}, seqs = {}, count = 0 }, Snapshot)
 end
 
----Whether a record is one of all the books, which tells nothing that happened.
+---Whether a record is a snapshot, which reports nothing that happened.
 ---@param payload string
 ---@return boolean
 function M.is_books(payload)
@@ -176,7 +176,7 @@ function Snapshot:add(payload, seq, read_blob)
   self.kept[self.count], self.seqs[self.count] = payload, seq
 end
 
----Applies what was kept back.
+---Applies the records that were held back.
 function Snapshot:apply()
   local kept, seqs, books = self.kept, self.seqs, self.books
   for i = 1, self.count do

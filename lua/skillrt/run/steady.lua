@@ -1,7 +1,8 @@
--- run/steady.lua: times of the clock that waits count on inside a process (core.mono_ms), which no user sets.
+-- run/steady.lua: times of the monotonic clock (core.mono_ms), by which waits inside a process are measured: no user
+-- sets it.
 --
--- What is recorded are times of the wall clock, as another process continues with them; each is turned into one of
--- this clock when it is put among what is due. Knows no waits and no limits.
+-- Recorded times are those of the wall clock, as another process continues with them; each is converted when it is
+-- added to what is due. Knows no waits and no limits.
 
 local core = require("skillrt.core")
 
@@ -9,12 +10,12 @@ local mono_ns, mono_ms, wall_ms = core.mono_ns, core.mono_ms, core.wall_ms
 
 local M = {}
 
--- How often an instant of the wall clock is looked at anew: somebody may have set it.
+-- How often a wall-clock time is checked again, as somebody may have set the clock.
 local LOOK_MS <const> = 60 * 1000
 
--- What the two clocks differ by is asked for once, so that times a millisecond apart keep their order; and again
--- where somebody has set the wall clock: a difference that small is none but between two looks at a clock. It is
--- rounded up, so that no wait is a millisecond short by the clock that people look at.
+-- The difference of the two clocks is cached, so that times a millisecond apart keep their order, and read again only
+-- if somebody set the wall clock: a very small change only comes from reading the clocks one after the other. It is
+-- rounded up, so that no wait ends a millisecond early by the wall clock.
 local SET_MS <const> = 100
 local difference
 
@@ -26,8 +27,8 @@ local function of_wall(utc)
   return utc + difference
 end
 
----When a recorded time comes; it is never longer away than `most` ms.
----@param run skillrt.Run  shift: ms by which the wall clock was put back since a host put the run into its books
+---When a recorded time comes; never more than `most` ms away.
+---@param run skillrt.Run  shift: ms by which the wall clock was set back since a host parked (unloaded) the run
 ---@param utc integer  UTC ms
 ---@param most integer|nil
 ---@return integer at  of this clock
@@ -36,14 +37,14 @@ function M.at(run, utc, most)
   return most and math.min(at, mono_ms() + most) or at
 end
 
----When an instant is to be looked at: it is of the wall clock, whatever becomes of that.
+---When to check a wall-clock time, whatever happens to that clock.
 ---@param utc integer  UTC ms
 ---@return integer at  of this clock
 function M.look(utc)
   return math.min(of_wall(utc), mono_ms() + LOOK_MS)
 end
 
----The time of the wall clock that this one of ours is, as the wall clock goes now.
+---The present wall-clock equivalent of one of our times.
 ---@param at integer
 ---@return integer utc  ms
 function M.utc(at)

@@ -1,7 +1,7 @@
--- run/steering.lua: one agent of a run is steered by a person: it is skipped, asked again, or told something more.
+-- run/steering.lua: a person steers one agent of a run: skips it, asks it again, or tells it something more.
 --
--- An agent is named by its label, or by the place of its call. One that is under way is found among the run's calls;
--- one of a run that has ended among what a resume performs again. Called by turn/arrivals.lua, resume.lua and
+-- An agent is named by its label, or by the place of its call. One under way is found among the run's calls; in a run
+-- that has ended, among those that a resume performs again. Called by turn/arrivals.lua, resume.lua and
 -- cli/steering.lua.
 
 local names = require("skillrt.base.names")
@@ -13,7 +13,7 @@ local M = {}
 
 local NO_TALK <const> = "%s cannot be told more: %s is asked once, and holds no conversation"
 
--- The agent that is meant; nil and why there is none.
+-- The agent that is meant; or nil and why there is none.
 local function find(agents, name)
   local found, labels, at = {}, {}, {}
   for _, one in ipairs(agents) do
@@ -66,7 +66,7 @@ function M.take(turn, what)
   return ok, problem
 end
 
----Why none can be steered so in a run that no process advances: what its books know of is what it was sent.
+---Why no agent can be steered this way in a run that no process advances: its books only know what was sent to it.
 ---@param books skillrt.Books
 ---@param what table
 ---@return string|nil why
@@ -82,7 +82,7 @@ function M.problem(books, what)
   return call and what.steer == "tell" and not call.converses and NO_TALK:format(agent.label, call.to) or why
 end
 
----Steers an agent of a run that has ended, and whose action is performed again.
+---Steers an agent of a run that has ended and whose action is performed again.
 ---@param turn skillrt.Turn
 ---@param id string|nil  of that action
 ---@param what table

@@ -1,10 +1,10 @@
--- run/store.lua: the place of a run, and all that can be asked of it: its journal, its inbox, its holder, its files.
+-- run/store.lua: where a run is stored, and everything that can be asked of it: its journal, its inbox, its holder,
+-- its files.
 --
--- The only module that knows what lies where in a run's directory: every other one has a store and names what it wants.
--- A run in a database has its journal and its inbox there; files of its steps are in a folder of the machine that
--- performs them.
--- tests/lua/run/store_spec.lua is the contract that another kind of store has to meet. Knows no records. Errors are
--- returned: nil, message, code.
+-- The only module that knows the layout of a run's directory: all others use a store. A run in a database has its
+-- journal and its inbox there; the files of its steps are in a folder of the machine that performs them.
+-- tests/lua/run/store_spec.lua is the contract for other kinds of stores. Knows no records. Errors are returned: nil,
+-- message, code.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -21,19 +21,19 @@ local M = {}
 local Store = {}
 Store.__index = Store
 
--- The part of a URL of a database that names a run: "<host>/<database>/<run>"; nil: a place is a directory.
+-- The part of a database URL that names a run: "<host>/<database>/<run>"; nil: a place is a directory.
 local function named(place)
   return place:match("^postgres%w*://[^/@?]*@([^?]*)") or place:match("^postgres%w*://([^?]*)")
 end
 
--- Where its steps have their files on this machine.
+-- The folder of its steps' files on this machine.
 local function folder_of(name)
   return ("%s/files/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
 end
 
 local IN_DATABASE <const> = ": is in a database; only a run in a directory is renamed or removed"
 
----A place as it is named from every folder. A database without a run's name: of the run with this id.
+---A place in a form that is valid in every folder. For a database URL without a run's name: the run with this id.
 ---@param place string
 ---@param run_id string?
 ---@return string
@@ -62,7 +62,7 @@ function M.name(place)
   return (named(place) or place):match("([^/]+)/*$") or place
 end
 
----The place of a run next to another, and its name: that of the other with something before it.
+---The place next to another run's, and its name: the other's with a suffix.
 ---@param place string
 ---@param before string
 ---@return string place
@@ -76,7 +76,7 @@ function M.beside(place, before)
   return there, name
 end
 
----The store of a run, whether one is there or not. Opens nothing.
+---The store of a run, whether it exists or not. Opens nothing.
 ---@param place string  its directory, or its URL
 ---@param keeps_nothing boolean?
 ---@return skillrt.Store
@@ -86,7 +86,7 @@ function M.at(place, keeps_nothing)
     Store)
 end
 
----Calls `each` for the runs at a place, until it returns false: first those whose end says nothing of them, in no
+---Calls `each` for the runs at a place, until it returns false: first those whose end does not tell their time, in no
 ---order, then the others, the newest first.
 ---@param where string
 ---@param each fun(place: string, status: string, is_held: boolean, problem: string?, at: integer?, about: string?)
@@ -99,17 +99,18 @@ function M.list(where, each)
   return core.list(where, each)
 end
 
----What tells that runs at a place may have begun, changed, ended or gone; when it is asked first, that they may.
+---A watch that reports when runs at a place may have started, changed, ended or disappeared; its first check reports
+---a change.
 ---@param where string
----@return userdata|nil watch  of core.watch; nil: nothing does
+---@return userdata|nil watch  nil: there is none
 function M.changes_at(where)
   return (core.watch(where, true))
 end
 
--- How the name of a run begins that is being removed: no list shows it, should the process be killed.
+-- The prefix of the name of a run that is being removed: lists skip it, even if the process is killed.
 local GOING <const> = ".removed-"
 
----Removes what is left of runs whose removal was interrupted.
+---Deletes the rest of runs whose removal was interrupted.
 ---@param where string  a folder of runs
 function M.sweep(where)
   for _, entry in ipairs(core.files.list(where) or {}) do
@@ -119,7 +120,7 @@ function M.sweep(where)
   end
 end
 
----The store of a run that is performed within this one: its files alone, for its records are in this journal.
+---The store of a sub-run: only its files, as its records are in this journal.
 ---@param name string
 ---@return skillrt.Store
 function Store:below(name)
@@ -128,7 +129,7 @@ end
 
 -- ---- the journal ----
 
----Whether a run was begun there.
+---Whether a run exists there.
 ---@return boolean
 function Store:exists()
   return core.exists(self.place)
@@ -156,7 +157,7 @@ end
 
 ---Every payload of the journal, in order, until `each` returns false. Takes no lock.
 ---@param each fun(payload: string, seq: integer): boolean?
----@param wishes table?  { from, ending, whole }, which is given `blob`: fun(digest), until this returns
+---@param wishes table?  { from, ending, whole }; it gets `blob`: fun(digest), until this returns
 ---@return table|nil report
 ---@return string? message
 ---@return string? code
@@ -164,14 +165,14 @@ function Store:read(each, wishes)
   return core.read(self.place, each, wishes)
 end
 
----The payloads in front of the damage for which `read` refuses a journal.
+---The payloads before the damage for which `read` refuses a journal.
 ---@param each fun(payload: string, seq: integer): boolean?
 function Store:salvage(each)
   core.salvage(self.place, each)
 end
 
----Ends the journal in front of its damage, and keeps the rest.
----@return table|nil report  `aside`: where a view is now that showed more than the journal has left
+---Truncates the journal before the damage, and keeps the rest separately.
+---@return table|nil report  `aside`: where a view is now that showed more than the journal still holds
 ---@return string? message
 ---@return string? code
 function Store:recover()
@@ -186,7 +187,7 @@ function Store:recover()
   return report, message, code
 end
 
----What was cut off the journal until now.
+---What was truncated from the journal so far.
 ---@return string[] names
 function Store:cuts()
   local names = {}
@@ -204,17 +205,16 @@ function Store:holder()
   return pid and { pid = math.tointeger(tonumber(pid)), host = host, since = since } or nil
 end
 
----What tells of changes of the journal, whether the run has begun or not; when it is asked first, that there may be
----some.
+---A watch that reports changes of the journal, whether the run exists yet or not; its first check reports a change.
 ---@return userdata|nil watch  of core.watch; nil: the system watches no more folders
 function Store:changes()
   self.watching = self.watching or core.watch(self.place)
   return self.watching
 end
 
----Waits for a change of the journal; the first time, there may be some.
+---Waits for a change of the journal; the first check reports one.
 ---@param ms integer  at most 60000
----@return boolean|nil changed  false: the time is over, or the system watches no more folders; nil: a signal came
+---@return boolean|nil changed  false: the time has passed, or the system watches no more folders; nil: a signal came
 function Store:changed(ms)
   local watch = self:changes()
   if watch then
@@ -223,12 +223,12 @@ function Store:changed(ms)
   return core.terminal.pause(math.min(ms, 200)) and false
 end
 
----Waits for what the process that advances the run does. A change of the journal is told; that the process has gone, or
----has removed from the inbox what it recorded, is not, so that is looked at 5, 10, 20 ms and so on behind the last
----change, at most each second.
+---Waits for progress of the process that advances the run. The system reports changes of the journal; that the
+---process has ended, or has removed from the inbox what it recorded, is polled 5, 10, 20 ms ... after the last
+---change, at least every second.
 ---@param done fun(): any
 ---@param within integer|nil  ms
----@return boolean|nil ok  false: the time is over; nil: a signal came
+---@return boolean|nil ok  false: the time has passed; nil: a signal came
 function Store:wait(done, within)
   local pause, deadline = 5, within and core.mono_ms() + within
   while not done() do
@@ -243,7 +243,7 @@ function Store:wait(done, within)
   return true
 end
 
----Puts the run aside, under another name; a new one may begin in its place.
+---Renames the run, so that a new one may start in its place.
 ---@param name string
 ---@return string|nil place  where it is now
 ---@return string? message
@@ -260,7 +260,7 @@ function Store:put_aside(name)
   return ok and aside or nil, message, code
 end
 
----Removes the run and all its files. A process that advances it finds that it was taken away, and writes nothing more.
+---Removes the run and all its files. A process that advances it notices that, and writes nothing more.
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
@@ -277,7 +277,7 @@ function Store:discard()
   return files.remove_tree(going)
 end
 
----What the files of the run take on the disk.
+---The disk space of the run's files.
 ---@return { journal: integer, blobs: integer, others: integer }  bytes
 function Store:sizes()
   local function size(path)
@@ -321,26 +321,26 @@ end
 ---@field text string?   nil: it cannot be read
 ---@field problem string?
 
----What was put there, oldest first; each once by the same store.
+---The entries of the inbox, oldest first; the same store returns each once.
 ---@return skillrt.Arrival[]
 ---@return boolean whole  false: the system refused to read something now
 function Store:take()
   return self:inbox():take()
 end
 
----What an arrival said is durable elsewhere: it is removed.
+---An arrival is recorded: removes it.
 ---@param name string
 function Store:acknowledge(name)
   self:inbox():acknowledge(name)
 end
 
----An arrival cannot be used: it is put aside, for people.
+---An arrival is invalid: sets it aside, for people.
 ---@param name string
 function Store:refuse(name)
   self:inbox():refuse(name)
 end
 
----What became of an arrival.
+---What happened to an arrival.
 ---@param name string
 ---@return "waits"|"refused"|"taken"
 function Store:fate(name)
@@ -355,7 +355,7 @@ end
 
 -- ---- files of steps ----
 
----Where a file of the run is for programs of this machine; without a name, the folder of all of them.
+---The path of a run's file for programs of this machine; without a name, the folder of all of them.
 ---@param name string?
 ---@return string
 function Store:path(name)
@@ -370,10 +370,10 @@ function Store:make()
   return files.make_folders(self.folder)
 end
 
----Writes a file, whole or not at all, through no link.
+---Writes a file, completely or not at all, following no link.
 ---@param name string
 ---@param text string
----@param durable boolean?  it survives a power cut when this returns
+---@param durable boolean?  it survives a power cut once this returns
 ---@param runs boolean?     it is a program
 ---@return boolean|nil ok
 ---@return string? message
@@ -382,7 +382,7 @@ function Store:keep(name, text, durable, runs)
   return files.keep(self.folder, name, text, durable, runs)
 end
 
----The text of a regular file, through no link.
+---The text of a regular file; follows no link.
 ---@param name string
 ---@param maximum integer?
 ---@return string|nil text
@@ -392,7 +392,7 @@ function Store:kept(name, maximum)
   return files.kept(self.folder, name, maximum)
 end
 
----What a name is there: { kind, size, ... }.
+---The file of a name: { kind, size, ... }.
 ---@param name string
 ---@return table|nil info
 ---@return string? message
@@ -416,7 +416,7 @@ function Store:move(name, to, durable)
   return ok, message, code
 end
 
----Removes a file; a folder of that name stays.
+---Removes a file; leaves a folder of that name.
 ---@param name string
 ---@return boolean|nil ok
 ---@return string? message

@@ -1,7 +1,7 @@
--- run/story.lua: what happened in a run, step by step and call by call, gathered from its records: what reports,
--- metrics, records and traces are views of.
+-- run/story.lua: what happened in a run, step by step and call by call, collected from its records: reports, metrics,
+-- records and traces are views of it.
 --
--- Takes the records in their order, live or read back; changes nothing. What a record adds says its type
+-- Takes the records in order, live or read back; changes nothing. Each record type says what it adds
 -- (record/<type>.lua).
 
 local look = require("skillrt.run.look")
@@ -11,7 +11,7 @@ local store = require("skillrt.run.store")
 
 local M = {}
 
----How many steps of a run are listed one by one: the newest.
+---How many steps of a run are listed individually: the newest.
 M.MOST = 10000
 
 ---@class skillrt.story.Call
@@ -20,56 +20,56 @@ M.MOST = 10000
 ---@field kind string         http command session host sleep ask wait once run
 ---@field to string?          where it went
 ---@field label string?
----@field title string?       the heading that it stands under
----@field at integer          UTC ms: when it left first
+---@field title string?       the heading that it is shown under
+---@field at integer          UTC ms: when it was first sent
 ---@field ended integer?
----@field ok boolean?         nil: not over
+---@field ok boolean?         nil: unfinished
 ---@field message string?     why it failed
 ---@field attempts table[]    failed ones before: { at, class, message, retry }
 ---@field reply string?       what came back
 ---@field used table<string, number>?
 ---@field q integer?          of a question: its number; question, value
----@field pure boolean?       it only says what other calls gave
+---@field pure boolean?       it only reports what other calls returned
 
 ---@class skillrt.story.Step
 ---@field number integer
 ---@field id string
 ---@field kind "action"|"phase"
 ---@field n integer           iteration
----@field sub string?         of which sub-run
+---@field sub string?         the sub-run that it belongs to
 ---@field at integer
 ---@field ended integer?
 ---@field status "open"|"completed"|"partial"|"failed"|"skipped"
 ---@field attempts table[]    failed ones: { at, class, message, traceback, retry }
 ---@field calls skillrt.story.Call[]
 ---@field notes table[]       { at, text | title }
----@field stages table[]?     by the protocol: { at, name }, in the order it came to them
+---@field stages table[]?     of the protocol: { at, name }, in the order it reached them
 ---@field set table?          what it changed in the state
----@field why string?         why it was skipped, or the concerns it was done with
+---@field why string?         why it was skipped, or its concerns
 ---@field reason string?      the strategy's, for choosing it
----@field place integer       of the record before it, to which a run can be rolled back
+---@field place integer       the number of the record before it, to which a run can be rolled back
 ---@field used table<string, number>?
 
 ---@class skillrt.story.LeftOut
 ---@field steps integer
----@field own integer         of them no sub-run's
+---@field own integer         of these, how many belong to no sub-run
 ---@field failed integer
 ---@field calls integer
 ---@field completed string[]  the ids of own steps, each once
----@field files string[]      what they wrote, each once
+---@field files string[]      files that they wrote, each once
 ---@field last_failed skillrt.story.Step?
----@field state skillrt.State?  what they made of the state that the run began with
+---@field state skillrt.State?  the state at the start of the run, with their changes
 
 ---@class skillrt.Story
 ---@field run table|nil       the first record
 ---@field steps skillrt.story.Step[]  in the order they began; of a long run the newest
----@field left_out skillrt.story.LeftOut  what is known of those before
+---@field left_out skillrt.story.LeftOut  what is known of earlier ones
 ---@field by_number table<integer, skillrt.story.Step>
 ---@field loaded table?       when the contexts were loaded: { at, failed }
 ---@field sessions table[]    { from, to, status, reason, message }: the times that the run was open
 ---@field questions table[]   calls that ask, and questions of strategies
 ---@field moves table[]       transitions (R150): of a machine, else of the run's status: { at, from, to, action, step }
----@field edits table[]       { at, set, after = steps over }: state.json taken over
+---@field edits table[]       { at, set, after = finished steps }: accepted state.json edits
 ---@field used table<string, number>
 ---@field retries integer
 ---@field records integer
@@ -90,7 +90,7 @@ local function add_once(list, text)
   end
 end
 
----The calls of a step that reached somebody.
+---The calls of a step that were sent to somebody.
 ---@param step skillrt.story.Step
 ---@return integer
 function M.calls_of(step)
@@ -114,7 +114,7 @@ local function leave_out(out, step)
   out.state:patch(step.set or {})
 end
 
--- Lets go of the oldest steps but for so many: those that were over before the others began.
+-- Drops the oldest steps above a number: those that had finished before the others started.
 local function shorten(self, most)
   local count, kept = #self.steps, {}
   local from = self.steps[count - most + 1].at
@@ -135,7 +135,7 @@ local function shorten(self, most)
   self.moves = table.move(self.moves, first, #self.moves, 1, {})
 end
 
--- Without a machine the states of a run are the words of its status.
+-- Without a machine the states of a run are its status words.
 local function note_status(self, before, record)
   local status = self.status
   if status ~= before and not self.is_machine and record.t ~= "run" then
@@ -144,7 +144,7 @@ local function note_status(self, before, record)
   end
 end
 
----Begins in the middle: what is known of a run that is resumed, from its books.
+---Starts in the middle: what is known of a resumed run, from its books.
 ---@param books skillrt.Books
 function Story:take_over(books)
   self.run = { run = books.run_id, skill = books.skill, version = books.version, mode = books.mode,
@@ -162,7 +162,7 @@ function Story:take_over(books)
   end
 end
 
----Lets go of steps that are over and of replies: whoever follows a run live has told of them.
+---Drops finished steps and replies: live watchers have already shown them.
 function Story:forget_over()
   local last = self.steps[#self.steps]
   if last and last.status ~= "open" or #self.steps > 64 then
@@ -203,14 +203,14 @@ function Story:add(record)
   end
 end
 
----How long a step or call took; of an open one, until the last record.
+---How long a step or call took; for an open one, until the last record.
 ---@param one table
 ---@return integer ms
 function Story:ms_of(one)
   return math.max(0, (one.ended or self.at) - one.at)
 end
 
----How long the run was open, pauses left out.
+---How long the run was open, without pauses.
 ---@return integer ms
 function Story:active_ms()
   local ms = 0
@@ -223,8 +223,8 @@ end
 
 ---The story of a run, read without its lock.
 ---@param dir string
----@param each fun(record: table, books: skillrt.Books)|nil  sees every record after it was applied to the books
----@param most integer?  how many steps are listed one by one
+---@param each fun(record: table, books: skillrt.Books)|nil  gets every record after it was applied to the books
+---@param most integer?  how many steps are listed individually
 ---@return skillrt.Story|nil story
 ---@return skillrt.Books|string books_or_message
 ---@return string? code

@@ -1,7 +1,7 @@
--- run/task.lua: what an agent is asked: a step in all that an agent may need to know of it.
+-- run/task.lua: an agent's task: everything about a step that the agent may need.
 --
--- The costly parts (the state as text, the prompt's file) are worked out when they are first
--- asked for. Knows the books and the skill through the run; no journal, no transport.
+-- The costly parts (the state as text, the prompt's file) are computed on first use. Knows the books and the skill
+-- through the run; no journal, no transport.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -18,7 +18,7 @@ local function bounded(value, limit)
   return value
 end
 
--- The keys of a state, which may be a view of one: `next` sees none of them.
+-- The keys of a state, which may be a view: `next` finds none in a view.
 local function keys_of(root)
   local keys = {}
   for key in pairs(root) do
@@ -28,8 +28,8 @@ local function keys_of(root)
   return keys
 end
 
--- The state an agent is shown: the keys that its action or the skill declares, each bounded in size; and where the
--- action says how many bytes, all of them together, in their order (F43).
+-- The state that an agent is shown: the keys that its action or the skill declares, each bounded in size; and if the
+-- action limits their total size, all of them together, in order (F43).
 local function state_text(run, root, definition)
   local limit, shown, room = run.skill.limits.max_prompt_state, {}, definition.prompt_bytes
   local keys = definition.prompt_keys or run.skill.project
@@ -43,7 +43,7 @@ local function state_text(run, root, definition)
   return assert(json.encode(shown, { indent = 2 }))
 end
 
-local MAKERS = setmetatable({}, { __mode = "k" }) -- by skill: the phase that each output is declared by
+local MAKERS = setmetatable({}, { __mode = "k" }) -- by skill: the phase that declares each output
 
 local function maker_of(skill, name)
   local makers = MAKERS[skill]
@@ -57,7 +57,7 @@ local function maker_of(skill, name)
   return makers[name]
 end
 
--- The file that the phase with this output made in its place, and named in its reply (R23); nil: none did.
+-- The file that the phase wrote instead of this output, and named in its reply (R23); nil: none.
 local function made_instead(run, name)
   local id, completed = maker_of(run.skill, name), run.books.completed -- a prompt is shown without books
   for file, maker in pairs(id and completed and completed[id] and run.books.outputs or {}) do
@@ -67,7 +67,7 @@ local function made_instead(run, name)
   end
 end
 
--- The inputs that are there: one that was only taken from a skipped phase is not (F21).
+-- The existing inputs; one that is only read from a skipped phase does not exist (F21).
 local function each_input(run, definition, visit)
   for _, name in ipairs(definition.input or {}) do
     local maker, file = run.books.outputs[name], nil
@@ -89,7 +89,7 @@ local function input_paths(run, definition)
   return list
 end
 
--- Under the memory strategy there are no files: the values themselves go along (F4, R21).
+-- With the memory strategy there are no files: the values themselves are sent (F4, R21).
 local function input_text(run, step, definition)
   local parts, limit = {}, run.skill.limits.max_prompt_state
   each_input(run, definition, function(name, maker)
@@ -121,7 +121,7 @@ function LATER.prompt(task)
   return prompt and task._run:prompt(prompt)
 end
 
--- The documents that bind every step: their texts while they fit, else where they lie (F15).
+-- The documents that bind every step: their texts if they fit, else their paths (F15).
 function LATER.specs(task)
   local skill, list = task._run.skill, {}
   local room = skill.limits.max_prompt_specs
@@ -134,17 +134,17 @@ function LATER.specs(task)
   return list[1] and list
 end
 
--- SKILL.md's body, and where it lies: each prompt carries the one or the other.
+-- SKILL.md's body and path: each prompt contains one of them.
 function LATER.guide(task)
   return task._run.skill.guide
 end
 
--- What came of the steps of a page so far, whoever of a chain did them.
+-- The results of a page's steps so far, whichever agent of a chain performed them.
 function LATER.said()
   return {}
 end
 
--- The phase of the step, where its skill has tool sets or keeps fields of the state.
+-- The phase of the step, if its skill has tool sets or runtime fields of the state.
 function LATER.phased(task)
   local run = task._run
   return (run.skill.tool_sets or run.skill.kept) and require("skillrt.run.phases").of_task(run, task._step,
@@ -160,12 +160,12 @@ function LATER.own_tools(task)
   return task._run.skill.tools
 end
 
--- Whether what its tools write has to survive a power cut.
+-- Whether files that its tools write must survive a power cut.
 function LATER.lasts(task)
   return files.lasts(task._run.skill)
 end
 
--- What this process knows of a run's servers, and who we are.
+-- What this process knows of a run's servers, and our identity.
 function LATER.mcp(task)
   return task._run:servers()
 end
@@ -178,7 +178,7 @@ function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
 
--- Which round of it this is, of a phase that goes round: "2 of at most 5"; the innermost counts.
+-- The number of its round, for a repeating phase: "2 of at most 5"; of the innermost round.
 function LATER.round(task)
   local skill, books, at = task._run.skill, task._run.books, task._definition.index
   for _, one in ipairs(task.kind == "phase" and skill.rounds or {}) do
@@ -189,7 +189,8 @@ function LATER.round(task)
   end
 end
 
--- What a failed member of a chain left as the output is none of the next one's: a function that puts it aside.
+-- A failed member of a chain may have left an output that is not the next one's: returns a function that sets it
+-- aside.
 function LATER.put_aside(task)
   return task.output and function()
     return require("skillrt.run.output_files").put_aside(task._run, task._definition) or false
@@ -215,8 +216,8 @@ function Task:__index(key)
   return value
 end
 
--- Where the step's output is to be written, below a folder that is there: an agent told to write to
--- sections/api.md need not make sections. What keeps the folder from being made, its writing tells.
+-- The path of the step's output, below an existing folder, so that an agent told to write sections/api.md need not
+-- make sections. If the folder cannot be made, writing reports it.
 local function output_path(run, definition)
   local path = run.store:path(definition.output)
   if definition.output:find("/", 1, true) then
@@ -225,7 +226,7 @@ local function output_path(run, definition)
   return path
 end
 
--- What the first of the two says that says anything.
+-- The first of the two that is not empty.
 local function first_of(one, other)
   if one == nil then
     return other
@@ -255,7 +256,7 @@ function M.new(run, step, definition, request)
     idempotent = first_of(definition.idempotent_declared, asked.idempotent),
     timeout = asked.timeout or run.limits:seconds_of(definition),
     retry = asked.retry,
-    member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members
+    member_retry = asked.retry or (asked.agent == nil and {} or nil), -- the members of a step's chain are retried
     attempt = step.attempt,
     store = run.store,
     dir = run.skill.dir,

@@ -1,9 +1,9 @@
--- run/travel.lua: a run taken back to an earlier place, a new run that begins at a place of another, a run that is kept
--- for others to perform, and records that are added to one.
+-- run/travel.lua: rolls a run back to an earlier place, forks a new run at a place of another, stores a run for
+-- others to perform, and adds records to one.
 --
--- All write records of their own into a journal and leave the run paused: none needs the skill, runs its script
--- or forgets anything: the journal and what was spent only grow. The commands rollback, fork, submit and resume call
--- it, and schedule.lua.
+-- All write records of their own into a journal and leave the run paused: none needs the skill, runs its script or
+-- deletes anything; the journal and the usage only grow. Called by the commands rollback, fork, submit and resume,
+-- and by schedule.lua.
 
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
@@ -20,7 +20,7 @@ local views = require("skillrt.run.views")
 
 local M = {}
 
--- What the engine asks of a run that only takes some records and stops: a policy without steps.
+-- The policy of a run that only takes some records and stops: it has no steps.
 ---@class skillrt.Writer
 local Writer = {}
 Writer.__index = Writer
@@ -41,8 +41,8 @@ function Writer:load()
   self.wanted = self.entries(self.books)
 end
 
--- All records in one batch, so that a process that dies leaves all or none; with the stop, as what is listed of a run
--- comes with its last batch.
+-- All records in one batch, so that a process that dies leaves all or none; with the stop, because the summary for
+-- lists comes with the last batch.
 function Writer:choose()
   for _, entry in ipairs(self.wanted) do
     assert(self.journal:emit(entry))
@@ -67,7 +67,7 @@ for _, notice in ipairs({ "event", "stop", "forget", "progress" }) do
   Writer[notice] = function() end
 end
 
--- Opens the run, has the records written and closes it.
+-- Opens the run, writes the records and closes it.
 local function write(store, mode, first, entries, blobs)
   local self = writer(store, entries)
   table.move(blobs or {}, 1, #(blobs or {}), 1, self.blobs)
@@ -98,11 +98,11 @@ function M.stop(reason, message, due)
   return { t = "stop", status = "paused", reason = reason, message = message, due = due }
 end
 
----Begins a run for whoever performs it.
+---Creates a run for others to perform.
 ---@param store skillrt.Store
 ---@param first table     its first record
----@param others table[]  those behind it
----@param blobs table[]   { digest, text }: the files that it was submitted with
+---@param others table[]  the records after it
+---@param blobs table[]   { digest, text }: the files that were submitted with it
 ---@return skillrt.Books|nil books
 ---@return string? message
 ---@return string? code
@@ -128,7 +128,7 @@ function M.write(place, others)
   end)
 end
 
----The files that a run was submitted with: { digest, text } each.
+---The files that were submitted with a run: { digest, text } each.
 ---@param place string
 ---@param first table  its first record
 ---@return table[]
@@ -153,7 +153,7 @@ local function beginning(dir, place)
   return there and first, there, message, code
 end
 
--- What becomes of the steps that were under way at a place, a line for each.
+-- What happens to the steps that were under way at a place, a line for each.
 local function told(there)
   local lines = {}
   for _, step in pairs(there.steps) do
@@ -173,7 +173,7 @@ local function told(there)
   return lines
 end
 
--- What steps have got that are not over lies in the journal that a run is forked from: it goes along.
+-- The results of unfinished steps are in the journal that a run is forked from: they are copied.
 local function bring(dir, there, blobs)
   local held_by, texts = {}, {}
   for _, held in pairs(there.held or {}) do
@@ -206,11 +206,11 @@ local function bring(dir, there, blobs)
   end)
 end
 
----Takes a run back to its state behind a record; it is paused then, and `resume` continues from there.
+---Rolls a run back to its state after a record; it is then paused, and `resume` continues from there.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
 ---@return { seq: integer, files: string[], left: table[], books: skillrt.Books, under_way: string[] }|nil  left: of
----rolled_files.plan; under_way: what becomes of each step that was under way there
+---  rolled_files.plan; under_way: what happens to each step that was under way there
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
@@ -258,7 +258,7 @@ function M.rollback(dir, place)
   return { seq = seq, files = written, left = left, books = books, under_way = told(there) }
 end
 
----Begins a new run at a place of another one: paused, with the state it had there.
+---Starts a new run at a place of another one: paused, with the state it had there.
 ---@param dir string
 ---@param place string
 ---@param out string   the new run's directory

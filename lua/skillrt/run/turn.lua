@@ -1,7 +1,7 @@
--- run/turn.lua: the five questions of the engine and its event, answered for one run of a skill: its turn.
+-- run/turn.lua: the engine's five questions and its event, answered for one run of a skill: its turn.
 --
--- Puts the rooms of a run together. `decide` says who decides in which order: what came from outside and what is due
--- first, then what ends the run, then the mode for the next step. Called by C (script.c) under pcall.
+-- Connects the parts of a run. `decide` lists who decides, in order: first arrivals and what is due, then what ends
+-- the run, then the mode for the next step. Called by C (script.c) under pcall.
 
 local arrivals = require("skillrt.run.turn.arrivals")
 local calls_of = require("skillrt.run.call.calls")
@@ -30,20 +30,20 @@ local M = {}
 ---@field session skillrt.Session
 ---@field books skillrt.Books
 ---@field journal skillrt.Journal
----@field newest string|nil  how a record ends before which nothing has to be read back
----@field out string[]      record payloads the engine has not taken yet
----@field blobs table[]     { digest, text } to keep before them
----@field verdict table|false  { status, reason, message }: what the run comes to
----@field goes_back boolean  to a checkpoint, once the record of that is known
+---@field newest string|nil  how a record ends before which nothing need be read back
+---@field out string[]      record payloads that the engine has not taken yet
+---@field blobs table[]     { digest, text } to write before them
+---@field verdict table|false  { status, reason, message }: how the run ends
+---@field goes_back boolean  to a checkpoint, once its record is known
 ---@field rollback table|false  that record
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
----@field accepting integer|false  the number whose `accept` has begun and not ended
+---@field accepting integer|false  the number whose `accept` has started and not ended
 ---@field written integer     ... how much was written then
----@field begun table<integer, integer>  the same of those that were interrupted, by number
+---@field begun table<integer, integer>  the same for those that were interrupted, by number
 ---@field edit_base table|nil  the state that an edited state.json showed
----@field has_left boolean|nil  its records for people are written (records.lua); nil: not known yet
+---@field has_left boolean|nil  its reports for people are written (records.lua); nil: not known yet
 ---@field trouble string|nil  ... or why they are not
----@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
+---@field news boolean       something was recorded or shown since the last `durable`: read by the core
 local Turn = {}
 Turn.__index = Turn
 
@@ -55,7 +55,7 @@ function M.new(run, session, options)
   local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {},
     accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false, goes_back = false,
     rollback = false }, Turn)
-  self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
+  self.starts = not run.keeps_nothing -- the core reports programs, see programs.lua
   self.arrivals, self.rest = arrivals.new(self), pause_of.new(self)
   self.skill = run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
@@ -84,7 +84,7 @@ function Turn:emit(entry)
   return self.journal:emit(entry)
 end
 
----A helper was loaded during the run: its digest is recorded like those of the first ones.
+---A helper was loaded during the run: its digest is recorded like those of earlier ones.
 ---@param name string
 ---@param digest string
 function Turn:pin(name, digest)
@@ -107,7 +107,7 @@ function Turn:record(payload, seq)
   end
 end
 
----All records were read; `fresh`: there were none; `torn`: the file of a tail that a kill tore, or "".
+---All records were read; `fresh`: there were none; `torn`: the file of an end that a kill left incomplete, or "".
 ---@param fresh boolean
 function Turn:load(fresh, torn)
   if fresh then
@@ -122,7 +122,7 @@ function Turn:load(fresh, torn)
   end
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
-  self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that runs on
+  self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that does not yield
   self.calls = calls_of.new(run, self.journal, session, self.watcher)
   self.steps = steps_of.new(run, self.journal, self.calls, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
@@ -143,7 +143,7 @@ function Turn:load(fresh, torn)
   self.run:become("going")
 end
 
----Performs steps again that need what was recorded of them, or learns where the run goes back to: the store is read.
+---Performs steps again that need their records, or finds the place of a rollback: the store is read.
 function Turn:reload()
   local again = self.calls.queue.again
   self.rollback = self.goes_back and require("skillrt.run.damage").record(self)
@@ -158,10 +158,11 @@ end
 
 -- ---- the end ----
 
--- The last record, which the store may refuse, and what lists show; `due`: UTC ms when the run resumes by itself.
+-- The last record, which the store may refuse, and the summary for lists; `due`: UTC ms when the run resumes
+-- automatically.
 local function write_end(self, status, reason, message, due)
   local run = self.run
-  if reason == "task_completed" and self.books.finished == 0 then -- that says nothing of its work
+  if reason == "task_completed" and self.books.finished == 0 then -- it says nothing about the run's work
     reason, message = "nothing_ran", "no step ran: no condition of any held"
   end
   self.verdict = { status, reason, due }
@@ -193,8 +194,8 @@ local function interrupted(self)
   return "paused", reason, self.run.limits:interrupted(reason, line)
 end
 
--- Nothing new is sent; when nothing is under way any more the run stops. Calls that are canceled stay open in the
--- books, and count as no attempt.
+-- Nothing new is sent; when nothing is under way any more the run stops. Cancelled calls stay open in the books, and
+-- count as no attempt.
 local function drain(self)
   local queue = self.calls.queue
   queue:keep_back(self.steps.performing)
@@ -214,7 +215,7 @@ end
 
 -- ---- choose ----
 
----The sub-runs: there are some, or there were.
+---The sub-runs, if there are or were any.
 ---@return skillrt.Subs
 function Turn:of_subs()
   self.subs = self.subs or subs_of.new(self)
@@ -233,8 +234,8 @@ local function rang(self, what)
   end
 end
 
----What is due until then: waits that are over, attempts whose wait is over. In a run that is to end only programs are
----noted, and sessions continue: the rest is open in the books, and a resume waits for it.
+---What is due by then: waits that have ended, attempts whose wait has passed. In a run that is to end, only programs
+---are recorded and sessions continue: the rest is open in the books, and a resume waits for it.
 function Turn:ring()
   local due, now = self.calls.due, core.mono_ms()
   while due[1] and due[1].at <= now do
@@ -249,7 +250,7 @@ function Turn:ring()
   end
 end
 
----Whether somebody waits for what may come from outside.
+---Whether a call waits for something from outside.
 function Turn:listens()
   local calls = self.calls
   return (not self.run.keeps_nothing or self.session.wait or next(calls.sessions) ~= nil) and not self.arrivals.deaf
@@ -257,8 +258,8 @@ function Turn:listens()
       or calls.has_agents and next(calls.queue.under_way) ~= nil)
 end
 
----What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.
----@param stays_until integer|nil  of steady.lua: how long a host lets the run stay
+---What to send, perform and give up (the engine empties these lists), and when to ask again.
+---@param stays_until integer|nil  of steady.lua: how long a host lets the run stay loaded
 ---@return "go" kind
 function Turn:go(stays_until)
   local calls, performing, phase = self.calls, self.steps.performing, self.run.phase
@@ -272,7 +273,7 @@ function Turn:go(stays_until)
   if phase == "going" then
     local stays = self.arrivals.again_at or stays_until
     at = stays and not (at and at < stays) and stays or at
-    at = next(calls.unmatched) and 0 or at -- a function has begun to wait for what may be there
+    at = next(calls.unmatched) and 0 or at -- a function waits for something that may be there already
   end
   if queue.acting[1] then
     queue:hand_over(performing)
@@ -285,9 +286,9 @@ function Turn:go(stays_until)
     self.goes_back or queue.again[1] ~= nil
 end
 
--- A turn: who decides, in their order. Each lets the run continue; or it ends ("end", status, reason, message, and
--- whether calls under way are canceled); or it pauses ("pause", reason, message, and when it resumes by itself). The
--- second value where it continues: how long it may.
+-- A turn: who decides, in order. Each lets the run continue; or ends it ("end", status, reason, message, and whether
+-- calls under way are cancelled); or pauses it ("pause", reason, message, and when it resumes automatically). The
+-- second value, if it continues: how long it may.
 local function decide(self)
   local calls, limits, steps = self.calls, self.run.limits, self.steps
 
@@ -298,7 +299,7 @@ local function decide(self)
     limits:rest(false)
   end
 
-  -- what is due, and who waits for what came
+  -- what is due, and calls that wait for what came
   if calls.due[1] then
     self:ring()
   end
@@ -306,7 +307,7 @@ local function decide(self)
     waits.match(calls)
   end
 
-  -- limits: what there is room for again, and which is reached
+  -- limits: calls that have room again, and limits that are reached
   if limits.releasing[1] then
     limits:release()
   end
@@ -320,29 +321,29 @@ local function decide(self)
     end
   end
 
-  -- steps: an output cannot be written, code failed, an invariant no longer holds
+  -- steps: an output cannot be written, code failed, an invariant is violated
   if steps.verdict then
     return "end", table.unpack(steps.verdict)
   elseif self.books.damaged then
     return "end", require("skillrt.run.damage").verdict(self)
   end
 
-  -- doubts: a person says what becomes of calls whose outcome is unknown
+  -- doubts: a person decides about calls whose outcome is unknown
   if calls.doubts[1] then
     questions.about_doubts(self)
   end
 
-  -- the scheduler: which steps begin
+  -- the scheduler: which steps start
   local kind, what, why, text = self.scheduler:choose()
   if kind == "stop" then
     return "end", what, why, text
   elseif (self.subs or calls.opening[1]) and self:of_subs():choose() then
-    return decide(self) -- what ended in a sub-run may be waited for
+    return decide(self) -- a call may wait for what ended in a sub-run
   elseif kind == "ask" then
     questions.ask_for_mode(self, what)
   end
 
-  -- doubts and limits again: what has just begun may have been sent before the journal was cut, or may not call
+  -- doubts and limits again: new calls may have been sent before the journal was truncated, or may not be sent
   if calls.doubts[1] then
     questions.about_doubts(self)
   end
@@ -350,7 +351,7 @@ local function decide(self)
     return "end", limits:reached()
   end
 
-  -- rest: whether a run of which nothing is under way pauses
+  -- rest: whether a run with nothing under way pauses
   if not steps.performing[1] and not calls.queue.again[1] and next(calls.queue.under_way) == nil
     and not next(calls.unmatched) then
     kind, what, why, text = self.rest:decide()
@@ -361,7 +362,7 @@ local function decide(self)
   end
 end
 
--- What is decided: the worker that the run belongs to ends, and gives it back.
+-- Applies the decision: the worker that has the run is ending, and returns it.
 local function decision_of(self)
   if core.drains() then
     return "pause", "drained", "its worker ends; another one resumes it", core.wall_ms()
@@ -395,7 +396,7 @@ end
 
 -- ---- request, accept, event ----
 
----The task of a call that leaves now.
+---The task of a call that is sent now.
 ---@param number integer
 ---@return table task
 function Turn:request(number)
@@ -404,19 +405,19 @@ function Turn:request(number)
   return what.errand or self.calls:task(what)
 end
 
----What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
----between any two instructions, and then the same number comes again: it is performed anew only where nothing
----of the first time was written.
+---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come between
+---any two instructions, and then the same number comes again: it is performed again only if nothing of the first time
+---was written.
 ---@param number integer
 ---@param reply table|nil
----@return "over" verdict  further attempts wait in `due`, as sleeps do
+---@return "over" verdict  further attempts wait in `due`, like sleeps
 function Turn:accept(number, reply)
   local queue, count = self.calls.queue, #self.out
   if self.accepting then
     self.begun[self.accepting] = self.written
   end
   local what, before = queue.under_way[number] or queue.lines[number], self.begun[number]
-  if not what or before and before ~= count then -- what is open in the books is taken up on resume
+  if not what or before and before ~= count then -- what is open in the books is continued by a resume
     queue:forget(number)
     return "over"
   end
@@ -429,7 +430,7 @@ function Turn:accept(number, reply)
       what.execution:go_on()
     end
   else
-    if not reply then -- else it was canceled before it began
+    if not reply then -- otherwise it was cancelled before it started
       what.live.home:perform(what)
     end
     queue:forget(number)
@@ -438,7 +439,7 @@ function Turn:accept(number, reply)
   return "over"
 end
 
----Something came that answers no request: a file in the inbox, what a host handed over, a message.
+---Something came that answers no request: a file in the inbox, a host's answer or event, a message.
 ---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"; or a word and a number
 ---@param bytes string
 function Turn:event(source, bytes)
@@ -461,7 +462,7 @@ function Turn:event(source, bytes)
   end
 end
 
----Whether a number waits for a message: asked as it comes, before `event` or `accept` hears of it.
+---Whether a number waits for a message: asked when it comes, before `event` or `accept`.
 ---@param number integer
 ---@param text string
 ---@return boolean
@@ -476,7 +477,7 @@ end
 
 -- ---- views and notices ----
 
----The views people read, as name and content; only those that changed.
+---The files for people, as name and content; only those that changed.
 ---@param seq integer
 ---@return table[] list  { name, content }
 function Turn:save(seq)
@@ -497,7 +498,7 @@ function Turn:durable(seq)
   end
 end
 
----What came since the last `durable` is lost with the batch that failed.
+---Records since the last `durable` are lost with the batch that failed.
 function Turn:forget()
   self.lost = not self.run.keeps_nothing
   self.journal:forget()
@@ -512,10 +513,10 @@ function Turn:progress(number, text)
   end
 end
 
--- Stops that come with a batch that may not have reached the journal.
+-- Stop reasons that come with a batch that may not have reached the journal.
 local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 
----Somebody asked the run to stop, or it has to.
+---Somebody asked the run to stop, or it must stop.
 ---@param where string|nil  the line of the script that was stopped
 function Turn:stop(why, where)
   local is_over = self.run.phase == "stopped"
@@ -527,7 +528,7 @@ function Turn:stop(why, where)
     self:forget()
   end
   for i = why == "store_failed" and math.max(#self.out, #self.blobs) or 0, 1, -1 do
-    self.out[i], self.blobs[i] = nil, nil -- what the store did not take: the last words have to fit
+    self.out[i], self.blobs[i] = nil, nil -- what the store did not take: the last record must fit
   end
   if is_over and why == "store_failed" then
     write_end(self, interrupted(self))

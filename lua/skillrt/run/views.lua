@@ -1,7 +1,7 @@
--- run/views.lua: the files people read, made from the books: state.json, context/, execution-state.json.
+-- run/views.lua: the files for people, made from the books: state.json, context/, execution-state.json.
 --
--- Written seldom and only where something changed; the journal is the truth. Knows the
--- books, no files. Called by turn.lua.
+-- Written rarely and only where something changed; the journal is the truth. Knows the books, no files. Called by
+-- turn.lua.
 
 local json = require("skillrt.base.json")
 local instant = require("skillrt.base.instant")
@@ -9,7 +9,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----Where people find the words that were sent to agents, each call's in a file.
+---Where people find the texts that were sent to agents, a file for each call.
 M.PROMPTS = ".prompts"
 
 ---The name of that file: the last attempt's.
@@ -20,9 +20,9 @@ function M.prompt(step, place)
   return ("%s/%d-%s.md"):format(M.PROMPTS, step, place)
 end
 
-local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
+local NO_DIGEST = ("0"):rep(64) -- the store inserts the digest
 
----The state as it stands in state.json, without its own bookkeeping entry.
+---The state as state.json shows it, without its own bookkeeping entry.
 ---@param books skillrt.Books
 ---@return table
 function M.state(books)
@@ -81,7 +81,7 @@ function M.list(turn, seq)
     known.values = known.values or {}
     for _, key in ipairs(names.sorted(known.values)) do
       if books.state.root.context[key] == nil and known.values[key] ~= "null\n" then
-        known.values[key] = "null\n" -- taken away: reads as a key that was never set (R43)
+        known.values[key] = "null\n" -- removed: reads like a key that was never set (R43)
         list[#list + 1] = { ("context/%s.json"):format(key), "null\n" }
       end
     end
@@ -93,7 +93,7 @@ function M.list(turn, seq)
       end
     end
   end
-  list[#list + 1] = { "state.json", pretty(whole) } -- last: its seq says that the others are there
+  list[#list + 1] = { "state.json", pretty(whole) } -- last: its seq says that the others exist
   return list
 end
 

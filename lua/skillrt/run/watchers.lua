@@ -1,8 +1,7 @@
--- run/watchers.lua: all who watch a run, as one watcher that cannot raise into it.
+-- run/watchers.lua: all watchers of a run, as one watcher that cannot raise into it.
 --
--- An error of a watcher is reported once on standard error, and it gets no more; the run and the other watchers
--- continue as if it had never been there. Knows what a watcher is (run/journal.lua), none of them. Called by
--- runner.lua.
+-- An error of a watcher is reported once on standard error, and that watcher gets nothing more; the run and the other
+-- watchers continue. Knows what a watcher is (run/journal.lua), none of them. Called by runner.lua.
 
 local fatal = require("skillrt.base.fatal")
 
@@ -23,7 +22,7 @@ local function dull_to_all(list)
   return dull
 end
 
--- Calls a method of a watcher. Whatever stops the run itself is not the watcher's to swallow.
+-- Calls a method of a watcher. Errors that stop the run itself are passed on.
 local function hear(watcher, name, ...)
   local method = watcher[name]
   if not method or watcher.dropped then

@@ -1,7 +1,7 @@
 -- skill/action.lua: one action or phase in its normal form.
 --
 -- Checks what a person wrote, fills the defaults, compiles conditions and effects. Knows nothing of runs, agents'
--- protocols or strategies; whether one may run now says when.lua.
+-- protocols or strategies; when.lua decides whether one may run now.
 
 local expr = require("skillrt.expr")
 local limits = require("skillrt.skill.limits")
@@ -21,38 +21,38 @@ local M = {}
 ---@field description string?
 ---@field purpose string?
 ---@field priority number
----@field cost number?         what a plan takes it to cost; nil: 1
----@field when (skillrt.Condition|fun(state: table): boolean)[]  all must hold
+---@field cost number?         its cost in a plan; nil: 1
+---@field when (skillrt.Condition|fun(state: table): boolean)[]  conditions that must all be true
 ---@field reads string[]?      the state keys the conditions read, sorted; nil: unknown (a function)
 ---@field effects skillrt.Effect[]
 ---@field run function?
 ---@field takes_ctx boolean?   whether run has a second parameter
----@field agent string?        a name in the skill's agents; of one that named a skill, made of that
----@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
+---@field agent string?        a name in the skill's agents; if the action named a skill, one made from it
+---@field prompt string?       a path below the skill's folder; with a blank or line break, the text itself
 ---@field tools string[]?
 ---@field tool_set string?    the set that is active while it is performed
 ---@field keeps table?        state fields that the runtime writes for it: skill/tool_sets.lua
----@field max_runs number      how often it may be chosen; math.huge: without end
----@field repeatable boolean?  it may be chosen again though it failed and a call of it may have acted
----@field resumable boolean?   its results are kept when it is over: a run that ended performs it again with them
----@field idempotent boolean   whether a call with an unknown outcome may be sent again
----@field checkpoint string?     where it is over, the run can be taken back to this name
+---@field max_runs number      how often it may complete; math.huge: no limit
+---@field repeatable boolean?  the loop may choose it again although it failed and one of its calls may have acted
+---@field resumable boolean?   its results are kept when it has finished: a run that ended performs it again with them
+---@field idempotent boolean   whether a call with an unknown outcome may be repeated
+---@field checkpoint string?     when it completes, the run can be rolled back to this name
 ---@field idempotent_declared boolean?  what the author said about it, if anything
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
 ---@field timeout number?      seconds
 ---@field max_retries integer?
 ---@field on_error skillrt.OnError?
----@field max_errors integer?  how often it may fail before on_error counts
----@field handles boolean?     it runs where another one failed, and then only
+---@field max_errors integer?  how often it may fail before on_error applies
+---@field handles boolean?     it runs only where another one failed
 ---@field limits table?        its own, see skill/limits.lua
 ---@field output string?       a path below the work dir
 ---@field writes_context string[]?
----@field optional boolean?    actions: that it never ran does not block the run
+---@field optional boolean?    actions: the run may complete without it
 ---@field input string[]?      phases: outputs of earlier phases
----@field input_declared boolean?  phases: named by the author, not taken from the phase before
+---@field input_declared boolean?  phases: named by the author, not taken from the previous phase
 ---@field answer "step"|"text"|nil  phases: "text": its agent's last words are its output, as of a plain SKILL.md
----@field output_free boolean?  phases: nothing is demanded of its output; the default where none is named
----@field parallel boolean?    phases: runs at once with its parallel neighbours
+---@field output_free boolean?  phases: no output is required; the default if none is named
+---@field parallel boolean?    phases: runs at the same time as its parallel neighbours
 ---@field trailing boolean?    phases of a hybrid skill: runs after the actions
 ---@field x any                untouched
 
@@ -100,7 +100,7 @@ local ACTION = with({
   optional = { type = "boolean" },
 })
 
--- How an action that is performed for each item of a list says so.
+-- How an action declares that it is performed for each item of a list.
 local EACH = {
   items = { type = { "string", "function" }, required = true },
   as = { type = "text" },
@@ -118,7 +118,7 @@ local PHASE = with({
   objectives = { type = "text", list = true },
 })
 
--- Words of other documents for the same thing.
+-- Names that other documents use for the same field.
 local MEANT = {
   preconditions = "when",
   precondition = "when",
@@ -154,11 +154,11 @@ local function compile(value, where)
   return condition
 end
 
----Compiles conditions: a text, a function, or a list of them that must all hold.
+---Compiles conditions: a text, a function, or a list of them that must all be true.
 ---@param value any
 ---@param where string  names the field in messages
 ---@return table[]? when
----@return string[]|string|nil reads  sorted keys, nil where a function is among them; or the message
+---@return string[]|string|nil reads  sorted keys, nil if one is a function; or the message
 function M.conditions(value, where)
   if value == nil then
     return {}, {}
@@ -188,7 +188,7 @@ function M.conditions(value, where)
   return when, known and reads or nil
 end
 
--- Who performs it: exactly one of run and agent; a terminal action, or a machine's, may do nothing at all.
+-- Who performs it: exactly one of run and agent; a terminal action, or a machine's, may have neither.
 local function performer(action, ctx, where)
   local agents = ctx.agents
   local skill = action.skill
@@ -324,8 +324,8 @@ end
 ---@class skillrt.ActionContext
 ---@field where string                names the skill in messages
 ---@field agents table<string, table> the declared agents
----@field interaction string?          how people take part, where an action does not say
----@field machine boolean?             of mode "machine": its table says how often, and who does nothing only moves it
+---@field interaction string?          how people take part, if an action does not say
+---@field machine boolean?  of mode "machine": its table limits how often; an action without run and agent only moves it
 
 ---The normal form of an action.
 ---@param definition table
@@ -359,7 +359,7 @@ function M.phase(definition, index, ctx)
   end
   phase.kind, phase.priority, phase.max_runs = "phase", 0, 1
   if not phase.output then
-    phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
+    phase.output, phase.output_free = phase.id .. ".json", true -- no output is required
     message = check_output(phase.output, where)
   end
   message = message or performer(phase, ctx, where) or check_each(phase, where) or protocol.check(phase, ctx, where)

@@ -1,5 +1,5 @@
--- skill/choices.lua: what a skill lets a run choose from, as data: its actions, phases and routes with their conditions
--- as text. A run records it, so that `skillrt explain` loads no skill.
+-- skill/choices.lua: what a run of a skill can choose from, as data: its actions, phases and routes with their
+-- conditions as text. A run records it, so that `skillrt explain` need not load the skill.
 --
 -- Pure. Called by runner.lua, resume.lua and subs.lua, which record it; report/explain.lua reads it.
 
@@ -42,11 +42,11 @@ end
 
 ---@class skillrt.Choices  JSON; a condition is its text, or { function = where it was defined }
 ---@field strategy string
----@field order string|nil     "declaration": the strategy goes by that
+---@field order string|nil     "declaration": the order of the strategy
 ---@field actions table[]  id, when; priority and max_runs, where JSON has no word for it "inf" or "-inf"; handles
 ---@field phases { id: string, when: any[]|nil }[]|nil
 ---@field routes table<string, table[]>|nil  of a machine, by state: { action, when, edges = { to, max_runs, key } }
----@field routed boolean|nil   a function of the script names the route
+---@field routed boolean|nil   a function of the script gives the route
 
 ---@param skill skillrt.Skill  ready for a run: its strategy is found
 ---@return skillrt.Choices

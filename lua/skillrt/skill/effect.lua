@@ -2,8 +2,8 @@
 --
 --   k=v  k!=null  k.length>0  n++  n--  k  !k      (and === == !== < <= >=)
 --
--- A promise about a field the runtime writes itself (status=completed) is not the action's to
--- keep and always holds. Knows nothing of actions or runs. Called by action.lua.
+-- A promise about a field that the runtime writes itself (status=completed) is not the action's to keep, and counts
+-- as kept. Knows nothing of actions or runs. Called by action.lua.
 
 local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
@@ -20,12 +20,12 @@ local MAX_BYTES <const> = 500
 ---@field text string
 ---@field key string      the top-level state key it is about
 ---@field path string[]     from that key down: { "files", "length" }
----@field step "++"|"--"|nil  it counts up or down
+---@field step "++"|"--"|nil  it increments or decrements
 ---@field compares boolean  it names a value
 ---@field value any         that value; null is json.null
 ---@field reserved boolean  the runtime writes that key
 ---@field kept true?        the runtime writes it for this skill, by the `keeps` of its steps
----@field check fun(before: table?, after: table): boolean, string?  holds; or false and why not
+---@field check fun(before: table?, after: table): boolean, string?  whether it is kept; or false and why not
 
 local EQUAL = { ["="] = true, ["=="] = true, ["==="] = true }
 local UNEQUAL = { ["!="] = true, ["!=="] = true }
@@ -76,7 +76,7 @@ local function compare(op, left, right)
   return value_of.binary[op](left, right)
 end
 
--- A number, or how many items there are; a missing one counts as 0.
+-- A number, or the length of a list; a missing value counts as 0.
 local function amount(value)
   if type(value) == "table" then
     return #value
@@ -104,7 +104,7 @@ local function holds(path, test)
   end
 end
 
--- The value behind an operator: a literal, or a bare word, which is a text.
+-- The value after an operator: a literal, or a bare word, which is a text.
 local function literal(text)
   if WORDS[text] ~= nil then
     return true, WORDS[text]
@@ -137,7 +137,7 @@ local function split(path)
   return parts[1] and parts or nil
 end
 
--- What an effect says, but for its text; nil where it cannot be read.
+-- The content of an effect without its text; nil: it cannot be parsed.
 ---@return { path: string[], check: function, step: string?, compares: boolean?, value: any, op: string? }?
 local function parse(text)
   local name, op, value = text:match("^([^=!<>%s]+)%s*([=!<>]+)%s*(.+)$")

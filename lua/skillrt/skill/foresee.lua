@@ -1,6 +1,6 @@
--- skill/foresee.lua: what declared effects make of a state: the least that keeps each promise.
+-- skill/foresee.lua: predicts a state from declared effects: the smallest change that keeps each promise.
 --
--- Pure; values that it changes are new ones, so that whoever held the old keeps it. Called by planner.lua.
+-- Pure; changed values are new ones, so that holders of old ones keep them. Called by planner.lua.
 
 local json = require("skillrt.base.json")
 local tables = require("skillrt.base.tables")
@@ -20,7 +20,7 @@ local function is_null(value)
   return value == nil or value == json.null
 end
 
--- The least change of a number that a comparison asks for.
+-- The smallest change of a number that satisfies a comparison.
 local function compared(op, value)
   if op == ">" then
     return value + 1
@@ -45,7 +45,7 @@ local function counted(old, step)
   return (type(old) == "number" and old or 0) + by
 end
 
--- What a value becomes that did not keep the promise.
+-- The new value in place of one that did not keep the promise.
 local function kept(effect, old)
   local op, value = effect.op, effect.value
   if effect.step then
@@ -60,7 +60,7 @@ local function kept(effect, old)
   return value
 end
 
--- A value with something changed along a path; what lies beside it is shared.
+-- A value with a change along a path; unchanged parts are shared.
 local function at(old, path, depth, effect)
   if depth > #path then
     return kept(effect, old)

@@ -1,5 +1,5 @@
--- skill/init.lua: a skill in its normal form: every field checked, every default filled, conditions
--- compiled. A bad definition raises with the author's line and says what to do.
+-- skill/init.lua: a skill in its normal form: every field checked, every default filled, conditions compiled. A bad
+-- definition raises an error with the author's line and says what to do.
 --
 -- Knows actions, agents and conditions; nothing of runs, files or modes. Called by
 -- skillrt.skill{...} and by the loaders of configurations and folders.
@@ -33,15 +33,15 @@ local M = {}
 ---@class skillrt.Context
 ---@field kind "global"|"project"|"session"
 ---@field name string
----@field file string?        below the skill or its library (global), or the folder a run is begun in (project); a
----  session's has none. The folder of another skill stands for its SKILL.md
----@field library string?     the folder of the library, in which a global one is looked for
----@field version string?     the least that it must be, of the same first number
----@field requires string[]   those that are loaded before it
+---@field file string?  below the skill or its library (global), or below the folder in which a run is started
+---  (project); a session's has none. The folder of another skill stands for its SKILL.md
+---@field library string?     the library's folder, in which a global one is searched
+---@field version string?     the minimal version, with the same major number
+---@field requires string[]   contexts that are loaded before it
 ---@field optional boolean
----@field alternative string? the file that is taken where an optional one is not there
+---@field alternative string? the file that replaces an optional one that is missing
 
----The kinds of contexts that files are named for; that of one run, the execution context, is its state's `context`.
+---The kinds of contexts with files; the execution context of a single run is its state's `context`.
 local KINDS = { "global", "project", "session" }
 local CONTEXT_KEYS <const> = { global = true, project = true, session = true, strategy = true, libraries = true }
 
@@ -88,7 +88,7 @@ local function entry_of(given, kind, libraries, where)
   return one
 end
 
--- Puts one and those it needs into the order; the message where they need each other.
+-- Adds a context and those it needs to the order; returns a message if they need each other.
 local function add_context(one, by_name, order, seen, where)
   if seen[one.name] == "done" then
     return nil
@@ -103,7 +103,7 @@ local function add_context(one, by_name, order, seen, where)
         names.suggest(name, by_name))
     end
     if not one.optional then
-      other.optional = other.kind == "session" -- what something needs is needed
+      other.optional = other.kind == "session" -- what a required context needs is required, too
     end
     local message = add_context(other, by_name, order, seen, where)
     if message then
@@ -128,7 +128,7 @@ local function ordered(list, by_name, where)
   return order
 end
 
----Checks `context` of a skill: a word for where state is kept, or a table of contexts; `contexts` are these.
+---Checks `context` of a skill: a word that says where state is kept, or a table of contexts; `contexts` are these.
 ---@param skill skillrt.Skill
 ---@return string? problem
 local function check_contexts(skill)
@@ -179,9 +179,9 @@ end
 ---@field reason string?
 
 local ENDS = { "completed", "failed", "aborted", "paused" }
-local MAX_REASON = 63 -- what the engine keeps of a reason
+local MAX_REASON = 63 -- the engine keeps that much of a reason
 
--- A bare name that is no state field and nearly a built-in one is a slip of the pen.
+-- A bare name that is no state field and resembles a built-in one is probably misspelt.
 local function mistyped_end(text, skill)
   if not text:find("^[%a_][%w_]*$") or skill.state[text] ~= nil or (skill.schema and skill.schema[text]) then
     return nil
@@ -281,7 +281,7 @@ end
 
 -- ---- the schema of the state ----
 
--- In a script {} is a list: JSON has to know (F70).
+-- In a script {} is a list; JSON must know that (F70).
 local function mark_lists(tree)
   for _, value in pairs(tree) do
     if type(value) == "table" then
@@ -293,8 +293,8 @@ local function mark_lists(tree)
   end
 end
 
----Marks the lists of a skill's first state, unless the schema says otherwise, or all came from JSON,
----where {} is an object.
+---Marks the lists of a skill's initial state, unless the schema says otherwise, or the state came from JSON, where {}
+---is an object.
 ---@param skill table
 local function mark_state(skill)
   for key, value in pairs(skill.state) do
@@ -313,7 +313,7 @@ end
 
 local FIELD = { type = { type = "string", default = "any" }, merge = { enum = merge.WAYS } }
 
----`name = "string[]"` or `name = { type = "string[]", merge = "append" }`: types and ways apart.
+---`name = "string[]"` or `name = { type = "string[]", merge = "append" }`: separates types and merge rules.
 ---@param skill table
 ---@return string? problem
 local function check_schema(skill)
@@ -392,7 +392,7 @@ local function check_on_indoubt(skill)
   return message:format(names.show(value), names.meant(value, INDOUBT))
 end
 
--- One condition of all: a text where they are texts.
+-- One condition for all: a text if they are texts.
 local function whole(conditions)
   local texts = {}
   for i, one in ipairs(conditions) do
@@ -429,24 +429,24 @@ end
 ---@field description string?
 ---@field display_name string?
 ---@field mode "sequential"|"autonomous"|"hybrid"|"machine"
----@field state table                the business state a run begins with
----@field inputs table<string, skillrt.Input>?  what a run is given; nil: anything
+---@field state table                the business state that a run starts with
+---@field inputs table<string, skillrt.Input>?  the declared input; nil: anything
 ---@field schema table<string, string>?  types by field, see skill/types.lua
----@field merge table<string, string>     by field, how updates of parallel steps meet, see skill/merge.lua
+---@field merge table<string, string>     by field, how updates of parallel steps are merged, see skill/merge.lua
 ---@field marked boolean                  the lists of `state` are marked: {} is an object
 ---@field context "file"|"memory"
 ---@field durability "power"|"process"
----@field sandbox skillrt.Sandbox?   of its programs that have none of their own
+---@field sandbox skillrt.Sandbox?   for its programs that have none of their own
 ---@field agents table<string, table>
 ---@field tools table<string, skillrt.Tool>?  what its models may use
 ---@field mcp table<string, skillrt.McpServer>?  servers whose tools they may use, too
----@field tool_sets skillrt.ToolSet[]?   of these one is active: skill/tool_sets.lua
----@field bind table<string, string[]>?  by a name in sets: the tools that it stands for
+---@field tool_sets skillrt.ToolSet[]?   one of these is active: skill/tool_sets.lua
+---@field bind table<string, string[]>?  by a name in sets: the tools that it means
 ---@field switching skillrt.Switching?
 ---@field kept table<string, true>?      the state fields that the runtime writes by `keeps` of its steps
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
----@field rounds skillrt.Rounds[]?     phases that go round, the inner ones first
+---@field rounds skillrt.Rounds[]?     repeating phases, the inner ones first
 ---@field machine skillrt.Machine?        of mode "machine": the transition table
 ---@field terminate skillrt.Termination[]
 ---@field strategy table             { name, select?, path?, order?, options? }, see strategy.resolve
@@ -460,9 +460,9 @@ end
 ---@field source string?             the script
 ---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
 ---@field config string?             the file it was made from; pinned
----@field documents string[]?        other files below dir that decide; pinned
+---@field documents string[]?        other files below dir that decide what runs; pinned
 ---@field guide skillrt.Guide?       what its SKILL.md gives to every prompt
----@field missing string[]?          names of agents that are not there: no run starts
+---@field missing string[]?          names of agents that do not exist: no run starts
 ---@field project string[]?          the state keys that prompts carry; nil: all
 ---@field loaded skillrt.Loaded?       the script's environment, where it has one of its own
 ---@field x any                      untouched
@@ -512,7 +512,7 @@ local FIELDS = {
 
 tables.fill(FIELDS, protocol.OF_SKILL)
 
--- Words of other documents for the same thing.
+-- Names that other documents use for the same field.
 local MEANT = {
   skill_name = "name",
   execution_mode = "mode",
@@ -563,7 +563,7 @@ local function check_agents(skill, where)
   return nil
 end
 
--- An agent written into its action gets a name, so that all are found in one place.
+-- Gives a name to an agent that is written into its action, so that all are in one place.
 local function adopt_agent(skill, one, where)
   if type(one.agent) ~= "table" then
     return nil
@@ -659,7 +659,7 @@ local function check_parts(skill, where)
     or check_on_indoubt(skill)
 end
 
----What people call a skill: methods that the doors (init) add.
+---The methods of a skill, which init.lua adds.
 ---@type table<string, function>
 M.methods = {}
 
@@ -671,7 +671,7 @@ function M.is(value)
   return getmetatable(value) == Skill
 end
 
----A skill from a path, for a skill that runs another one: set by the doors that know how.
+---Loads a skill from a path, for a skill that runs another one; set from outside.
 ---@type (fun(path: string, options: table): skillrt.Skill|nil, string?)|nil
 M.open = nil
 
@@ -699,10 +699,10 @@ function M.check(definition)
   return setmetatable(skill, Skill)
 end
 
--- Our own folder in chunk names, to tell our frames from the author's.
+-- Our own folder in chunk names, to tell our stack frames from the author's.
 local OURS = debug.getinfo(1, "S").source:gsub("skill/init%.lua$", "")
 
--- The author's frame; nil where a tail call (`return skillrt.skill { ... }`) took its place.
+-- The author's stack frame; nil if a tail call (`return skillrt.skill { ... }`) removed it.
 local function author()
   local level = 2
   while true do
@@ -718,7 +718,7 @@ local function author()
   end
 end
 
--- The script's name from a function in it, where nothing better is known.
+-- The script's name, taken from one of its functions if nothing better is known.
 local function any_source(definition)
   if type(definition) ~= "table" then
     return nil
@@ -734,12 +734,12 @@ local function any_source(definition)
   end
 end
 
----A constructor that knows where the script named it: for a door whose `skill` is looked up anew
----each time, so that `return skillrt.skill { ... }`, a tail call, keeps its line.
+---A constructor that knows the script's line, for a module field that is looked up each time, so that `return
+---skillrt.skill { ... }`, a tail call, keeps its line.
 ---@param level integer  whose line: 1 the caller's, 2 that of the caller's caller
 ---@return fun(definition: table): skillrt.Skill
 function M.at(level)
-  local lost = debug.getinfo(1, "t").istailcall -- `return skill.at(2)`: the caller left no frame
+  local lost = debug.getinfo(1, "t").istailcall -- `return skill.at(2)`: the caller left no stack frame
   local info = debug.getinfo(lost and level or level + 1, "Sl")
   local ours = info and info.source:sub(1, #OURS) == OURS -- a module of ours is no script
   local named = info and not ours and info.source:sub(1, 1) == "@"
@@ -752,7 +752,7 @@ end
 
 ---Makes a skill of what a script wrote; raises where it is wrong.
 ---@param definition table
----@param where string?  "script.lua:3", where the caller knows it better than the stack
+---@param where string?  "script.lua:3", if the caller knows it better than the stack
 ---@return skillrt.Skill
 function M.new(definition, where)
   local info = author()
@@ -770,7 +770,7 @@ function M.new(definition, where)
   if not skill.source and (where or source) then
     skill.source = where and where:gsub(":%d+$", "") or source:sub(1, 1) == "@" and source:sub(2) or nil
     local beside = skill.source and skill.source:match("^(.*)/[^/]*$")
-    if beside and skill ~= definition then -- a folder that the script names itself is looked for beside it
+    if beside and skill ~= definition then -- a folder that the script names itself is searched next to it
       local given = definition.dir
       skill.dir = not given and beside or given:sub(1, 1) == "/" and given or beside .. "/" .. given
     end

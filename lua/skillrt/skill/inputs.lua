@@ -1,7 +1,7 @@
--- skill/inputs.lua: what a skill says it is given when a run begins: names, types, defaults, words for
--- people; and a given input checked against that, before the first step.
+-- skill/inputs.lua: the input that a skill declares: names, types, defaults, descriptions; and the check of a given
+-- input before the first step.
 --
--- Knows types and values, no runs and no command line. A skill that declares nothing takes everything.
+-- Knows types and values, no runs and no command line. A skill without declarations accepts everything.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -26,10 +26,10 @@ local FIELD = {
   one_of = { type = "text", list = true },
 }
 
--- Declared under this name: inputs that are not declared are taken, too.
+-- Declared under this name: accepts inputs that are not declared, too.
 local OTHERS <const> = "*"
 
--- What the runtime itself reads of an input: it need not be declared.
+-- Inputs that the runtime itself reads: they need not be declared.
 local OURS <const> = { dir = true, task = true }
 
 local function check_one(name, definition)
@@ -65,7 +65,7 @@ function M.check(skill)
   return nil
 end
 
--- A text from a command line as a value of the type, where it is one.
+-- Converts a text from a command line to the type, if possible.
 local function of_text(declared, text)
   local value
   if declared == "boolean" then
@@ -82,7 +82,7 @@ local function of_text(declared, text)
   return text
 end
 
----How an input is said on the command line.
+---How an input is written on the command line.
 ---@param name string
 ---@param one skillrt.Input
 ---@return string
@@ -96,7 +96,7 @@ local function missing(skill, name, one)
   return ("%s: needs the input %s%s; give it by %s"):format(skill.name, name, about, M.option(name, one))
 end
 
--- What is wrong with a value that is none of the words it may be; nil: it is one.
+-- What is wrong with a value that is none of the allowed words; nil: it is one.
 local function no_word(one, value)
   local set = tables.set(one.one_of or { value })
   if set[value] then
@@ -106,7 +106,7 @@ local function no_word(one, value)
     names.meant(value, set))
 end
 
----The input of a run, with its defaults; nil and why there is none.
+---The input of a run, with its defaults; or nil and why it is refused.
 ---@param skill skillrt.Skill
 ---@param given table
 ---@return table|nil input
@@ -144,7 +144,7 @@ function M.take(skill, given)
   return input
 end
 
----The lines of help about what a skill is given: how it is said, and what it is.
+---The lines of help about a skill's input: how to give it, and its description.
 ---@param skill skillrt.Skill
 ---@return string[][] rows  { option, text }
 function M.help(skill)

@@ -1,5 +1,5 @@
--- skill/invariant.lua: what must hold of a skill's state after every step (R86): conditions; where one does not, the
--- state is damaged, and the run goes back to its last checkpoint.
+-- skill/invariant.lua: conditions that must be true of a skill's state after every step (R86); if one is not, the
+-- state is damaged, and the run is rolled back to its last checkpoint.
 --
 -- Knows conditions, nothing of runs. Called by skill/init.lua and outcome.lua.
 
@@ -20,10 +20,10 @@ function M.check(skill)
   skill.invariants = list
 end
 
--- Whether one holds as it did when it was asked last: nothing that it reads has changed since.
+-- Whether its last result still holds: nothing that it reads has changed since.
 local function is_settled(condition, known, state, changes)
   if not known or type(condition) ~= "table" or condition.reads_all then
-    return false -- what a function reads cannot be known
+    return false -- what a function reads is unknown
   end
   for _, key in ipairs(condition.reads) do
     if changes[key] ~= nil or (state.revisions[key] or 0) > known.at then
@@ -42,12 +42,12 @@ local function reads_any(condition, changes)
   return false
 end
 
----Those that do not hold, with why. Asked are those that read what changed.
+---The violated ones, with the reasons. Only those that read a changed key are evaluated.
 ---@param list table[]            of the skill
 ---@param state skillrt.State     as it is
 ---@param next table              as it will be
 ---@param changes table<string, any>  the keys that differ then
----@param judged table            what they were when they were asked last; written to
+---@param judged table            the values at their last evaluation; written to
 ---@return string[]|nil broken
 function M.broken(list, state, next, changes, judged)
   local broken
@@ -57,7 +57,7 @@ function M.broken(list, state, next, changes, judged)
       local ok, why = when.test(condition, next)
       known = { at = state.revision, told = not ok and (why and ("%s (%s)"):format(when.text(condition), why)
         or when.text(condition)) or nil }
-      judged[i] = not reads_any(condition, changes) and known or nil -- else it is of a state that is to come
+      judged[i] = not reads_any(condition, changes) and known or nil -- else the state is not applied yet
     end
     if known.told then
       broken = broken or json.array({})

@@ -1,8 +1,8 @@
 -- skill/limits.lua: the limits of runs: one file each in skill/limit/, found by its name.
 --
--- Skills, configs, their JSON Schema, --help, the manual, the pages and the unit for systemd are made from them (make
--- limits and make manual write what is a file). They stand here, and not in run/, as a skill's definition is checked by
--- them. When each is asked in a run, says run/limits.lua.
+-- Skills, configs, their JSON Schema, --help, the manual, the pages and the systemd unit are made from them (`make
+-- limits` and `make manual` write the files). They are here and not in run/ because a skill's definition is checked
+-- by them. run/limits.lua checks them during a run.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -13,37 +13,38 @@ local M = {}
 ---@class skillrt.Limit
 ---@field name string
 ---@field type string           of skill/schema.lua
----@field is_field boolean|nil   false: it stands elsewhere than in a skill's `limits`
+---@field is_field boolean|nil   false: it is not a field of a skill's `limits`
 ---@field default any           nil: none
 ---@field map boolean|nil       a table from names to such values
----@field unit string           what is counted
+---@field unit string           its unit
 ---@field action boolean|nil    actions and phases may have their own
----@field text string           what it holds
+---@field text string           its description
 ---@field status "failed"|"paused"|nil  how a run ends at it; nil: it ends none
 ---@field reason string|nil     of that end
----@field also string|nil       another reason that it may be behind
----@field code integer|nil      the exit code that only this end has; nil: that of its status
----@field is_spent boolean|nil  the books count it by its name
----@field is_timed boolean|nil  it is over at a time
----@field reserved_until "sent"|"over"|nil  of one that counts calls: how long what a call takes is reserved for it
----@field spent nil|fun(books: skillrt.Books, id: string|nil): number  how much is used up, where the books have no
----       count of its name; of a run, or of an action
+---@field also string|nil       another reason that it may cause
+---@field code integer|nil      the exit code of this limit alone; nil: that of its status
+---@field is_spent boolean|nil  the books count it under its name
+---@field is_timed boolean|nil  it is reached at a certain time
+---@field reserved_until "sent"|"over"|nil  for one that counts calls: how long a call's share is reserved
+---@field spent nil|fun(books: skillrt.Books, id: string|nil): number  how much is used, if the books have no counter
+---  of its name; for a run, or for an action
 ---@field before_step nil|fun(bound: skillrt.Bound, one: skillrt.Action, iterations: integer): string|nil, table|nil
----       why a step may not begin; else what its record says
+---  why a step may not start; else fields for its record
 ---@field before_choice nil|fun(bound: skillrt.Bound): string|nil  why nothing more is chosen
 ---@field at_failure nil|fun(bound: skillrt.Bound, id: string, failure: table): boolean  whether a failure reaches it
----@field asked nil|fun(bound: skillrt.Bound, call: skillrt.Call): number  what a call that is to be sent takes of it
+---@field asked nil|fun(bound: skillrt.Bound, call: skillrt.Call): number  what a call that is to be sent counts
 ---@field left_ms nil|fun(bound: skillrt.Bound): integer
 ---@field message nil|fun(bound: skillrt.Bound): string
----@field interrupted nil|fun(bound: skillrt.Bound|nil, where: string|nil): string|nil  what the core stopped, in words
----@field full nil|fun(bound: skillrt.Bound): string    how --add names it, where that is not the bound's name
+---@field interrupted nil|fun(bound: skillrt.Bound|nil, where: string|nil): string|nil  a message about what the core
+---  stopped
+---@field full nil|fun(bound: skillrt.Bound): string    its name for --add, if it differs from the bound's name
 ---@field named nil|fun(run: skillrt.Run): string|nil   ... where it has no bound
 
 ---All of them, by name.
 ---@type table<string, skillrt.Limit>
 M.of = {}
 
----Those that a skill's `limits` may have, in the order of their names.
+---Those that a skill's `limits` may contain, in the order of their names.
 ---@type skillrt.Limit[]
 M.TABLE = {}
 
@@ -53,7 +54,7 @@ for _, path in ipairs(files.assets("lua/skillrt/skill/limit/")) do
   M.TABLE[#M.TABLE + 1] = row.is_field ~= false and row or nil
 end
 
----What of a limit is used up, in its unit.
+---How much of a limit is used, in its unit.
 ---@param row skillrt.Limit
 ---@param books skillrt.Books
 ---@param id string|nil  of one action or phase
@@ -70,7 +71,7 @@ function M.spent(row, books, id, key)
   return spent and spent[key] or 0
 end
 
----The fields of a skill's `limits`, as skill/schema.lua checks them; or of an action's own.
+---The fields of a skill's `limits`, or of an action's, in the form of skill/schema.lua.
 ---@param of_action boolean?
 ---@return table<string, skillrt.Field>
 function M.fields(of_action)
@@ -83,7 +84,7 @@ function M.fields(of_action)
   return fields
 end
 
--- Why a number is none for this limit; nil: it is one.
+-- Why a number is invalid for this limit; nil: it is valid.
 local function misfit(row, amount)
   local whole = row.type ~= "seconds" and row.type ~= "amount"
   local least = row.type == "positive" and 1 or 0
@@ -101,7 +102,7 @@ local function with_one(map, key, amount)
   return all
 end
 
----A skill's limits with those that somebody gave for one run, by their names: "calls", "usage.tokens".
+---A skill's limits combined with those given for one run, by name: "calls", "usage.tokens".
 ---@param limits table
 ---@param given table<string, number>
 ---@return table|nil limits
@@ -125,7 +126,7 @@ function M.with(limits, given)
   return all
 end
 
----The limits given for one run, where some may only be lowered: those of the skill hold that are lower.
+---The limits given for one run, some of which may only lower: the skill's lower ones stay.
 ---@param limits table
 ---@param given table<string, number>|nil
 ---@param most table<string, number>
@@ -147,7 +148,7 @@ function M.lowered(limits, given, most)
   return all
 end
 
--- What may be added to, of the run or of one action: the names as --add takes them.
+-- What can be raised, for the run or for one action: the names for --add.
 local function add_names(limits, prefix, found)
   for _, row in ipairs(M.TABLE) do
     local value = row.status and limits[row.name]
@@ -161,7 +162,7 @@ local function add_names(limits, prefix, found)
   end
 end
 
----The limits of a skill that a resume may add to, by their full names: "calls", "fetch.usage.tokens".
+---The limits of a skill that a resume may raise, by their full names: "calls", "fetch.usage.tokens".
 ---@param skill skillrt.Skill
 ---@return table<string, skillrt.Limit>
 function M.of_skill(skill)
@@ -185,8 +186,8 @@ function M.of_skill(skill)
   return found
 end
 
----What bounds a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens"; only
----limits of which something is used up.
+---The bounds of a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens";
+---only limits of which something is used.
 ---A default is not written to the journal.
 ---@param skill skillrt.Skill
 ---@return table<string, table<string, number>>|nil
@@ -214,7 +215,7 @@ function M.bounds(skill)
   return next(found) and found or nil
 end
 
----What a limit is by default.
+---The default of a limit.
 ---@param name string
 ---@return any
 function M.default(name)
@@ -232,7 +233,7 @@ function M.names(of_action)
   return list
 end
 
----The limit a run ends at with a reason; nil: it was none.
+---The limit that a run reached, by its reason; nil: none.
 ---@param reason string|nil
 ---@return skillrt.Limit|nil
 function M.ended_by(reason)
@@ -244,17 +245,17 @@ function M.ended_by(reason)
   return nil
 end
 
--- Exit codes of statuses, where a limit has none of its own.
+-- Exit codes of statuses, for limits without one of their own.
 local CODES <const> = { failed = 1, paused = 5 }
 
----The exit code of a run that ended at a limit.
+---The exit code of a run that reached a limit.
 ---@param row skillrt.Limit
 ---@return integer
 function M.code(row)
   return row.code or CODES[row.status]
 end
 
----The limits that have an exit code of their own, in the order of these.
+---The limits with an exit code of their own, in the order of the codes.
 ---@return skillrt.Limit[]
 function M.by_code()
   local list = {}

@@ -1,8 +1,8 @@
--- skill/machine.lua: a state machine as one transition table: its normal form, and what is derived of it: the route,
--- the registry, the conditions of its actions.
+-- skill/machine.lua: a state machine as one transition table: its normal form, and what is derived from it: the
+-- route, the registry, the conditions of its actions.
 --
--- Pure: knows no runs, documents or configs. Called by all that holds such a table: the loader, the generator, the
--- mode that runs it. Whether a table contradicts itself says machine_check.lua.
+-- Pure: knows no runs, documents or configs. Called by the loader, the generator and the mode that runs it.
+-- machine_check.lua finds contradictions in a table.
 local action = require("skillrt.skill.action")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -15,11 +15,11 @@ local M = {}
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends here with this status
 ---@field description string?
 ---@field entry string?       when it is entered, in words
----@field when any            as given: what must hold for it to be entered, asked when the action before is done
+---@field when any            as given: conditions for entering it, evaluated when the previous action has finished
 ---@field tests table[]       `when`, compiled
 ---@field x any               untouched
 
----@class skillrt.Edge  one row of the table; those that leave a state are asked in their order
+---@class skillrt.Edge  one row of the table; those that leave a state are checked in order
 ---@field index integer       place in the table, from 1
 ---@field action string
 ---@field from string[]       the states it leaves
@@ -44,8 +44,8 @@ local M = {}
 ---@field edges skillrt.Edge[]
 ---@field errors skillrt.ErrorClass[]
 ---@field routes table<string, { action: string, when: any, tests: table[], x: any }[]>?  nil: the edges are the route
----@field route (fun(state: table, name: string): string?, string?)?  asked in their place
----@field handler string      the action that deals with errors, where it is declared
+---@field route (fun(state: table, name: string): string?, string?)?  called instead of them
+---@field handler string      the action that handles errors, if it is declared
 ---@field history integer     how many entries of `history` are kept at most
 
 ---The states that end a run, whoever declares them (F60).
@@ -196,7 +196,7 @@ function M.leaving(machine, state)
   return edges
 end
 
----Whether an edge is for errors alone: the handler's, from whatever state one occurred in.
+---Whether an edge is for errors alone: the handler's, in any state.
 ---@param machine skillrt.Machine
 ---@param edge skillrt.Edge
 ---@return boolean
@@ -204,7 +204,7 @@ function M.is_handling(machine, edge)
   return edge.any == true and edge.action == machine.handler
 end
 
----The route of a state: what is asked there, in order, each with the edges that its action may take.
+---The route of a state: its actions in order, each with the edges that it may take.
 ---@param machine skillrt.Machine
 ---@param state string
 ---@return { action: string, when: any, tests: table[], edges: skillrt.Edge[], given: table? }[]
@@ -228,7 +228,7 @@ function M.route(machine, state)
   return out
 end
 
----The registry: each action with the states it comes from and leads to, in the order of the table (R127).
+---The registry: each action with the states it leaves and enters, in the order of the table (R127).
 ---@param machine skillrt.Machine
 ---@return { action: string, from: string[], to: string[], any: boolean?, edges: skillrt.Edge[] }[]
 ---@return table<string, table> by_action
@@ -254,8 +254,8 @@ local function quoted(name)
   return "'" .. name:gsub("[\\']", "\\%0") .. "'"
 end
 
--- An edge is taken where its condition holds and that of no edge before it in the same state does. Where an action
--- has two without a condition it is the agent who says where they lead.
+-- An edge is taken if its condition is true and that of no earlier edge of the same state is. If an action has two
+-- edges without a condition, the agent chooses between them.
 local function test_of(machine, edge, from, key, free)
   local tests = { ("state.%s === %s"):format(key, quoted(from)) }
   for _, other in ipairs(M.leaving(machine, from)) do
@@ -275,7 +275,7 @@ end
 ---@param machine skillrt.Machine  its conditions are texts
 ---@param row { edges: skillrt.Edge[] }  of the registry
 ---@param key string
----@param free boolean?  edges without a condition leave those behind them free
+---@param free boolean?  edges without a condition do not exclude those after them
 ---@return string
 function M.precondition(machine, row, key, free)
   local tests, seen = {}, {}

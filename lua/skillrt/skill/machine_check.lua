@@ -1,7 +1,7 @@
--- skill/machine_check.lua: where a transition table contradicts itself, leads nowhere or goes round for ever (F59-F61,
--- F64).
+-- skill/machine_check.lua: finds where a transition table contradicts itself, leads nowhere or cycles for ever
+-- (F59-F61, F64).
 --
--- Pure. Called by all that takes a table from people: the loader, the generator, the mode that runs it.
+-- Pure. Called by the loader, the generator and the mode that runs it.
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
 local tables = require("skillrt.base.tables")
@@ -33,7 +33,7 @@ local function ways_of(machine, counts)
   return ways
 end
 
--- The states that lie on the ways from some, these included.
+-- The states that can be reached from some, these included.
 local function reached(ways, start)
   local seen, todo = {}, tables.append({}, start)
   while #todo > 0 do
@@ -77,7 +77,7 @@ local function check_names(machine, add)
   end
 end
 
--- What the routes say against what the edges say (F59, F60, F64).
+-- Compares the routes with the edges (F59, F60, F64).
 local function check_routed(machine, add)
   local routed, _, by_action = {}, machine_of.registry(machine)
   for _, state in ipairs(machine.states) do
@@ -105,7 +105,7 @@ local function check_routed(machine, add)
   end
 end
 
--- One action of one state that leads to two, and nothing says to which.
+-- An action that leads from one state to two, without conditions that decide.
 local function check_ambiguous(machine, add)
   local told = {}
   for _, state in ipairs(machine.states) do
@@ -123,7 +123,7 @@ local function check_ambiguous(machine, add)
   end
 end
 
--- A row behind one that needs nothing and may always be taken: its action never comes there.
+-- A row after one without conditions that is always taken: its action can never run.
 local function check_shadowed(machine, add)
   for _, state in ipairs(machine.routes == nil and machine.route == nil and machine.states or {}) do
     local first
@@ -138,7 +138,7 @@ local function check_shadowed(machine, add)
   end
 end
 
--- An edge by which a way without limits leads back to the state it leaves (F61); one for each circle.
+-- An edge that closes a cycle without any limit (F61); one for each cycle.
 local function check_circles(machine, add)
   local free = ways_of(machine, function(edge)
     return not edge.max_runs
@@ -201,7 +201,7 @@ local function check_ways(machine, add)
   end
 end
 
----Where a table contradicts itself, or leads nowhere (R153): names first, and nothing else while they are wrong.
+---Finds contradictions in a table (R153): wrong names first, and nothing else until they are fixed.
 ---@param machine skillrt.Machine  normal form
 ---@return skillrt.MachineProblem[]
 function M.of(machine)

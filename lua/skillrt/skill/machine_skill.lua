@@ -1,5 +1,5 @@
--- skill/machine_skill.lua: what a skill of mode "machine" must hold besides its transition table: an action for each
--- row, a row for each action, nothing that decides beside the table; and who deals with errors.
+-- skill/machine_skill.lua: the rules for a skill of mode "machine" besides its transition table: an action for each
+-- row, a row for each action, no other deciding field; and which action handles errors.
 --
 -- Knows no runs. Called by skill/init.lua, once the actions have their normal form.
 
@@ -9,7 +9,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----The fields of the state that the machine alone writes, besides those of every run (R143).
+---The fields of the state that only the machine writes, besides those of every run (R143).
 M.OWN = { "state", "history", "metrics", "error" }
 
 -- A table that contradicts itself is not run (F59).
@@ -40,7 +40,7 @@ end
 
 local REFUSED <const> = { skip = true, continue = true }
 
--- The action that deals with errors takes over wherever an action says nothing else.
+-- The action that handles errors takes over wherever an action names no other.
 local function check_errors(machine, actions, by_id)
   local handler = by_id[machine.handler]
   machine.handlers = {}
@@ -69,7 +69,7 @@ local function check_state(skill, machine)
   end
 end
 
----Gives a skill's machine its normal form and checks the one against the other.
+---Gives a skill's machine its normal form and checks table and actions against each other.
 ---@param skill table
 ---@param where string  names the skill in messages
 ---@return string? problem

@@ -1,7 +1,7 @@
--- skill/merge.lua: what becomes of a state's field that several steps changed at the same time.
+-- skill/merge.lua: merges updates of a state's field that several steps changed at the same time.
 --
--- Each step gives the value as it should be, seen from the state as it was when the step began. The schema says how
--- that meets what others made of it meanwhile. One after the other or side by side, the same comes out. Knows
+-- Each step gives the value as it should be, based on the state as it was when the step started. The schema says how
+-- to combine that with what others changed meanwhile. Sequential and parallel steps give the same result. Knows
 -- values, no steps. Called by run/outcome/meeting.lua and init.lua.
 
 local json = require("skillrt.base.json")
@@ -19,7 +19,7 @@ local function as_list(value)
   return is_list(value) and value or {}
 end
 
--- What a step added to the list it saw: what stands behind that, or all it gave.
+-- What a step added to the list it saw: what follows its items, or the whole list it gave.
 local function added(base, update)
   if #update < #base then
     return update, 1
@@ -81,10 +81,10 @@ function WAYS.sum(old, base, update)
   return now + (update - before)
 end
 
----The ways there are, in the words of a schema.
+---The merge rules, in the words of a schema.
 M.WAYS = { "last", "append", "union", "sum", "fail" }
 
----Whether values of a type can be merged in a way.
+---Whether values of a type can be merged by a rule.
 ---@param way string
 ---@param declared string?  a type; nil: any
 ---@return boolean
@@ -105,10 +105,10 @@ local function plain(value)
   return value
 end
 
----The new value of a field; null takes it away, whatever the way, where others did not change it.
+---The new value of a field; null removes it, whatever the rule, if others did not change it.
 ---@param way string    one of WAYS
----@param old any       what it is now
----@param base any      what it was when the step began
+---@param old any       the present value
+---@param base any      the value when the step started
 ---@param update any    what the step gave
 ---@return any value    nothing given is changed or kept but the items of lists
 ---@return string? problem  why there is none

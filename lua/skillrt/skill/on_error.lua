@@ -1,7 +1,7 @@
--- skill/on_error.lua: what follows when an action or phase has failed for good: the words of `on_error`,
--- whether they fit the skill, and after how many failures they count (`max_errors`).
+-- skill/on_error.lua: what follows when an action or phase has failed for good: the words of `on_error`, whether they
+-- fit the skill, and after how many failures they apply (`max_errors`).
 --
--- Knows definitions, no runs. A failure is that of a step whose attempts are used up.
+-- Knows definitions, no runs. A failure is that of a step without attempts left.
 
 local names = require("skillrt.base.names")
 local retry = require("skillrt.skill.retry")
@@ -10,7 +10,7 @@ local M = {}
 
 ---@alias skillrt.OnError
 ---| "fail"      # the run fails
----| "skip"      # it is left out, as if it had been skipped
+---| "skip" # it counts as skipped
 ---| "continue"  # the others continue; the run fails at its end
 ---| string      # the id of an action that runs next, or of a later phase with which the run continues
 
@@ -42,8 +42,8 @@ local function check_one(one, by_id, where, field)
   return nil
 end
 
----Checks what the actions and phases of a skill say; an action without conditions that others name runs
----then only (`handles`).
+---Checks the declarations of a skill's actions and phases; an action without conditions that others name runs only
+---then (`handles`).
 ---@param skill table
 ---@return string? problem
 function M.check(skill)
@@ -64,8 +64,8 @@ function M.check(skill)
   return nil
 end
 
----What is said about an action or phase that has failed; nil: nothing, the run's max_errors alone counts. Another
----one takes over where the work could not be executed (R147), or where one can do without it (R182).
+---What is declared for an action or phase that has failed; nil: nothing, only the run's max_errors counts. Another
+---one takes over if the work could not be executed (R147), or if the run can continue without it (R182).
 ---@param one skillrt.Action
 ---@param class skillrt.FailureClass?
 ---@return skillrt.OnError|"abort"|nil
@@ -88,7 +88,7 @@ function M.is_free(one, class)
   return word ~= nil and word ~= "fail" and word ~= "abort"
 end
 
----How often it may fail before that; an optional one that says nothing as often as any.
+---How often it may fail before that; an optional one without a limit has no bound.
 ---@param one skillrt.Action
 ---@param of_run integer  the run's max_errors
 ---@param class skillrt.FailureClass?

@@ -1,6 +1,6 @@
 -- skill/patch.lua: trees of JSON values: copied, compared, merged by RFC 7396, and the patch between two.
 --
--- Pure; nothing is changed in place. What a state makes of it stands in state.lua.
+-- Pure; changes nothing in place. state.lua applies patches to a state.
 
 local json = require("skillrt.base.json")
 local tables = require("skillrt.base.tables")
@@ -15,7 +15,7 @@ local is_object = json.is_object
 
 M.is_object = is_object
 
----A deep copy that shares nothing with what it was made of (F37).
+---A deep copy that shares nothing with the original (F37).
 M.copy = require("skillrt.base.plain").copy
 
 local function equal(a, b)
@@ -41,7 +41,7 @@ local function equal(a, b)
 end
 M.equal = equal
 
----What a value becomes under an RFC 7396 merge patch; the value itself is left as it is.
+---The result of an RFC 7396 merge patch; the value itself is unchanged.
 ---@param old any
 ---@param patch any
 ---@return any
@@ -67,7 +67,7 @@ function M.merge(old, patch)
   return out
 end
 
--- Whether an object has a null in it, other than in lists.
+-- Whether an object contains a null, other than in lists.
 local function has_null(object)
   for _, value in next, object do
     if value == null or (json.is_object(value) and has_null(value)) then
@@ -77,8 +77,8 @@ local function has_null(object)
   return false
 end
 
----What a value becomes where there was nothing, by RFC 7396; where it is whole already, the value itself, which
----the caller must not write to then.
+---The result of an RFC 7396 patch where there was no value; if it contains no null, the patch itself, which the
+---caller must not write to.
 ---@param value any  plain, without metatables but those of lists
 ---@return any
 function M.taken(value)

@@ -1,4 +1,4 @@
--- skill/phase.lua: which phases run at the same time, and what each takes in from those before it (R10, F6, F21).
+-- skill/phase.lua: which phases run at the same time, and which outputs of earlier ones each reads (R10, F6, F21).
 --
 -- Knows nothing of files or runs. Called by skill/init.lua, once all phases have their normal form, by the sequential
 -- mode and by the graph.
@@ -7,7 +7,7 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----Phases in groups that run at once: parallel neighbours are one, any other phase is alone.
+---Phases in groups that run at once: parallel neighbours form one, any other phase is alone.
 ---@param phases skillrt.Action[]
 ---@return skillrt.Action[][]
 function M.groups(phases)
@@ -37,7 +37,7 @@ local function check_input(name, phase, made)
   return path
 end
 
--- One phase of a group; `now`: what the others of it make. Gives what is wrong, behind the phase's name.
+-- Links one phase of a group; `now`: the outputs of the others. Returns what is wrong, to follow the phase's name.
 local function link_one(phase, made, before, now)
   local other = now[phase.output]
   if other then
@@ -56,15 +56,14 @@ local function link_one(phase, made, before, now)
   end
 end
 
----Gives every phase its inputs: those it names, else what the phase or parallel group before
----it makes (R10, F6). Refuses inputs that no earlier phase makes, and one output made twice at
----the same time.
+---Gives every phase its inputs: those it names, else the output of the previous phase or parallel group (R10, F6).
+---Refuses inputs that no earlier phase gives, and one output given twice at the same time.
 ---@param phases skillrt.Action[]
 ---@param where string
 ---@return boolean? ok
 ---@return string? message
 function M.link(phases, where)
-  local made, before = {}, {} -- what was made until this group, and by the group just before it
+  local made, before = {}, {} -- the outputs up to this group, and those of the previous group
   for _, group in ipairs(M.groups(phases)) do
     local now = {}
     for _, phase in ipairs(group) do

@@ -1,7 +1,7 @@
--- skill/planner.lua: the way to a goal: a sequence of actions whose conditions hold one after the other, by what each
--- declares to change; A* over states, with the cost that is still to come estimated without regard to what undoes what.
+-- skill/planner.lua: finds a way to a goal: a sequence of actions whose conditions are true one after the other, by
+-- their declared effects; A* over states, with a heuristic that ignores that effects may undo each other.
 --
--- Pure: the state is given, and nothing of it is written to. Called by mode/plan.lua and `skillrt plan`.
+-- Pure: the state is only read. Called by mode/plan.lua and `skillrt plan`.
 
 local expr = require("skillrt.expr")
 local foresee = require("skillrt.skill.foresee")
@@ -15,8 +15,8 @@ local M = {}
 -- ---- conditions ----
 
 ---@class skillrt.Formula
----@field all skillrt.Formula[]?  all of these must hold
----@field any skillrt.Formula[]?  one of these
+---@field all skillrt.Formula[]?  all of these must be true
+---@field any skillrt.Formula[]?  one of these must be true
 ---@field holds (fun(state: table): boolean)?  a leaf
 ---@field reads table<string, boolean>?  its keys; nil: unknown
 ---@field text string?
@@ -52,7 +52,7 @@ function build(node, text)
   return node.operator == "&&" and { all = terms } or { any = terms }
 end
 
----What a list of conditions asks for, all together.
+---The conjunction of a list of conditions.
 ---@param conditions (skillrt.Condition|function)[]
 ---@return skillrt.Formula
 local function formula_of(conditions)
@@ -103,9 +103,9 @@ local function each_leaf(formula, visit)
   end
 end
 
--- ---- what a goal still costs, about: each part by the cheapest action, as if nothing undid anything ----
+-- ---- the estimated cost of a goal: each part by the cheapest action, as if nothing undid anything ----
 
-local REPEATED <const> = 64 -- how often one action may count towards one part of a condition
+local REPEATED <const> = 64 -- how often one action may count for one part of a condition
 
 ---The actions that a part of a condition names.
 local function named(leaf, by_id)
@@ -116,7 +116,7 @@ local function named(leaf, by_id)
   return found
 end
 
----The effects of an action on a state that is laid out; `undo` takes what is to be put back.
+---Applies an action's effects to the working state; `undo` collects what restores it.
 local function apply(now, one, undo)
   for _, effect in ipairs(one.effects) do
     if undo[effect.key] == nil then
@@ -137,7 +137,7 @@ end
 
 local sum_of
 
--- How often an action has to run, with nothing else, until a leaf holds; nil: it does not help alone.
+-- How often an action must run, alone, until a leaf is true; nil: it does not help alone.
 local function runs_until(search, leaf, one)
   if leaf.sure[one] then
     return 1
@@ -205,7 +205,7 @@ function sum_of(search, formula)
   return of_leaf(search, formula)
 end
 
----What the goal still costs from a state that is laid out, about.
+---The estimated cost of the goal from the working state.
 ---@param search table
 ---@param node table
 ---@param goal skillrt.Formula
@@ -215,7 +215,7 @@ local function rest_of(search, node, goal)
   return sum_of(search, goal)
 end
 
----States looked at, and parts of conditions asked for estimates, before it gives up.
+---How many states, and parts of conditions for estimates, are examined before it gives up.
 M.MAX_STATES, M.MAX_ASKED = 20000, 4000000
 
 ---@class skillrt.Planner
@@ -226,8 +226,8 @@ Planner.__index = Planner
 
 -- ---- what can help ----
 
--- Whether an action makes a leaf hold, whatever the state: where it says outright what becomes of all that it reads.
--- nil: that depends.
+-- Whether an action makes a leaf true in any state: if its effects set everything that the leaf reads. nil: that
+-- depends.
 local function surely(leaf, one)
   local given, now = {}, {}
   for _, effect in ipairs(one.effects) do
@@ -247,7 +247,7 @@ local function surely(leaf, one)
   return leaf.holds(now)
 end
 
--- The actions that change what a leaf reads; one that reads who completed is changed by those it names.
+-- The actions that change what a leaf reads; a leaf that reads who completed is changed by those it names.
 local function helpers_of(self, leaf)
   local found, seen = {}, {}
   local function add(one)
@@ -275,12 +275,12 @@ local function helpers_of(self, leaf)
   return found
 end
 
--- From the goal backwards: who helps it, who helps those.
+-- Backwards from the goal: the actions that help it, and those that help these.
 local function relevant(self)
   local todo, list = { self.goal }, {}
   while #todo > 0 do
     each_leaf(table.remove(todo), function(leaf)
-      leaf.memo = self.memos[leaf.text] or {} -- equal texts are one part
+      leaf.memo = self.memos[leaf.text] or {} -- equal texts are the same part
       self.memos[leaf.text or leaf] = leaf.memo
       self.reads_completed = self.reads_completed or leaf.reads and leaf.reads.completed_actions
       leaf.helpers = leaf.helpers or helpers_of(self, leaf)
@@ -340,7 +340,7 @@ end
 
 -- ---- the search ----
 
--- The actions that may run in the state that is laid out.
+-- The actions that may run in the working state.
 local function candidates(self, search, node)
   local list = {}
   for _, one in ipairs(self.actions) do
@@ -361,7 +361,7 @@ local function completed(now, one, undo)
   end
 end
 
--- The state behind an action; nil where nothing that counts differs.
+-- The state after an action; nil if nothing that matters differs.
 local function successor(self, search, node, one)
   local now, undo = search.now, {}
   apply(now, one, undo)
@@ -421,11 +421,11 @@ local function new_search(self, root, runs)
 end
 
 ---@class skillrt.Plan
----@field steps string[]   ids of actions, in their order; none: the goal is reached
+---@field steps string[]   ids of actions, in order; none: the goal is reached
 ---@field cost number
----@field states integer   that were looked at
+---@field states integer   that were examined
 
----The way from a state to the goal.
+---Finds a way from a state to the goal.
 ---@param root table  the state; only read
 ---@param runs (fun(id: string): integer)?  how often an action has run already
 ---@return skillrt.Plan? plan
@@ -453,7 +453,7 @@ function Planner:plan(root, runs)
   end
 end
 
----The parts of the goal that do not hold and that no action declares to change, in words.
+---The parts of the goal that are false and that no action declares to change, in words.
 ---@param root table
 ---@return string
 function Planner:missing(root)
@@ -466,12 +466,12 @@ function Planner:missing(root)
   return list[1] and ": no effect changes what `" .. table.concat(list, "`, `") .. "` reads" or ""
 end
 
----Whether steps still lead from a state to the goal, as they are declared; if not, the first that may not run.
+---Whether steps still lead from a state to the goal, by their declarations; if not, the first that may not run.
 ---@param root table
 ---@param steps string[]
----@param from integer  the first that counts
+---@param from integer  the first one to consider
 ---@return boolean
----@return string? id  nil: the goal is not reached behind them
+---@return string? id  nil: the goal is not reached after them
 function Planner:leads(root, steps, from)
   local now = tables.fill({}, root)
   for i = from, #steps do

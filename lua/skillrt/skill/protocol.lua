@@ -1,7 +1,8 @@
--- skill/protocol.lua: what an action or phase says of the execution protocol: how it is prepared, validated,
--- repaired, cleaned up and undone, what follows a class of failure, and how people take part (docs/write/protocol.md).
+-- skill/protocol.lua: what an action or phase declares for the execution protocol: how it is prepared, validated,
+-- repaired, cleaned up and undone, what follows a class of failure, and how people take part
+-- (docs/write/protocol.md).
 --
--- Checks words only; who performs it is run/step/lifecycle.lua and run/step/undo.lua. Called by action.lua and
+-- Only checks the declarations; run/step/lifecycle.lua and run/step/undo.lua perform them. Called by action.lua and
 -- init.lua.
 
 local names = require("skillrt.base.names")
@@ -9,7 +10,7 @@ local schema = require("skillrt.skill.schema")
 
 local M = {}
 
----How people take part in a run, or in an action of it.
+---How people take part in a run, or in one of its actions.
 M.INTERACTION = { "autonomous", "interactive", "supervised" }
 
 ---The fields that actions and phases may have.
@@ -26,7 +27,7 @@ M.FIELDS = {
   prompt_bytes = { type = "positive" },
 }
 
--- What `validate` says as a table; a function alone is its `check`, a text the agent that judges.
+-- The table form of `validate`; a function alone is its `check`, a text the agent that judges.
 local VALIDATE <const> = {
   schema = { type = "table" },
   effects = { type = "boolean" },
@@ -44,14 +45,14 @@ M.OF_SKILL = {
   ask_on_tie = { type = "boolean" },
 }
 
----How often a result that a check refused is asked for anew, where nothing is said.
+---The default for how often a result that a check refused is requested again.
 M.REPAIR = 2
 
----Time limits in seconds, 0: none. Those of the whole run and of failures hold where a skill follows the protocol.
+---Time limits in seconds, 0: none. Those of the whole run and of failures apply if a skill follows the protocol.
 M.CONTEXT_LOAD, M.STEP, M.RUN, M.SAME_FAILURES = 30, 300, 1800, 5
 
----Fills in what a skill did not say of its time limits (R177-R179).
----@param skill skillrt.Skill  its limits are there
+---Fills in the time limits that a skill did not set (R177-R179).
+---@param skill skillrt.Skill  its limits are set
 function M.times(skill)
   local times, limits = skill.timeouts, skill.limits
   times.context_load, times.step = times.context_load or M.CONTEXT_LOAD, times.step or M.STEP
@@ -97,8 +98,8 @@ local function check_sources(one, agents, where)
   one.sources = list
 end
 
----Checks what an action or phase says; `protocol` of it is true where a step of it has more to do than its work.
----@param one table     in its normal form but for these fields
+---Checks an action or phase; its `protocol` becomes true if its steps do more than their work.
+---@param one table     in its normal form except for these fields
 ---@param ctx table     { agents, interaction }: of its skill
 ---@param where string
 ---@return string? problem

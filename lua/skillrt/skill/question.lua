@@ -1,7 +1,7 @@
--- skill/question.lua: what a question to a person is, and which values answer it.
+-- skill/question.lua: a question to a person, and which values answer it.
 --
--- Pure. A question offers options, or takes a text; it is the same whoever asks it: a step, a call with an
--- unknown outcome, a strategy.
+-- Pure. A question offers options, or accepts a text; it is the same whoever asks: a step, a call with an unknown
+-- outcome, a strategy.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -10,7 +10,7 @@ local trim = require("skillrt.base.text").trim
 
 local M = {}
 
----What a question may say.
+---The fields of a question.
 M.FIELDS = {
   header = { type = "text" },
   question = { type = "text", required = true },
@@ -19,7 +19,7 @@ M.FIELDS = {
   text = { type = "boolean" },
   edit = { type = "string" },
   default = {},
-  detail = { type = "string" }, -- shown whole below the question
+  detail = { type = "string" }, -- shown in full below the question
   approval = { type = "text" }, -- the digest of what is approved (run/approval.lua)
 }
 
@@ -92,7 +92,7 @@ local function offered(options)
   return table.concat(ids, ", ") .. (#options > SHOWN and ", ..." or "")
 end
 
--- Why a value is none that the question takes; nil: it is one.
+-- Why the question does not accept a value; nil: it does.
 local function refusal_of(question, value)
   local options = question.options or {}
   if #options == 0 then
@@ -104,7 +104,7 @@ local function refusal_of(question, value)
     end
   end
   if (question.more or 0) > 0 and type(value) == "string" then
-    return nil -- one of those that are not listed; who asked checks it
+    return nil -- one that is not listed; whoever asked checks it
   end
   return ("there is no option %s; there are: %s"):format(names.show(value), offered(options))
 end
@@ -147,7 +147,7 @@ function M.refusal(question, value)
   end
 end
 
--- What one word of a person means.
+-- The meaning of one word of a person.
 local function value_of(question, text)
   local options = question.options or {}
   for _, option in ipairs(options) do
@@ -166,8 +166,8 @@ local function value_of(question, text)
   return text
 end
 
----What a person's words mean: an option's id by itself or by its number, several with commas between where the question
----takes several; a text where there are no options.
+---The meaning of a person's words: an option's id or number, several separated by commas if the question allows that;
+---a text if there are no options.
 ---@param question table
 ---@param text string
 ---@return any value

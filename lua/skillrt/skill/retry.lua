@@ -5,12 +5,12 @@
 
 local M = {}
 
----The longest wait that a server may ask for: a usage limit of a week comes back within it. What asks
----for more is taken for a mistake, and waited for an hour.
+---The longest wait that a server may ask for: long enough for a weekly usage limit. A longer one is taken for a
+---mistake; then the wait is an hour.
 M.MAX_RETRY_AFTER_MS = 8 * 86400 * 1000
 M.MISTAKEN_MS = 3600 * 1000
 
----How long is waited for a server that asks for so long.
+---How long to wait for a server that asks for a wait.
 ---@param asked integer|nil  ms; nil or negative: nothing
 ---@return integer ms
 function M.asked(asked)
@@ -19,15 +19,15 @@ function M.asked(asked)
 end
 
 ---@alias skillrt.FailureClass
----| "transient"       # may pass by itself: a reset, a 502, a killed process
+---| "transient" # may pass by itself: a reset, a 502, a killed process
 ---| "rate_limit"      # 429, 503
 ---| "timeout"         # a deadline passed
 ---| "invalid_output"  # the reply was not what the contract asks for
 ---| "permanent"       # another attempt would fail the same way
 ---| "canceled"        # the run was stopped
 ---| "denied"          # a person did not allow it
----| "context"         # what it needs to know is not there: another source (skill/protocol.lua: sources)
----| "validation"      # what it made is not valid: repaired, as often as `repair` says
+---| "context" # information it needs is missing: another source (skill/protocol.lua: sources)
+---| "validation" # its result is invalid: repaired, as often as `repair` says
 ---| "execution"       # it cannot be done this way: another action (alternative)
 ---| "fatal"           # the run is aborted
 
@@ -47,14 +47,14 @@ M.CLASSES = {
 }
 
 ---Whether a class is a skill's own, such as "ContextError": a machine says where it leads (R145), and the work is not
----tried again by itself.
+---retried automatically.
 ---@param class any
 ---@return boolean
 function M.is_own(class)
   return type(class) == "string" and #class <= 64 and class:find "^%u%w*Error$" ~= nil
 end
 
----The short word of a class: "ContextError" is "context".
+---The short form of a class: "ContextError" is "context".
 ---@param class any
 ---@return string?
 function M.plain(class)
@@ -65,10 +65,10 @@ end
 ---@field max_retries integer?  attempts beyond the first (default 3)
 ---@field base number?          seconds before the second attempt (default 0.5)
 ---@field factor number?        each further wait is so many times longer (default 2)
----@field cap number?           no back-off is longer, in seconds (default 60)
+---@field cap number?           the maximal back-off, in seconds (default 60)
 ---@field jitter boolean?       wait a random part of the back-off (default true)
 
--- The back-off in seconds, before jitter. The exponent is bounded: 2^2000 is no number to wait.
+-- The back-off in seconds, before jitter. The exponent is bounded, as 2^2000 is no finite wait.
 local function backoff(settings, attempt)
   local base, factor, cap = settings.base or 0.5, settings.factor or 2, settings.cap or 60
   return math.min(cap, base * factor ^ math.min(attempt - 1, 64))
@@ -78,7 +78,8 @@ end
 ---@param settings skillrt.RetrySettings
 ---@param attempt integer         the number of the attempt that failed, from 1
 ---@param class skillrt.FailureClass
----@param retry_after_ms integer? what the server asked for; nil or negative: nothing
+---@param retry_after_ms integer? the wait that the server asked for; nil or negative: none
+---  for; nil or negative: none
 ---@param random (fun(): number)? gives a number in [0, 1); needed for jitter
 ---@return integer? ms
 function M.delay(settings, attempt, class, retry_after_ms, random)

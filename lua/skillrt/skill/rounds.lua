@@ -1,7 +1,7 @@
--- skill/rounds.lua: phases that go round: `rounds`, each from a phase to one behind it, until a condition holds or as
--- often as it says.
+-- skill/rounds.lua: repeating phases: `rounds`, each from one phase to a later one, until a condition is true or a
+-- number of times.
 --
--- Checks that they are one inside the other or apart. Knows phases by id, no runs.
+-- Checks that they are nested or disjoint. Knows phases by id, no runs.
 local action = require("skillrt.skill.action")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -9,13 +9,13 @@ local schema = require("skillrt.skill.schema")
 local M = {}
 
 ---@class skillrt.Rounds
----@field first string         the phase that a round begins with
----@field last string          the phase behind which it is asked whether there is one more
----@field over function[]?     conditions that end it, all of them
----@field again function[]?    conditions without which there is no other round
+---@field first string         the first phase of a round
+---@field last string          the phase after which another round is decided
+---@field over function[]?     conditions that end it when all are true
+---@field again function[]?    conditions that must be true for another round
 ---@field max_rounds integer?  nil: as many as the limits of the run allow
----@field asks_first boolean?  `over` is asked before the first round, too
----@field key string           how the books name it
+---@field asks_first boolean?  `over` is evaluated before the first round, too
+---@field key string           its name in the books
 
 local FIELDS = {
   first = { type = "id", required = true },
@@ -39,7 +39,7 @@ local function place_of(phases, id, where)
   return nil, ('%s: "%s" is no phase%s'):format(where, id, names.suggest(id, ids))
 end
 
--- Whether a round would begin or end in the midst of phases that run at once, or behind the loop of a hybrid.
+-- Whether a round would start or end inside a group of parallel phases, or after the loop of a hybrid skill.
 local function cut(phases, from, to)
   local function joined(i)
     return phases[i] and phases[i + 1] and phases[i].parallel and phases[i + 1].parallel
@@ -108,7 +108,7 @@ end
 ---How often each phase may run at most, by id.
 ---@param phases table[]
 ---@param rounds table[]?  as a script writes them, too
----@param bound integer    of rounds that are not bounded themselves
+---@param bound integer    of rounds without a bound of their own
 ---@return table<string, integer>
 function M.times(phases, rounds, bound)
   local out = {}

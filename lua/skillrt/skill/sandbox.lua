@@ -1,10 +1,10 @@
--- skill/sandbox.lua: what a program that is started may reach of this machine, as a skill says (docs/run/sandbox.md),
--- in the words of csrc/jail.
+-- skill/sandbox.lua: what a program that a skill starts may reach on this machine (docs/run/sandbox.md), in the words
+-- of csrc/jail.
 --
--- "off", "strict" (the system's programs, the skill's folder and what is granted), "work" (all but secrets may be read,
--- the working folder written), or a table with grants. The one place that decides which program has one: what it says
--- itself, else what its skill says, else the default of a program that a document names and of a coding agent; above
--- all, what the person says who runs it. Knows no calls; run/call/transport.lua asks for each program.
+-- "off", "strict" (the system's programs, the skill's folder and what is granted), "work" (may read all but secrets
+-- and write the working folder), or a table with grants. The one place that decides about a program's sandbox: its
+-- own setting, else its skill's, else the default for programs that a document names and for coding agents; what the
+-- person who runs it says overrides all. Knows no calls; run/call/transport.lua asks for each program.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -14,25 +14,25 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
----@class skillrt.Needs  what a program gets in any sandbox, and what it is there
----@field programs string[]?  by name, with what was installed with them
----@field read string[]?      of these what is there; what ends with "/" is made
+---@class skillrt.Needs  what a program gets in any sandbox, and what changes for it there
+---@field programs string[]?  by name, with the files that were installed with them
+---@field read string[]?      those that exist are granted; one that ends with "/" is created
 ---@field write string[]?
----@field network string[]?   in addition to a list
----@field instead table<string, string>?  by an argument: the value behind it
----@field only_reads boolean?  the folders in which it works are not written
----@field lifts boolean?  where no sandbox works, it runs without the one that it has by default: the person chose it
+---@field network string[]?   added to a list of places
+---@field instead table<string, string>?  by argument: the value after it
+---@field only_reads boolean?  the folders in which it works are read-only
+---@field lifts boolean?  if no sandbox works, it runs without its default one: the person chose the program
 
 ---@class skillrt.Sandbox
 ---@field level "strict"|"work"|"off"
----@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run began
+---@field read string[]    folders and files: from "/", from "~/", or below the folder in which the run started
 ---@field write string[]
 ---@field network boolean|string[]  all of it, none, or places as name:port (csrc/transport/proxy.h); the places of a
 ---  coding agent's provider are added to a list
 ---@field unix boolean     sockets of this machine
----@field headers table<string, string>  by a place of the network: what skillrt adds to plain requests there
+---@field headers table<string, string>  by a place of the network: headers that skillrt adds to plain requests there
 ---@field ca_file string?   trusted for these
----@field env string[]     more of the environment
+---@field env string[]     further environment variables
 
 M.LEVELS = { "strict", "work", "off" }
 
@@ -47,7 +47,7 @@ local FIELDS <const> = {
   env = { type = "text", list = true, default = {} },
 }
 
----The type of a field that holds one: its normal form, or nil and what it must be.
+---The field type of a sandbox: its normal form, or nil and what it must be.
 ---@param value any
 ---@return skillrt.Sandbox|nil
 ---@return string? message
@@ -77,15 +77,15 @@ end
 
 schema.types.sandbox = M.read
 
--- The places that it may reach, where it has a list of them.
+-- The places that it may reach, if it has a list of them.
 local function places(sandbox)
   return type(sandbox.network) == "table" and sandbox.network or {}
 end
 
----The person's switch: as --sandbox, where that says nothing.
+---The person's setting, in the words of --sandbox, if that was not given.
 M.VARIABLE = "SKILLRT_SANDBOX"
 
----What the person says of all programs of their runs.
+---The person's setting for all programs of their runs.
 ---@return string|nil level
 ---@return string? message
 function M.of_environment()
@@ -96,7 +96,7 @@ function M.of_environment()
   return nil, ("%s is %s; it must be strict, work or off"):format(M.VARIABLE, names.show(level))
 end
 
--- What skillrt adds to its requests, as a list of texts.
+-- The headers that skillrt adds to its requests, as a list of texts.
 local function headers_of(sandbox, form)
   local out = {}
   for place, header in pairs(sandbox.headers) do
@@ -106,7 +106,7 @@ local function headers_of(sandbox, form)
   return out
 end
 
----The words with the secrets that its headers name. They are in no record.
+---The words with the secrets that its headers name. No record contains them.
 ---@param words string[]
 ---@return string[]
 function M.filled(words)
@@ -121,19 +121,20 @@ function M.filled(words)
   return out
 end
 
----Whether the person said that a stranger's Lua runs as their own, on the command line or around it.
----@param given string?  on the command line, or when the run began
+---Whether the person decided, on the command line or in the environment, that untrusted Lua runs with their own
+---permissions.
+---@param given string?  on the command line, or when the run started
 ---@return boolean
 function M.is_off(given)
   return (given or os.getenv(M.VARIABLE)) == "off"
 end
 
----What holds for a program: its own, else its skill's, else its default; and what the person who runs it says of all.
----Theirs lifts it, or makes it stricter.
+---The sandbox of a program: its own, else its skill's, else its default; the setting of the person who runs it can
+---lift it, or make it stricter.
 ---@param request table
 ---@param skill skillrt.Skill
 ---@return skillrt.Sandbox|nil  nil: none
----@return boolean? is_lifted  as none works here
+---@return boolean? is_lifted  because none works here
 local function in_force(request, skill, works)
   local own, said = request.sandbox or skill.sandbox, skill.sandbox_override
   if not own and not said and request.sandbox_default and (request.needs or {}).lifts and not works() then
@@ -148,23 +149,23 @@ local function in_force(request, skill, works)
   return said == "strict" and own.level == "work" and setmetatable({ level = said }, { __index = own }) or own
 end
 
--- Folders that hold all that a person has are granted by their names only.
+-- Folders that contain everything a person has are granted only by name.
 local function is_broad(folder)
   return folder == "/" or folder == os.getenv("HOME")
 end
 
--- Of a run's own folder: what only the runtime writes.
+-- In a run's own folder: files that only the runtime writes.
 local OURS <const> = { "journal", "blobs", "inbox", "context", "run.lock", "state.json", "execution-state.json" }
 
 local function add_run(words, dir)
-  files.make_folders(dir .. "/inbox") -- what is not there yet cannot be kept
+  files.make_folders(dir .. "/inbox") -- a file that does not exist yet cannot be protected
   words[#words + 1] = "write " .. dir
   for _, name in ipairs(OURS) do
     words[#words + 1] = ("keep %s/%s"):format(dir, name)
   end
 end
 
--- A program that lies elsewhere than those of the system; of one in the home folder what was installed with it, too.
+-- A program outside of the system's folders; for one in the home folder, with the files installed with it.
 local function add_program(words, name)
   local path, home = files.program(name), os.getenv("HOME") or "/"
   if not path or not files.is_absolute(path) or path:find("^/usr/") or path:find("^/s?bin/") then
@@ -179,7 +180,7 @@ local function add_program(words, name)
   end
 end
 
--- What it cannot do without, whatever its sandbox grants besides: of that what is there.
+-- What the program needs, whatever its sandbox grants besides; only what exists.
 local function add_needs(words, needs, network)
   for _, name in ipairs(needs.programs or {}) do
     add_program(words, name)
@@ -202,9 +203,9 @@ end
 ---The words of a program's jail; nil: it has none.
 ---@param request table  { argv, sandbox, sandbox_default, needs, cwd }
 ---@param run table      { skill, store, books }
----@param works fun(): boolean  whether one works on this machine
+---@param works fun(): boolean  whether a sandbox works on this machine
 ---@return string[]|nil words
----@return boolean? is_lifted  it has none as none works here
+---@return boolean? is_lifted  it has none because none works here
 function M.words(request, run, works)
   local skill, here = run.skill, run.cwd
   local sandbox, is_lifted = in_force(request, skill, works)
@@ -238,7 +239,7 @@ function M.words(request, run, works)
   return words
 end
 
----The arguments of a program in one: some have another value there.
+---The arguments of a program in a sandbox: some get another value there.
 ---@param request table
 ---@return string[]
 function M.argv(request)
@@ -249,17 +250,17 @@ function M.argv(request)
   return out
 end
 
----What is recorded of a program that runs without one, as none works here.
+---The record for a program without a sandbox because none works here.
 M.LIFTED = "none works here"
 
----What is recorded of it.
+---The record for it.
 ---@param words string[]
 ---@return string
 function M.recorded(words)
   return ("%s %s"):format(words[1], files.digest(table.concat(words, "\n")):sub(1, 16))
 end
 
----For people: what of it is more than a word.
+---For people: the parts that are more than a word.
 ---@param sandbox skillrt.Sandbox
 ---@return string
 function M.shown(sandbox)
@@ -280,7 +281,7 @@ local function missing(line)
   return path and files.stat(path) and ("read = { %q }"):format(path) or nil
 end
 
--- The field that grants what a line of its errors says was refused; nil: it says no such thing.
+-- The field that would grant what an error line says was refused; nil: it says no such thing.
 local function grant_of(line)
   local lower, path = line:lower(), line:match("(/[^%s'\":,;]+)")
   local host = line:match("resolve host[ a-z]-[^%w]+([%w-]+%.[%w.-]*%w)")
@@ -296,7 +297,8 @@ local function grant_of(line)
   return lower:find("permission denied", 1, true) and ("read = { %q }"):format(path or "the path") or missing(line)
 end
 
----What to grant a program in a jail that was refused something, as its network says, or its errors where it failed.
+---What to grant a program that its jail refused something, from the network's report, or from its errors if it
+---failed.
 ---@param reply table  { code, extra, refused }
 ---@return string?
 function M.grant(reply)

@@ -1,5 +1,5 @@
--- skill/schema.lua: checks a table a person wrote against a list of fields: types, required, enum,
--- lists, nested records; an unknown field is named together with the nearest known one.
+-- skill/schema.lua: checks a table that a person wrote against a list of fields: types, required, enum, lists, nested
+-- records; reports an unknown field together with the nearest known one.
 --
 -- Knows nothing of skills: the field lists live with the modules that use them (skill, action,
 -- agent). Returns nil, message on a bad value; the caller decides where to raise.
@@ -37,7 +37,7 @@ local function whole(least, words)
   end
 end
 
----What a field may be: value -> normal form, or nil and what it must be instead.
+---The types of a field: value -> normal form, or nil and what it must be instead.
 ---@type table<string, fun(value: any): any, string?>
 M.types = {
   any = function(value)
@@ -83,7 +83,7 @@ M.types = {
   end,
 }
 
--- One value against one type or several; of several the first that fits counts.
+-- Checks one value against one type or several; the first that fits wins.
 local function check_type(value, wanted)
   if type(wanted) == "string" then
     return M.types[wanted](value)
@@ -203,7 +203,7 @@ local function unknown_field(definition, fields, where, meant)
   return nil
 end
 
--- Field names in order, worked out once per field list: a skill may have 100,000 actions.
+-- Field names in order, cached per field list: a skill may have 100,000 actions.
 local orders = setmetatable({}, { __mode = "k" })
 
 local function order_of(fields)
@@ -219,7 +219,7 @@ end
 ---@param definition any
 ---@param fields table<string, skillrt.Field>
 ---@param where string  names the object in messages
----@param meant table<string, string>?  names people use elsewhere -> the name here
+---@param meant table<string, string>?  names that people use elsewhere -> the name here
 ---@return table? normal
 ---@return string? message
 function M.record(definition, fields, where, meant)
@@ -246,7 +246,7 @@ function M.record(definition, fields, where, meant)
   return out
 end
 
----A deep copy of what JSON can hold, whatever a script gave.
+---A deep copy of what JSON can hold, from any value that a script gave.
 M.copy = plain.copy
 
 return M

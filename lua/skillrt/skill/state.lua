@@ -1,7 +1,7 @@
 -- skill/state.lua: the state of a run: one tree of JSON values, changed only by merge patches.
 --
--- Keeps a revision per top-level key, so that conditions and fingerprints are worked out again only for what
--- changed, and gives scripts a view they cannot write to. Knows nothing of actions, journals or agents.
+-- Keeps a revision per top-level key, so that conditions and fingerprints are recomputed only for what changed, and
+-- gives scripts a read-only view. Knows nothing of actions, journals or agents.
 
 local json = require("skillrt.base.json")
 local patch_of = require("skillrt.skill.patch")
@@ -27,21 +27,21 @@ function M.is_reserved(key)
 end
 
 ---@class skillrt.State
----@field root table<string, any>  the values, the same table all the time; read it, never write it
----@field past skillrt.Versions     what they were for those who hold older ones
+---@field root table<string, any>  the values, always the same table: read it, never write to it
+---@field past skillrt.Versions     their earlier values, for those who hold older ones
 ---@field revision integer         rises with every change
----@field progress integer         rises with every change that is no bookkeeping of the runtime's
+---@field progress integer         increases with every change that is not only the runtime's bookkeeping
 ---@field revisions table<string, integer>  per top-level key
----@field apart table<string, boolean>|nil  further fields that whole_fingerprint leaves out
+---@field apart table<string, boolean>|nil  further fields that whole_fingerprint ignores
 ---@field taken_at integer                  the revision of the last take_dirty
----@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
+---@field changed { n: integer, [integer]: string }  keys changed since then, the first n
 local State = {}
 State.__index = State
 
----What is done with trees of values, whoever has them (patch.lua).
+---Functions on trees of values (patch.lua).
 M.copy, M.equal, M.merge, M.diff = patch_of.copy, equal, patch_of.merge, patch_of.diff
 
----A view of a tree that cannot be written to, also deep inside.
+---A read-only view of a tree, also for inner tables.
 M.view = view.of
 
 local function touch(self, key)
@@ -76,9 +76,8 @@ function M.new(initial)
   return self
 end
 
--- RFC 7396 for one cell of a tree, written in place; those who hold older trees still see the old
--- value. `whose`: "ours", where the caller keeps no table of the patch. Whether it differs
--- now.
+-- RFC 7396 for one cell of a tree, written in place; holders of older trees still see the old value. `whose`: "ours"
+-- if the caller keeps no table of the patch. Returns whether the value differs now.
 local function merged(past, tree, key, patch, whose)
   local old, new = tree[key], nil
   if is_object(patch) and is_object(old) then
@@ -107,8 +106,8 @@ end
 
 local PLAIN <const> = { string = true, boolean = true, number = true }
 
----Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
----The cost is that of the patch, not of the state.
+---Applies an RFC 7396 merge patch: null removes, objects merge, everything else replaces. The cost is that of the
+---patch, not of the state.
 ---@param patch table<string, any>
 ---@param whose any  "ours": the caller keeps none of its tables, and the state takes them over; else they are copied
 function State:patch(patch, whose)
@@ -138,7 +137,7 @@ function State:patch(patch, whose)
   self.progress = self.progress + revision - before
 end
 
----Replaces whole fields: null in them is a value like others.
+---Replaces whole fields: a null inside is an ordinary value.
 ---@param fields table<string, any>
 function State:put(fields)
   for key, value in pairs(fields) do
@@ -153,8 +152,8 @@ function State:put(fields)
   end
 end
 
----Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.
----@param key string    the table's
+---Replaces one entry of a runtime table (`nil` or null removes it); no merging.
+---@param key string    of the table
 ---@param entry string
 ---@param value any
 ---@param whose any  as for patch
@@ -177,7 +176,7 @@ function State:replace(key, entry, value, whose)
   touch(self, key)
 end
 
----From now on no condition asks whether these runtime fields changed: `take_dirty` leaves them out.
+---From now on no condition reads these runtime fields: `take_dirty` leaves them out.
 ---@param keys string[]
 function State:ignore(keys)
   for i = 1, #keys do
@@ -185,7 +184,7 @@ function State:ignore(keys)
   end
 end
 
----Sets one runtime field whole (`nil` removes it); no merging.
+---Sets a whole runtime field (`nil` removes it); no merging.
 ---@param key string
 ---@param value any
 function State:set(key, value)
@@ -214,8 +213,8 @@ function State:append(key, item)
   touch(self, key)
 end
 
----Holds the present tree for a step that may read it again later, whatever changes meanwhile.
----@return table held  a view; once no step holds it, it shows what is there then
+---Holds the present tree for a step that may read it later, whatever changes meanwhile.
+---@return table held  a view; once no step holds it, it shows the present
 function State:hold()
   local snapshot = self.past:hold()
   local held = snapshot.held
@@ -231,8 +230,8 @@ function State:release(held)
   self.past:release(snapshots[held])
 end
 
----A step begins: the runtime's fields of it are set, and the tree is held for it as it is then.
----@param count integer  iterations, with this one
+---A step starts: sets the runtime's fields for it, and holds the tree for it as it is then.
+---@param count integer  iterations, including this one
 ---@param field "current_action"|"current_phase"
 ---@param id string
 ---@return table held
@@ -252,11 +251,11 @@ function State:begin(count, field, id)
   return self:hold()
 end
 
----A step is over, and what it held is not read any more.
+---A step has finished, and the tree that it held is not read any more.
 ---@param held table
 ---@param field "current_action"|"current_phase"
 ---@param id string
----@param newest string|nil  what the field names then, if it named this one
+---@param newest string|nil  the next value of the field, if it named this step
 function State:over(held, field, id, newest)
   local root, past = self.root, self.past
   past:release(snapshots[held])
@@ -271,15 +270,15 @@ function State:over(held, field, id, newest)
   end
 end
 
----What leads from the present tree back to a held one, as JSON; O(what changed since). It is made for
----`hold_undone` and more exact than a merge patch: it restores nulls and cuts lists.
+---The way back from the present tree to a held one, as JSON; O(what changed since). For `hold_undone`; more exact
+---than a merge patch: it restores nulls and cuts lists.
 ---@param held table
 ---@return table<string, table>
 function State:undo_patch(held)
   return versions.undo(snapshots[held], self.root)
 end
 
----Holds the tree that `undo_patch` gave, in a state read back: the oldest first, and all before
+---Restores and holds the tree that `undo_patch` gave, in a state that was read back: the oldest first, and all before
 ---the first change.
 ---@param undo table<string, table>
 ---@return table held
@@ -287,7 +286,7 @@ function State:hold_undone(undo)
   return view.of(self.root, self.past:hold_undone(self.root, undo))
 end
 
--- Of these keys the sum of hashes holds an old value.
+-- Of these keys, the sum of hashes contains an old value.
 local function note_unsummed(self, list)
   local unsummed = self.unsummed
   for i = 1, list.n do
@@ -295,7 +294,7 @@ local function note_unsummed(self, list)
   end
 end
 
----The keys changed since the last call: as many as its n says; good until the next change.
+---The keys changed since the last call, the first n of the list; valid until the next change.
 ---@return { n: integer, [integer]: string }
 function State:take_dirty()
   local list, other = self.changed, self.taken
@@ -307,7 +306,7 @@ function State:take_dirty()
   return list
 end
 
--- A number that differs when the value differs; worked out again only after a change.
+-- A hash of the value; recomputed only after a change.
 function State:hash(key)
   local revision = self.revisions[key] or 0
   if self.hashed_at[key] ~= revision then
@@ -320,7 +319,7 @@ function State:hash(key)
   return self.hashes[key] or 0
 end
 
----A number for the values of some keys together.
+---A hash of the values of several keys together.
 ---@param keys string[]
 ---@return integer
 function State:fingerprint(keys)
@@ -331,8 +330,8 @@ function State:fingerprint(keys)
   return sum
 end
 
----A number for all that is not the runtime's, and the context. Kept as a sum: only what changed
----since the last call is looked at.
+---A hash of everything that is not the runtime's, and the context. Kept as a sum: only what changed since the last
+---call is hashed again.
 ---@return integer
 function State:whole_fingerprint()
   if not self.unsummed then -- from now on take_dirty says what changed
@@ -350,7 +349,7 @@ function State:whole_fingerprint()
       summed[key] = now
     end
   end
-  self.sum, self.unsummed = sum, {} -- a new one: to walk one that was large once takes long
+  self.sum, self.unsummed = sum, {} -- a new one: iterating over a table that was once large is slow
   return sum
 end
 

@@ -1,8 +1,8 @@
--- skill/stranger.lua: what a script that came with a folder may say of programs, servers and files: the person who
--- approved it saw its text, but what it would be granted they see only where its SKILL.md says so, in `sandbox`.
+-- skill/stranger.lua: what an untrusted script that came with a folder may request of programs, servers and files:
+-- the person who approved it saw its text, but its permissions only if its SKILL.md lists them, in `sandbox`.
 --
--- It may start programs, which have that sandbox, and send to what the sandbox's network lists, with variables and
--- secrets that its env lists. What it says itself of a sandbox is refused. Knows no runs. Called by document/guest.lua.
+-- It may start programs, which run in that sandbox, and send to what the sandbox's network lists, with variables and
+-- secrets that its env lists. A sandbox of its own is refused. Knows no runs. Called by document/guest.lua.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -19,7 +19,7 @@ local VENDORS <const> = { anthropic = { "api.anthropic.com:443", "ANTHROPIC_API_
 
 local WAY <const> = "; grant it in its SKILL.md (sandbox: { %s }), or run it as your own with --sandbox off"
 
--- Whether an entry of a list grants a place, as csrc/transport/proxy_list.c has it for names.
+-- Whether an entry of a list grants a place, by the rules of csrc/transport/proxy_list.c for names.
 local function grants(entry, place)
   entry = entry:lower()
   entry = entry:find(":%d+$") and entry or entry .. ":443"
@@ -89,8 +89,8 @@ local function of_field(key, value, granted)
   end
 end
 
----What it may not say; nil: nothing.
----@param value any    of its definition, or a request
+---What is refused; nil: nothing.
+---@param value any    from its definition, or a request
 ---@param granted skillrt.Sandbox
 ---@param depth integer?
 ---@return string?

@@ -21,8 +21,8 @@ local ORDERS = { priority = true, declaration = true }
 ---@field select fun(state: table, available: skillrt.Available, ctx: table): any, any
 ---@field order "priority"|"declaration"
 ---@field description string?
----@field decides_end boolean?  asked also when nothing is runnable
----@field concurrent boolean?   asked again while steps run and there is room for more
+---@field decides_end boolean?  also called when nothing is runnable
+---@field concurrent boolean?   called again while steps run and there is room for more
 ---@field options table?  given to select as ctx.options
 ---@field path string?    the file it came from
 ---@field text string?    what was read there; its digest is pinned by the journal
@@ -38,7 +38,7 @@ local function named(available)
   return ids[1] and "available: " .. names.listed(ids, 20) or "nothing is available"
 end
 
--- Why an id cannot be taken, or nil.
+-- Why an id cannot be chosen; nil: it can.
 local function problem_of(id, available, seen)
   if type(id) ~= "string" then
     return ("gave %s where an action's id belongs"):format(names.show(id))
@@ -80,7 +80,7 @@ function M.check(result, available)
   return ids
 end
 
--- What a strategy file returned, or what a script gave, in its normal form.
+-- What a strategy file returned, or a script gave, in its normal form.
 local function normal(value, name, where)
   if type(value) == "function" then
     value = { select = value }
@@ -148,7 +148,7 @@ end
 ---Finds a strategy: a function, a table with `select`, the name of a built-in one, or a file.
 ---@param spec function|string|table
 ---@param loader fun(name: string): string?, string?, string?  text and path; or nil, message, code
----@param perform (fun(text: string, name: string, argument: any): any)?  runs a stranger's file elsewhere
+---@param perform (fun(text: string, name: string, argument: any): any)?  runs an untrusted file elsewhere
 ---@return skillrt.Strategy?
 ---@return string? message
 ---@return string? code

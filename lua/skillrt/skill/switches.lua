@@ -1,24 +1,24 @@
--- skill/switches.lua: which tool set may follow which, and the one marker by which an agent says that it continues
+-- skill/switches.lua: which tool set may follow which, and the one marker by which an agent reports that it switches
 -- to another (F57).
 --
--- Pure: knows sets, no runs and no talks. Used by agent/phase.lua and tool/switching.lua.
+-- Pure: knows sets, no runs and no conversations. Used by agent/phase.lua and tool/switching.lua.
 
 local sets = require("skillrt.skill.tool_sets")
 local text_of = require("skillrt.base.text")
 
 local M = {}
 
----The ways of switching in which the agent says where to go.
+---The kinds of switching in which the agent says where to go.
 M.REPORTS = { report = true, rules = true }
 
----How the marker is written: it is the last line of what an agent says, and nothing else stands in that line.
+---The format of the marker: the last line of an agent's text, alone on its line.
 ---@param name string
 ---@return string
 function M.marker(name)
   return ("<<phase: %s>>"):format(name)
 end
 
----The set that a text reports; nil: none. A phase that is merely spoken of is none, whatever is said of it.
+---The set that a text reports; nil: none. A phase that is only mentioned does not count.
 ---@param text string|nil
 ---@return string|nil name
 function M.reported(text)
@@ -26,7 +26,7 @@ function M.reported(text)
   return last and last:match("^<<phase: ([%w._-]+)>>$") or nil
 end
 
----What the runtime writes into the state with a switch; nil: nothing.
+---What the runtime writes into the state at a switch; nil: nothing.
 ---@param skill skillrt.Skill
 ---@param name string
 ---@return table|nil
@@ -34,7 +34,7 @@ function M.kept(skill, name)
   return skill.kept and skill.kept.phase and { phase = name } or nil
 end
 
----What may follow a set.
+---The sets that may follow a set.
 ---@param phased skillrt.Phased
 ---@param from string
 ---@return string[]
@@ -49,7 +49,7 @@ function M.following(phased, from)
   return out
 end
 
----What is said of a set that becomes active in the middle of a talk.
+---The text about a set that becomes active during a conversation.
 ---@param skill skillrt.Skill
 ---@param set skillrt.ToolSet
 ---@param prompt string|nil  what it says besides
@@ -60,7 +60,7 @@ function M.entered(skill, set, prompt)
     list and table.concat(list, ", ") or "all that there are", prompt and "\n" .. prompt or "")
 end
 
----A switch by what an agent said, whether it may be: its name, and why not.
+---A switch requested by an agent: its set, and why it is refused.
 ---@param phased skillrt.Phased
 ---@param from string
 ---@param name string

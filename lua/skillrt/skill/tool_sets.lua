@@ -1,8 +1,8 @@
 -- skill/tool_sets.lua: the tool sets of a skill in their normal form (R95, F55): their order, the tools that their
--- names stand for, which may be missing, and how a run goes from one to the next.
+-- names mean, which of them may be missing, and how a run switches between them.
 --
--- A set changes which tools are present and nothing else. Pure; which set a run is in know its books. Called by
--- skill/init.lua for a skill that has sets, and by all that ask what a set holds.
+-- A set changes which tools are present and nothing else. Pure; the books know which set a run is in. Called by
+-- skill/init.lua for a skill that has sets, and by whoever asks what a set holds.
 
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -14,22 +14,22 @@ local M = {}
 ---@field id string            its name: a prompt that is a file is pinned by it
 ---@field name string
 ---@field description string
----@field tools string[]?      as they are written; nil: all (F53)
----@field optional string[]?   of these: what may be missing
----@field bind table<string, string[]>?  what a name stands for in this set, in place of the skill's `bind` (R197)
----@field prompt string?       what is said besides while it is active: a text, or a file of the skill
+---@field tools string[]?      as written; nil: all (F53)
+---@field optional string[]?   those of them that may be missing
+---@field bind table<string, string[]>?  what a name means in this set, instead of the skill's `bind` (R197)
+---@field prompt string?       further text for prompts while it is active: a text, or a file of the skill
 
----@class skillrt.Switching  how a run goes from set to set
+---@class skillrt.Switching  how a run switches between sets
 ---@field by "orchestrator"|"report"|"rules"|"calls"
----@field start string                   the set that a run begins with
+---@field start string                   the set that a run starts with
 ---@field next table<string, string[]>?  what may follow a set; nil: any other
----@field rules table<string, string>?   by set: when to leave it, in the agent's prompt
----@field map table<string, string>      by tool: the set that a call of it speaks for
----@field window integer                 how many calls are looked at
----@field lead integer                   how many more of them must speak for another set
----@field advises boolean?               the map only advises: what the calls speak for is recorded (F54)
----@field fallback string?               the set that a call to an absent tool leads to
----@field summary integer                bytes of what a prompt says of the phases before; 0: nothing
+---@field rules table<string, string>?   by set: when to leave it, as the agent's prompt says
+---@field map table<string, string>      by tool: the set that a call of it indicates
+---@field window integer                 how many calls are considered
+---@field lead integer                   how many more of them must indicate another set
+---@field advises boolean?               the map only advises: what the calls indicate is recorded (F54)
+---@field fallback string?               the set that a call to an absent tool switches to
+---@field summary integer                bytes of a prompt's text about earlier phases; 0: none
 
 local SET <const> = {
   name = { type = "id", required = true },
@@ -40,10 +40,10 @@ local SET <const> = {
   prompt = { type = "text" },
 }
 
----How a switch comes about.
+---How a switch happens.
 M.BY = { "orchestrator", "report", "rules", "calls" }
 
----Which set a call speaks for, where the skill says nothing (R111).
+---Which set a call indicates, if the skill says nothing (R111).
 M.MAP = { analyzeClass = "analysis", writeFile = "generation", compileProject = "verification",
   searchReplace = "repair" }
 
@@ -59,10 +59,10 @@ local SWITCHING <const> = {
   summary = { type = "count", default = 4096 },
 }
 
----Tools without which something else cannot work: who needs them (R105).
+---Tools that others depend on: which these are (R105).
 M.NEEDED_BY = { SyntaxCheckerTool = "CompileGuard" }
 
----Those that may be missing in any agent.yml (R105).
+---Tools that may be missing in any agent.yml (R105).
 M.OPTIONAL = { "LspSyntaxCheckerTool", "MutationTestTool" }
 
 local KEEPS <const> = {
@@ -74,15 +74,15 @@ local KEEPS <const> = {
   takes = { type = "text", map = true },
 }
 
----@class skillrt.Keeps  state fields that the runtime writes, and not the agent (F51)
----@field at_start table?    values when the step begins, in the same record
----@field at_end table?      values when it is done
----@field counts string?     a field that is one more whenever it begins
+---@class skillrt.Keeps  state fields that the runtime writes instead of the agent (F51)
+---@field at_start table?    values when the step starts, in the same record
+---@field at_end table?      values when it completes
+---@field counts string?     a field that is incremented at each start
 ---@field writes string[]?   fields that only the runtime writes, at any time: "phase" with each switch
 ---@field needs string[]?    fields that its updates must hold
----@field takes table<string, string>?  by a name that updates cannot have: the field that is meant
+---@field takes table<string, string>?  by a name that updates cannot use: the field that is meant
 
----The set of that name.
+---The set with that name.
 ---@param skill skillrt.Skill
 ---@param name string|nil
 ---@return skillrt.ToolSet|nil
@@ -94,7 +94,7 @@ function M.find(skill, name)
   end
 end
 
----What is said of a set that there is not.
+---The message about a set that does not exist.
 ---@param skill skillrt.Skill
 ---@param name any
 ---@return string
@@ -106,8 +106,7 @@ function M.unknown(skill, name)
   return ("there is no tool set %s%s"):format(names.show(name), names.suggest(tostring(name), all))
 end
 
----The tools that a name of a set stands for: those it is bound to by the set or the skill, else the one that is
----called so.
+---The tools that a name of a set means: those that the set or the skill binds it to, else the tool with that name.
 ---@param skill skillrt.Skill
 ---@param set skillrt.ToolSet
 ---@param name string
@@ -116,7 +115,7 @@ function M.bound(skill, set, name)
   return set.bind and set.bind[name] or skill.bind and skill.bind[name] or { name }
 end
 
----What a set holds, by the names that tools have.
+---The tools of a set, by their names.
 ---@param skill skillrt.Skill
 ---@param set skillrt.ToolSet
 ---@return string[]|nil names  nil: all tools
@@ -134,7 +133,7 @@ function M.names(skill, set)
   return out
 end
 
----What all sets hold together.
+---The tools of all sets.
 ---@param skill skillrt.Skill
 ---@return string[]|nil names  nil: a set holds all tools
 function M.union(skill)
@@ -152,9 +151,9 @@ function M.union(skill)
   return out
 end
 
----What a set names and is not there, though it may not be missing.
+---Tools that a set names and that are missing, unless they may be.
 ---@param skill skillrt.Skill
----@param has fun(name: string): any  whether there is a tool of that name
+---@param has fun(name: string): any  whether there is a tool with that name
 ---@return string? problem
 function M.missing(skill, has)
   for _, set in ipairs(skill.tool_sets) do
@@ -175,7 +174,7 @@ function M.missing(skill, has)
   end
 end
 
--- What names stand for, each by a list; nil and why not.
+-- What names mean, each as a list; or nil and why not.
 local function binds(given, written, where, whose)
   local bind = {}
   for name, one in pairs(given or {}) do
@@ -231,7 +230,7 @@ local function check_bind(skill)
   return message
 end
 
--- Every name that the switching holds is the name of a set.
+-- Checks that every name in the switching is the name of a set.
 local function check_names(skill, switching)
   local function is_set(name)
     return not M.find(skill, name) and M.unknown(skill, name) or nil
@@ -267,7 +266,7 @@ local function check_names(skill, switching)
   end
 end
 
--- A field that skillrt does not read is not accepted in silence.
+-- An unknown field is an error, not ignored silently.
 local function idle(given, by)
   local reports = by == "report" or by == "rules"
   for _, key in ipairs({ "next", "rules" }) do
@@ -337,7 +336,7 @@ local function check_step(skill, one)
   end
 end
 
--- Sets say which tools are present; an agent that finds its tools by words says the same.
+-- Sets decide which tools are present; so does an agent that searches its tools: the two exclude each other.
 local function both_ways(skill)
   for _, id in ipairs(names.sorted(skill.agents or {})) do
     if skill.agents[id].find_tools then
@@ -346,7 +345,7 @@ local function both_ways(skill)
   end
 end
 
----Gives a skill's sets, and what says how they are switched, their normal form.
+---Gives a skill's sets, and its switching, their normal form.
 ---@param skill table  its actions and phases have theirs
 ---@return string? problem
 function M.check(skill)
@@ -354,7 +353,7 @@ function M.check(skill)
   if skill.tool_sets then
     message = check_sets(skill) or check_bind(skill) or check_switching(skill) or both_ways(skill)
     local tools = skill.tools
-    if not message and tools and not skill.mcp then -- what servers offer is known when they run
+    if not message and tools and not skill.mcp then -- what servers offer is only known when they run
       local of_all = require("skillrt.tool").OF_ALL
       message = M.missing(skill, function(name) return tools[name] or of_all[name] end)
     end

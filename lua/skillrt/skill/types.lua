@@ -1,8 +1,8 @@
--- skill/types.lua: the types that a skill's schema declares for its state, and what fits them.
+-- skill/types.lua: the types that a skill's schema declares for its state, and which values fit them.
 --
 --   string number integer boolean object any, and T[] for a list of T
 --
--- Null fits every type: an update with it takes the field away. Knows values, no skills.
+-- Null fits every type: an update with null removes the field. Knows values, no skills.
 
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
@@ -15,7 +15,7 @@ for name in ("string number integer boolean object"):gmatch("%a+") do
   CHECKS[name] = json_schema.TYPES[name]
 end
 
--- The type of a list's items; nil for what is no list.
+-- The type of a list's items; nil: it is no list.
 local function items_of(declared)
   return declared:sub(-2) == "[]" and declared:sub(1, -3) or nil
 end
@@ -26,8 +26,8 @@ function M.is_list(declared)
   return items_of(declared) ~= nil
 end
 
----Whether a value may stand in a field of this type. An empty table without a mark is a list too.
----@param declared string  one that `check` found good
+---Whether a field of this type may hold a value. An empty table without a mark is a list, too.
+---@param declared string  one that `check` accepted
 ---@param value any
 ---@return boolean
 function M.fits(declared, value)
@@ -50,7 +50,7 @@ function M.fits(declared, value)
   return true
 end
 
----What a value is, for a message that says it does not fit.
+---The type of a value, for a message that it does not fit.
 ---@param value any
 ---@return string
 function M.describe(value)
@@ -83,7 +83,7 @@ end
 local OTHERS = { array = "any[]", list = "any[]", int = "integer", float = "number", bool = "boolean",
   Date = "string", text = "string" }
 
----The type that a document's words mean, which may be TypeScript's: what is not known is "any".
+---The type that a document's words mean, which may be TypeScript's; an unknown one is "any".
 ---@param words string
 ---@return string declared
 function M.of_words(words)

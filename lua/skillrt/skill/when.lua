@@ -1,4 +1,4 @@
--- skill/when.lua: whether an action or phase may run now: its compiled conditions, asked of a state.
+-- skill/when.lua: whether an action or phase may run now: evaluates its compiled conditions on a state.
 --
 -- Knows conditions and functions of scripts, nothing of how they were declared, of runs or of modes.
 
@@ -14,18 +14,18 @@ local function named_function(run)
   return ("the function at %s:%d"):format(info.short_src, info.linedefined)
 end
 
--- What a script's function is given: never the state itself.
+-- The argument of a script's function: never the state itself.
 local function view_of(state)
-  return state_of.view(state) -- of a view: itself
+  return state_of.view(state) -- for a view: itself
 end
 
----Whether one condition holds. A function sees the state read-only; one that raises does not
----hold, and the reason says so (F48).
+---Whether one condition is true. A function gets the state read-only; one that raises counts as false, and the reason
+---says so (F48).
 ---@param condition skillrt.Condition|fun(state: table): boolean
 ---@param state table
 ---@return boolean
 ---@return string? reason
----@return string? said  what a function gave behind its value
+---@return string? said  what a function returned after its value
 function M.test(condition, state)
   if type(condition) == "table" then
     return condition(state)
@@ -39,11 +39,11 @@ function M.test(condition, state)
 end
 local test = M.test
 
----Whether all conditions of an action or phase hold.
+---Whether all conditions of an action or phase are true.
 ---@param action skillrt.Action
 ---@param state table
 ---@return boolean
----@return string? reason  the first that does not hold
+---@return string? reason  the first that is false
 function M.holds(action, state)
   local when = action.when
   for i = 1, #when do
@@ -55,9 +55,9 @@ function M.holds(action, state)
   return true
 end
 
----Its conditions as one function that may raise, for many actions in a row: where it raises, `holds` tells.
+---Its conditions as one function that may raise, for evaluating many actions in a row: if it raises, use `holds`.
 ---@param action skillrt.Action
----@return (fun(state: table): any)?  nil: a function of a script is among them
+---@return (fun(state: table): any)?  nil: one of them is a function of a script
 function M.test_of(action)
   local tests = {}
   for i, condition in ipairs(action.when) do
@@ -76,19 +76,19 @@ function M.test_of(action)
   end
 end
 
----Before tests are asked: they share one budget of steps.
+---Called before tests: they share one budget of steps.
 function M.refill()
   return expr.refill()
 end
 
----A condition as people read it.
+---A condition in the form that people read.
 ---@param condition skillrt.Condition|function
 ---@return string
 function M.text(condition)
   return type(condition) == "table" and condition.text or named_function(condition)
 end
 
----The conditions that do not hold, with the values, for a report of what blocks a run (F28).
+---The false conditions, with their values, for a report of what blocks a run (F28).
 ---@param action skillrt.Action
 ---@param state table
 ---@return string[]

@@ -42,7 +42,7 @@ local function deeper(way, key)
   return ("%s%s"):format(way, math.type(key) and ("[%d]"):format(key) or "." .. tostring(key))
 end
 
--- Where two values differ first: nil, or the way there.
+-- The first difference of two values: nil, or the path to it.
 local function difference(a, b, way)
   if a == b or a ~= a and b ~= b then
     return nil
@@ -75,7 +75,7 @@ local function text_of(problem)
   return type(problem) == "table" and tostring(problem.message or problem) or tostring(problem)
 end
 
--- Each gives whether it holds, and what is said where it does not.
+-- Each returns whether it is true, and the message if it is not.
 local WORDS = {}
 
 function WORDS.same(expected, value)
@@ -145,7 +145,7 @@ local function chain(words, negated)
   return setmetatable({ words, negated }, Chain)
 end
 
--- The words of a chain with one more, or several: "is_not_nil".
+-- The words of a chain plus one or several: "is_not_nil".
 function Chain.__index(self, name)
   local words, negated = self[1], self[2]
   for word in tostring(name):gmatch("[^_]+") do
@@ -182,7 +182,7 @@ function Chain.__call(self, ...)
   return ...
 end
 
----What stands for `assert` in a spec.
+---The replacement of `assert` in a spec.
 M.assert = chain("", false)
 
 return M

@@ -1,7 +1,7 @@
--- test/faults.lua: what a stub may answer besides an answer: that nothing came, an error of a server, what is no
--- answer at all, and the end of the process before the reply was there.
+-- test/faults.lua: what a stub may return instead of an answer: no reply, a server's error, text that is no answer,
+-- and the death of the process before the reply arrived.
 --
--- Pure: test/world.lua makes replies of them.
+-- Pure: test/world.lua turns them into replies.
 
 local M = {}
 
@@ -17,19 +17,19 @@ function M.is(value)
   return getmetatable(value) == Fault
 end
 
----No reply within the call's time: whether it was executed is unknown.
+---No reply within the call's time: its outcome is unknown.
 function M.timeout()
   return fault({ kind = "hang" })
 end
 
----The connection is refused: it was surely not executed.
+---The connection is refused: it was certainly not executed.
 ---@param message string?
 function M.refused(message)
   return fault({ kind = "reply", reply = { status = "broken", sent = false,
     message = message or "connection refused" } })
 end
 
----The connection ends before the reply is whole: it may have been executed.
+---The connection breaks before the reply is complete: it may have been executed.
 ---@param message string?
 function M.reset(message)
   return fault({ kind = "reply", reply = { status = "broken", sent = true, message = message or "connection reset" } })
@@ -51,33 +51,33 @@ function M.exit(code, out, err)
   return fault({ kind = "reply", reply = { status = "ok", code = code, body = out or "", extra = err or "" } })
 end
 
----What no model should say: bytes that are no answer of any form.
+---Text that no model should produce: it is no answer in any form.
 ---@param text string?
 function M.garbage(text)
   return fault({ kind = "garbage", text = text or "\u{fffd}]}{ <html>502 Bad Gateway" })
 end
 
----A model wants to use these tools of its skill: { name, input } each; the next request carries their results.
+---A model calls these tools of its skill: { name, input } each; the next request carries their results.
 ---@param calls table[]
 function M.tools(calls)
   return fault({ kind = "tools", calls = calls })
 end
 
----The process is killed after the call left and before its reply was there, and the run is resumed. The call leaves
----again where it is idempotent, else its outcome is unknown; who asks again then gets `next`.
+---The process is killed after the call was sent and before its reply arrived, and the run is resumed. The call is
+---repeated if it is idempotent, else its outcome is unknown; the repeated call gets `next`.
 ---@param next any
 function M.crash(next)
   return fault({ kind = "crash", next = next })
 end
 
----It takes so long.
+---The reply takes that long.
 ---@param seconds number
 ---@param reply any
 function M.after(seconds, reply)
   return fault({ kind = "after", seconds = seconds, reply = reply })
 end
 
----In a list: the first whose text the prompt holds answers.
+---In a list: the first whose text occurs in the prompt answers.
 ---@param text string
 ---@param reply any
 function M.on(text, reply)

@@ -1,46 +1,47 @@
--- test/init.lua: the module skillrt.test: what a spec of a skill may use (docs/write/testing.md): a run of the skill
--- with stubs in place of all that it calls, and what became of it.
+-- test/init.lua: the module skillrt.test for specs of a skill (docs/write/testing.md): runs the skill with stubs in
+-- place of everything that it calls, and returns what happened.
 --
--- The run is a real one, in a folder that goes away. Knows skills, runs and worlds; nothing of the words of specs.
+-- The run is real, in a folder that is removed afterwards. Knows skills, runs and worlds; nothing of the words of
+-- specs.
 
-local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
+local clock = require("skillrt.base.fake_clock") -- before any module that reads the time
 local faults = require("skillrt.test.faults")
 local files = require("skillrt.base.files")
 
 local M = {}
 
--- ---- what became of a run, as a spec asserts on it ----
+-- ---- the result of a run, for a spec's assertions ----
 
 ---@class skillrt.test.Run
 ---@field status string
 ---@field reason string
 ---@field message string?
 ---@field state table
----@field steps string[]      ids of actions and phases, in the order they began; of sub-runs as "sub/id"
+---@field steps string[]      ids of actions and phases, in the order they started; of sub-runs as "sub/id"
 ---@field completed string[]  those that completed, in the order they ended
 ---@field failed string[]
 ---@field skipped string[]
----@field calls table[]       what stubs were asked: { agent, id, kind, to, prompt, argv, url, reply, ... }
+---@field calls table[]       the requests to stubs: { agent, id, kind, to, prompt, argv, url, reply, ... }
 ---@field questions table[]   { question, header, options, answer }
 ---@field open table[]        questions without an answer
 ---@field log string[]        lines of ctx.log
----@field used table<string, number>  what answers and ctx.used said, by name
+---@field used table<string, number>  usage reported by answers and ctx.used, by name
 ---@field retries integer     attempts after the first, of calls and steps
 ---@field crashes integer     how often it was killed and resumed
----@field elapsed number      seconds of the fake clock
----@field dir string          where it lies until the test is over
+---@field elapsed number      seconds of the simulated clock
+---@field dir string          where it is until the test has ended
 ---@field story skillrt.Story all of it
 local Run = {}
 Run.__index = Run
 
----The text of a file below the run's directory; nil: it is not there.
+---The text of a file below the run's directory; nil: it does not exist.
 ---@param path string
 ---@return string|nil
 function Run:read(path)
   return (files.read(files.join(self.dir, path)))
 end
 
----How often an agent, a program or a server was asked.
+---How often an agent, a program or a server was called.
 ---@param name string
 ---@return integer
 function Run:asked(name)
@@ -96,7 +97,7 @@ for name in ("timeout refused reset status exit garbage crash after on tools"):g
   M[name] = faults[name]
 end
 
----The skill that is under test, and how it is run: set by `skillrt test`.
+---The skill under test, and how it is run: set by `skillrt test`.
 ---@type { skill: string, seconds: number, folder: fun(): string }
 M.subject = nil
 
@@ -129,7 +130,7 @@ local function loaded(path, options)
   return value, message, code, more
 end
 
--- One process of the run: it begins, or is resumed where it was killed.
+-- One process of the run: starts it, or resumes it where it was killed.
 local function session(skill, options, dir, resumes)
   local runner = require("skillrt.run.runner")
   local is = require("skillrt.skill").is
@@ -167,7 +168,7 @@ local function instant_of(given)
   return at or error("test.run: now: " .. problem, 3)
 end
 
----Runs the skill with stubs in place of what it calls, to its end or until it pauses.
+---Runs the skill with stubs in place of what it calls, until it ends or pauses.
 ---@param options table?  see docs/write/testing.md
 ---@return skillrt.test.Run
 function M.run(options)
@@ -182,7 +183,7 @@ function M.run(options)
   local keeps = options.context ~= "memory" and (type(skill) ~= "table" or skill.context ~= "memory")
   local world = require("skillrt.test.world").new(options, keeps and dir or nil, M.subject.seconds)
   require("skillrt.agent.gate").forget()
-  require("skillrt.base.secrets").get = function(name) -- the real ones are no test's
+  require("skillrt.base.secrets").get = function(name) -- a test must not use the real ones
     return (options.secrets or {})[name] or "stub of " .. name
   end
   local watcher = { flush = function() end, observe = function(record) story:add(record) end }

@@ -1,5 +1,5 @@
--- test/runner.lua: runs the specs of a skill: finds their files, performs the tests one after the other, each bounded
--- in time and in a folder of its own, and tells a report of each.
+-- test/runner.lua: runs the specs of a skill: finds their files, performs the tests one after the other, each with a
+-- time limit and a folder of its own, and reports each result.
 --
 -- Knows the words of specs and the module skillrt.test; no command line.
 
@@ -32,7 +32,7 @@ local function specs_in(dir, found, fits)
   end
 end
 
----The specs of a skill: `*_spec.lua` in its folder and in tests/ there; of a script X.lua those beside it, and in
+---The specs of a skill: `*_spec.lua` in its folder and in tests/ there; for a script X.lua those next to it, and in
 ---tests/ there, whose name begins with X.
 ---@param path string
 ---@return string[]
@@ -79,7 +79,7 @@ local function handler(problem)
   return { message = table.concat(lines, "\n") }
 end
 
--- Bounds what a test does itself; what its runs do is bounded by their world.
+-- Limits the time of a test's own code; its runs are limited by their world.
 local function bounded(seconds, fn)
   local until_ns = clock.real_ns() + seconds * 1e9
   debug.sethook(function()
@@ -112,7 +112,7 @@ end
 local Session = {}
 Session.__index = Session
 
--- A folder for one test; all of them go when it is over.
+-- A folder for one test; all of them are removed when it has ended.
 local function folder_maker(made)
   return function()
     local name = os.tmpname()
@@ -204,7 +204,7 @@ local function run_block(self, block)
   end
 end
 
--- What a spec finds around it: Lua's own, the words, and helpers beside it.
+-- The environment of a spec: Lua's own, the words, and helpers next to it.
 local function environment(path)
   local dir = files.dirname(path)
   local env = setmetatable({ assert = asserts.assert }, { __index = _G })

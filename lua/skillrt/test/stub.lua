@@ -1,7 +1,7 @@
--- test/stub.lua: the agent that stands in for a model or a coding agent in a test: it gets the same prompts, and
--- what it says is judged as what an agent says.
+-- test/stub.lua: the agent that replaces a model or a coding agent in a test: it gets the same prompts, and its
+-- answer is judged in the same way.
 --
--- Its call leaves for nowhere: test/world.lua answers it. Knows tasks and answers, no runs.
+-- Its call is not sent: test/world.lua answers it. Knows tasks and answers, no runs.
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
@@ -10,7 +10,7 @@ local json = require("skillrt.base.json")
 ---@class skillrt.StubAgent: skillrt.Agent
 local M = Agent.new({ kind = "stub", FIELDS = {} })
 
--- A model stays one, with its tools, its turns and its talk; only whom it asks is another.
+-- A model stays a model, with its tools, turns and conversation; only the server is replaced.
 local function of_model(name, agent)
   local copy = {}
   for key in pairs(require("skillrt.agent.provider").FIELDS) do
@@ -24,7 +24,7 @@ local function of_model(name, agent)
   return setmetatable(copy, require("skillrt.agent").kind("anthropic"))
 end
 
----What a model's server would say of an answer, or of the tools that it wants to use.
+---How a model's server would send an answer, or the tools that it wants to use.
 ---@param text string|nil
 ---@param calls table[]|nil  { name, input } each
 ---@return string body
@@ -41,10 +41,10 @@ function M.message(text, calls)
     stop_reason = calls and "tool_use" or "end_turn", usage = { input_tokens = 0, output_tokens = 0 } }))
 end
 
----Who is asked in the place of an agent: a stand-in, or the agent itself.
+---What replaces an agent: a stub, or the agent itself.
 ---@param name string
 ---@param agent table
----@param has_stub boolean  the test says what answers, by this name
+---@param has_stub boolean  the test defines a stub with this name
 ---@return table
 function M.of(name, agent, has_stub)
   if agent.stub == "model" then

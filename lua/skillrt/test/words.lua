@@ -1,7 +1,7 @@
--- test/words.lua: the words of a spec, as busted has them: describe, it, pending, before_each, after_each, setup,
--- teardown, finally; and the tests that they make.
+-- test/words.lua: the words of a spec, as in busted: describe, it, pending, before_each, after_each, setup, teardown,
+-- finally; and the tests that they define.
 --
--- Small and our own: what is installed has no busted, and a skill's tests must run where the skill does. Knows no
+-- Small and our own: an installation has no busted, and a skill's tests must run where the skill does. Knows no
 -- skills and no runs.
 
 local environment = require("skillrt.base.environment")
@@ -67,7 +67,7 @@ end
 ---The tests of a file, as one block.
 ---@param path string
 ---@param text string
----@param env table  what a spec finds around it, besides the words
+---@param env table  the environment of a spec, besides the words
 ---@return skillrt.test.Block
 function M.read(path, text, env)
   local root = block("")
@@ -84,7 +84,7 @@ function M.read(path, text, env)
   return root
 end
 
----The whole name of a test.
+---The full name of a test.
 ---@param test table
 ---@return string
 function M.name_of(test)

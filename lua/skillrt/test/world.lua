@@ -1,8 +1,8 @@
--- test/world.lua: the world of a run that is tested: stubs answer its calls, a person's answers and events are at hand,
--- and time goes by at once when nothing else is to be done.
+-- test/world.lua: the world of a tested run: stubs answer its calls, a person's answers and events are prepared, and
+-- time passes at once when there is nothing else to do.
 --
--- What is sent, recorded, retried, resumed or has an unknown outcome is the runtime's own: only the transports are
--- others. A call that no stub answers ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
+-- Sending, recording, retrying, resuming and unknown outcomes are the runtime's own: only the transports are
+-- replaced. A call without a stub ends the test. Called by turn, calls and rest as run.world; see skillrt.World.
 
 local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")
@@ -17,7 +17,7 @@ local state = require("skillrt.skill.patch")
 local stub = require("skillrt.test.stub")
 local tables = require("skillrt.base.tables")
 
--- ---- which stub answers a call, and what it says now ----
+-- ---- which stub answers a call, and its next answer ----
 
 ---@param path string
 ---@return string
@@ -46,7 +46,7 @@ local function described(world, call)
   }
 end
 
----The stub that a call is for, and how it is named.
+---The stub for a call, and its name.
 ---@param options table  of test.run
 ---@param asked table
 ---@return any stub
@@ -74,7 +74,7 @@ local function find(options, asked)
   end
 end
 
----Where a stub for it would have to stand.
+---Where to define a stub for it.
 ---@param asked table
 ---@return string
 local function wanted(asked)
@@ -90,14 +90,14 @@ local function wanted(asked)
   return "an agent of its own"
 end
 
----Whether a stub, an answer of a person or an event is a list of such.
+---Whether a stub, a person's answer or an event is a list of these.
 ---@param value any
 ---@return boolean
 local function is_list(value)
   return type(value) == "table" and not faults.is(value) and value[1] ~= nil
 end
 
----The next of a list; nil: it is used up.
+---The next item of a list; nil: there is none left.
 ---@param used table  how far each list is
 ---@param list table
 ---@return any
@@ -107,7 +107,7 @@ local function next_of(used, list)
   return list[at]
 end
 
--- The first rule of a list that fits the prompt, and what it answers.
+-- The first rule of a list that matches the prompt, and its answer.
 local function by_prompt(list, asked)
   for _, rule in ipairs(list) do
     local is_rule = faults.is(rule) and rule.kind == "on"
@@ -117,7 +117,7 @@ local function by_prompt(list, asked)
   end
 end
 
--- The next answer of a list; behind a crash who asks again gets what the crash says.
+-- The next answer of a list; after a crash, a repeated call gets what the crash defines.
 local function next_answer(used, list)
   local at = (used[list] or 0) + 1
   local last = list[at - 1]
@@ -130,8 +130,8 @@ local function next_answer(used, list)
   return list[at], at - 1
 end
 
----What a stub says now: of a list the next, of rules the first that fits, of a function what it gives.
----@param used table  how far each list is, and which crashes were
+---A stub's answer now: the next of a list, the first matching rule, or a function's result.
+---@param used table  how far each list is, and which crashes have happened
 ---@param value any
 ---@param asked table
 ---@param name string  of the stub
@@ -171,7 +171,7 @@ local function said(used, value, asked, name)
 end
 
 ---@class skillrt.test.World
----@field problem string|nil  why the test fails, whatever the run came to
+---@field problem string|nil  why the test fails, whatever the run's result
 ---@field killed boolean|nil  the process "was killed": the run is to be resumed
 ---@field calls table[]       what was asked, in order
 ---@field questions table[]
@@ -179,7 +179,7 @@ local World = {}
 World.__index = World
 
 ---@param options table  of test.run
----@param dir string|nil  the run's directory; nil: it keeps nothing
+---@param dir string|nil  the run's directory; nil: it is kept in memory
 ---@param seconds number  real ones, that the run may take
 ---@return skillrt.test.World
 function World.new(options, dir, seconds)
@@ -188,7 +188,7 @@ function World.new(options, dir, seconds)
     seconds = seconds }, World)
 end
 
----The test fails, and the run ends.
+---Fails the test and ends the run.
 ---@param text string
 function World:fail(text)
   self.problem = self.problem or text
@@ -203,7 +203,7 @@ end
 
 -- ---- agents ----
 
----An agent as it is in the test: who has a stub by its name, or an answer of a form of its own, has a stand-in.
+---An agent in the test: one with a stub by its name, or with an answer of a special form, is replaced.
 ---@param agent table
 ---@param name string
 ---@return table
@@ -232,7 +232,7 @@ function World:agent(agent, name)
   }, { __index = agent })
 end
 
----@param skill table  made ready for a run: a table of its own
+---@param skill table  prepared for a run: a table of its own
 function World:dress(skill)
   local dressed = {}
   for name, agent in pairs(skill.agents) do
@@ -285,7 +285,7 @@ local function good(value, call, asked)
     elapsed_ms = 0 }
 end
 
--- The journal is what it is at this moment: the process that had it is gone. Nothing more is written to it.
+-- The process is gone: the journal stays as it is at this moment, and nothing more is written to it.
 local function kill(self)
   if not self.dir then
     return self:fail('test.crash: a run that keeps nothing (context = "memory") cannot be resumed')
@@ -295,7 +295,7 @@ local function kill(self)
   self.open:stop()
 end
 
--- It comes when its time has come.
+-- Delivers it when its time has come.
 local function later(self, call, reply, seconds)
   table.insert(self.delayed, { at = core.mono_ms() + math.ceil(seconds * 1000), call = call, reply = reply })
   return nil
@@ -353,7 +353,7 @@ local function reply_to(self, call, asked, value)
   return REPLIES[value.kind](self, call, value, asked)
 end
 
----The intent of a call is durable: what comes back; nothing: it comes later, or the run ends.
+---The intent of a call is durable: returns the reply; nil: it comes later, or the run ends.
 ---@param call skillrt.Call
 ---@return table|nil reply
 function World:perform(call)
@@ -377,7 +377,7 @@ end
 
 -- ---- what happens when nothing is under way ----
 
--- What somebody answers to a question: by what it holds, the next of a list, or what a function gives.
+-- The answer to a question: by its text, the next of a list, or a function's result.
 local function answer_to(self, question)
   local given = self.options.answers
   if type(given) == "function" then
@@ -430,7 +430,7 @@ local function events(self, turn)
   end
 end
 
--- Time goes by until something is due.
+-- Lets time pass until something is due.
 local function passes(self, turn)
   local at = pause.due_at(turn)
   for _, one in ipairs(self.delayed) do

@@ -1,7 +1,7 @@
--- tool/approval.lua: whether a tool may be used with these arguments: always, never, when a person says so, or as a
--- condition says. A person is shown the arguments, and what is said holds for them alone.
+-- tool/approval.lua: whether a tool may be used with these arguments: always, never, if a person approves, or by a
+-- condition. A person is shown the arguments, and the approval is for these alone.
 --
--- Asked inside the tool's use, so that what was said is recorded with it. Knows ctx, no journal.
+-- Asked inside the tool's use, so that the decision is recorded with it. Knows ctx, no journal.
 
 local expr = require("skillrt.expr")
 local names = require("skillrt.base.names")
@@ -10,9 +10,9 @@ local M = {}
 
 M.WORDS = { always = true, ask = true, never = true }
 
-local conditions = {} -- compiled, by their text
+local conditions = {} -- compiled, by text
 
----What is wrong with what a tool says; nil: nothing.
+---What is wrong with a tool's `approval`; nil: nothing.
 ---@param value any
 ---@param where string
 ---@return string? message
@@ -32,14 +32,14 @@ function M.check(value, where)
   conditions[value] = condition
 end
 
--- What a condition says: true lets it through, all else asks.
+-- The result of a condition: true allows, everything else asks.
 local function of_condition(text, arguments, task)
   local root = setmetatable({ input = arguments }, { __index = task.state })
   local held = conditions[text]:evaluate(root)
   return held == true and "always" or "ask"
 end
 
--- What a function says: a word, or true or false.
+-- The result of a function: a word, or true or false.
 local function of_function(fn, arguments, task)
   local said = fn(arguments, task.state)
   if said == true then
@@ -55,7 +55,7 @@ end
 ---@param tool skillrt.Tool
 ---@param arguments table
 ---@param task table
----@param interaction string?  how people take part: they are asked about what acts, where the tool says nothing
+---@param interaction string?  how people take part: they are asked about tools that act, if the tool says nothing
 ---@return "always"|"ask"|"never"
 function M.of(tool, arguments, task, interaction)
   local asks = interaction == "interactive" and tool.acts and not tool.idempotent
@@ -68,7 +68,7 @@ function M.of(tool, arguments, task, interaction)
   return of_condition(given, arguments, task)
 end
 
----Lets a tool be used, or says why it may not be.
+---Allows the use of a tool, or returns why it is refused.
 ---@param ctx table
 ---@param tool skillrt.Tool
 ---@param arguments table

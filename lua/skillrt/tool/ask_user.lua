@@ -1,5 +1,5 @@
--- tool/ask_user.lua: what an agent wants to know of a person: its question as the run asks it, the answer as the
--- agent gets it, and the tool by which a bare model asks.
+-- tool/ask_user.lua: an agent's question to a person: in the form that the run asks, the answer in the form that the
+-- agent gets, and the tool by which a bare model asks.
 --
 -- An agent of a workflow script asks no person: the script does. Knows ctx and tasks, no providers.
 
@@ -17,7 +17,7 @@ local INPUT <const> = {
   additionalProperties = false,
 }
 
----Whether somebody can be asked.
+---Whether anybody can be asked.
 ---@param ctx table
 ---@param task skillrt.Task
 ---@return boolean
@@ -25,7 +25,7 @@ function M.may(ctx, task)
   return ctx.ask ~= nil and not task.bare
 end
 
--- The options as a question has them; nil: any text answers.
+-- The options in a question's form; nil: any text answers.
 local function options_of(given)
   local list, seen = {}, {}
   for _, text in ipairs(given or {}) do

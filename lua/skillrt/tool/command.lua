@@ -1,7 +1,7 @@
--- tool/command.lua: a tool that is a program: a list of words in which {name} stands for an argument. There is no
+-- tool/command.lua: a tool that is a program: a list of words in which {name} is replaced by an argument. There is no
 -- shell, and no argument becomes an option of the program.
 --
--- What it prints is what the model gets, whatever its exit code. Knows argument tables, no processes.
+-- The model gets what it prints, whatever its exit code. Knows argument tables, no processes.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -48,7 +48,7 @@ local function text_with(text, arguments)
   return not lacks and out or nil
 end
 
--- The words that one word of the command becomes: "{files}" alone is a word for each item of a list.
+-- The words that replace one word of the command: "{files}" alone becomes a word for each item of a list.
 local function expanded(word, arguments)
   local list, out = arguments[word:match("^{([%w_-]+)}$") or ""], {}
   if not json.is_array(list) then
@@ -60,8 +60,8 @@ local function expanded(word, arguments)
   return out
 end
 
----The words of a command in which {name} is an argument of a tool: each stays one word, one with an argument that
----was not given is left out, and none becomes an option by its argument; nil and why an argument cannot be used.
+---The words of a command in which {name} is an argument of a tool: each stays one word, one with a missing argument
+---is left out, and none becomes an option through its argument; or nil and why an argument cannot be used.
 ---@param command string[]
 ---@param arguments table
 ---@return string[]|nil argv
@@ -83,7 +83,7 @@ function M.filled(command, arguments)
   return argv
 end
 
----What a program came to, as a model gets it.
+---The result of a program, as a model gets it.
 ---@param reply table  { code, stdout, stderr }
 ---@param ok_codes integer[]?
 ---@return string|nil text
@@ -119,7 +119,7 @@ function M.run(ctx, tool, argv, more)
   })
   reply = reply or bad
   if more.usage and reply then
-    ctx.used(more.usage) -- what it may use counts as used: a program does not tell
+    ctx.used(more.usage) -- the maximum counts as used: a program does not report its usage
   end
   if reply and reply.status == "ok" then
     return M.told(reply, more.ok_codes)

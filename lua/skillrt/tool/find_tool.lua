@@ -1,8 +1,8 @@
--- tool/find_tool.lua: the tool by which a model searches a large catalogue by words: what is found is present from the
+-- tool/find_tool.lua: the tool by which a model searches a large catalogue: tools that it finds are present from the
 -- next request on, and nothing else of the catalogue is sent.
 --
--- What a search finds follows from its words and the tools that there are, so that a resume finds the same. Used by
--- agent/tools.lua; loop.lua asks `adds` once a search is over.
+-- The result of a search depends only on its words and the existing tools, so a resume finds the same. Used by
+-- agent/tools.lua; loop.lua asks `adds` after a search.
 
 local tool_of = require("skillrt.tool")
 
@@ -13,7 +13,7 @@ M.TOOL = "find_tool"
 
 local MOST <const> = 5 -- found by a search
 
--- The words of a text, in small letters, but for those of a letter or two: readFile and read_file are two words each.
+-- The words of a text in lower case, without those of one or two letters: readFile and read_file are two words each.
 local function words_of(text)
   local out = {}
   for word in text:gsub("(%l)(%u)", "%1 %2"):lower():gmatch("[%w\x80-\xFF]+") do
@@ -22,7 +22,7 @@ local function words_of(text)
   return out
 end
 
--- How well words fit others: the same word counts, and one that begins so a little.
+-- How well words match: an equal word counts, one with the same beginning counts a little.
 local function fit(asked, words)
   local score = 0
   for word in pairs(asked) do
@@ -41,7 +41,7 @@ local function fit(asked, words)
   return score
 end
 
----The tools that fit the words best, the best first; a name counts more than a description.
+---The tools that match the words best, the best first; a name counts more than a description.
 ---@param registry skillrt.Registry
 ---@param query string
 ---@param known string[]?  the names that may be found; nil: all
@@ -68,7 +68,7 @@ function M.search(registry, query, known)
   return out
 end
 
----The tool, for the tools of a registry that it is then put into.
+---The tool, for the tools of the registry that it is then added to.
 ---@param registry skillrt.Registry
 ---@param known string[]  the names that may be found
 ---@return skillrt.Tool

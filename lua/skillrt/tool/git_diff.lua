@@ -1,5 +1,5 @@
--- tool/git_diff.lua: the tool `git_diff`: what has changed in a git repository, as a patch. It changes
--- nothing, and runs no diff program, filter, hook, monitor or transport that a repository names.
+-- tool/git_diff.lua: the tool `git_diff`: the changes in a git repository, as a patch. It changes nothing, and runs
+-- no diff program, filter, hook, monitor or transport that a repository configures.
 
 local command = require("skillrt.tool.command")
 local files = require("skillrt.base.files")
@@ -23,15 +23,15 @@ local INPUT <const> = {
   additionalProperties = false,
 }
 
--- A folder that merely looks like a bare repository is none; what a partial clone lacks is not fetched.
+-- A folder that only resembles a bare repository is not read; missing objects of a partial clone are not fetched.
 local SAFE <const> = { "git", "--no-pager", "--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false",
   "-c", "core.hooksPath=/dev/null", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never",
   "-c", "protocol.ext.allow=never", "-c", "protocol.file.allow=never", "-c", "protocol.ssh.allow=never",
   "-c", "protocol.git.allow=never", "-c", "protocol.http.allow=never", "-c", "protocol.https.allow=never" }
 local DIFF <const> = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all" }
 
--- Without this git would show two files of anywhere (its --no-index): where it is given two paths, and one of them, or
--- the folder, lies in no repository. So it is given three.
+-- Otherwise git would show two arbitrary files (--no-index), if it is given two paths and one of them, or the folder,
+-- is in no repository. So it is given three.
 local function add_paths(argv, paths)
   argv[#argv + 1] = "--"
   tables.append(argv, paths)
@@ -40,12 +40,12 @@ local function add_paths(argv, paths)
   end
 end
 
--- What a repository may take other repositories' contents by.
+-- How a repository may include the contents of other repositories.
 local BORROWS <const> = { "commondir", "objects/info/alternates", "objects/info/http-alternates" }
 local OWN <const> = { "HEAD", "index", "packed-refs", "objects", "objects/info", "objects/pack", "refs", "refs/heads",
   "refs/tags" }
 
--- Why a .git folder is not read: what it holds lies elsewhere.
+-- Why a .git folder is not read: its content is elsewhere.
 local function borrowed(own)
   for _, name in ipairs(BORROWS) do
     if files.stat(own .. "/" .. name) then
@@ -65,7 +65,7 @@ local function same(one, other)
   return a and b and a.id == b.id
 end
 
--- The .git of a linked worktree: only where the repository knows it as one of its own.
+-- The .git of a linked worktree: only if the repository lists it as its own.
 local function linked(top)
   local text = files.kept(top, ".git", 4096)
   local own = text and text:match("^gitdir: ([^\n]+)\n?$")
@@ -76,7 +76,7 @@ local function linked(top)
   return known and own, known and common
 end
 
--- The repository that a folder is in, by where it lies: neither core.worktree nor a .git file may name another folder.
+-- The repository that contains a folder, by location: neither core.worktree nor a .git file may name another folder.
 local function repository(cwd)
   local info
   local top = cwd:gsub("(.)/+$", "%1")
@@ -99,7 +99,8 @@ local function repository(cwd)
   return { "--git-dir=" .. own, "--work-tree=" .. top }
 end
 
--- Switches off the programs through which the repository's own configuration has its files read (filter.NAME.clean).
+-- Disables the programs through which the repository's own configuration would have its files read
+-- (filter.NAME.clean).
 local function add_filters(tool, ctx, argv, cwd)
   local asked = tables.append({}, argv)
   table.move({ "config", "-z", "--name-only", "--show-scope", "--get-regexp", "^filter[.]" }, 1, 6, #asked + 1, asked)

@@ -1,15 +1,15 @@
--- tool/http_get.lua: the tool `http_get`: the text behind a URL. It asks hosts of the public internet only, by the
--- address that is connected to, whatever a name stands for; networks besides are declared.
+-- tool/http_get.lua: the tool `http_get`: the text behind a URL. It connects only to addresses of the public
+-- internet, whatever a name resolves to; further networks must be declared.
 --
--- What comes back was written by others, and is marked so. Knows URLs, no sockets.
+-- The result was written by others, and is marked so. Knows URLs, no sockets.
 
 local names = require("skillrt.base.names")
 
 local M = {}
 
 M.FIELDS = {
-  hosts = { type = "text", list = true }, -- only these, and what lies below "*.example.org"
-  addresses = { type = "text", list = true, default = {} }, -- networks besides the public ones
+  hosts = { type = "text", list = true }, -- only these, and names below "*.example.org"
+  addresses = { type = "text", list = true, default = {} }, -- networks in addition to the public ones
   headers = { type = "string", map = true, default = {} },
   timeout = { type = "seconds", default = 60 },
   max_reply = { type = "positive", default = 4 << 20 },
@@ -23,7 +23,7 @@ local INPUT <const> = {
   additionalProperties = false,
 }
 
--- The host of a URL that names one and no user; else nil.
+-- The host of a URL with a host and no user; else nil.
 local function host_of(url)
   if url:find("[%s%c\\]") then
     return nil
@@ -60,7 +60,8 @@ local function perform(tool, ctx, arguments)
   return reply and reply.body, message
 end
 
--- Public headers. Others, which may hold a key, go only to hosts named in the skill, not to any that a model chooses.
+-- Public headers. Others, which may hold a key, are sent only to hosts named in the skill, not to any that a model
+-- chooses.
 local OPEN <const> = { accept = true, ["accept-language"] = true, ["user-agent"] = true }
 
 ---@param given table

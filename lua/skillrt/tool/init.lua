@@ -1,8 +1,8 @@
--- tool/init.lua: what a tool is: one object with a name, what it is for, a JSON Schema of its arguments, and a
--- function that performs it; and how one is made of what a skill says.
+-- tool/init.lua: a tool: one object with a name, a description, a JSON Schema of its arguments, and a function that
+-- performs it; and how one is made from a skill's declaration.
 --
--- A kind of tool is a file beside this one: { FIELDS, make(given, where, name) }. Who offers tools to a model
--- and performs what it asks for is loop.lua. Knows no agents, no providers, no runs.
+-- A kind of tool is a file next to this one: { FIELDS, make(given, where, name) }. loop.lua offers tools to a model
+-- and performs its calls. Knows no agents, no providers, no runs.
 
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
@@ -12,21 +12,21 @@ local tables = require("skillrt.base.tables")
 local M = {}
 
 ---@class skillrt.Tool
----@field name string           as the model calls it: letters, digits, _ and -, at most 64
+---@field name string           for the model: letters, digits, _ and -, at most 64
 ---@field description string
 ---@field input table           JSON Schema of its arguments, checked, of type object
----@field judged table?         what they are judged by, where that is another
+---@field judged table?         the schema that they are checked by, if it is another
 ---@field acts boolean          it may change something
----@field idempotent boolean    performing it twice is performing it once
----@field alone boolean         nothing else of the same reply is performed beside it
----@field approval string|function|nil  "always", "ask", "never" or a condition; nil: as the skill's interaction says
----@field max_result integer?   bytes of what it gives that the model gets at once
----@field outside boolean?      what it gives was written by others: it is marked as data
----@field source string         "skill", "built in", or who else gave it: "mcp:NAME"
+---@field idempotent boolean    performing it twice has the effect of performing it once
+---@field alone boolean         nothing else of the same reply is performed in parallel
+---@field approval string|function|nil  "always", "ask", "never" or a condition; nil: the skill's interaction decides
+---@field max_result integer?   bytes of its result that the model gets at once
+---@field outside boolean?      its result was written by others: it is marked as data
+---@field source string         "skill", "built in", or another origin: "mcp:NAME"
 ---@field wrote (fun(tool: skillrt.Tool, task: table, arguments: table): string?)?  the file that a use has written
 ---@field perform fun(tool: skillrt.Tool, ctx: table, arguments: table, task: table): string|nil, string?
 
----What every tool may say of itself.
+---The fields that every tool may have.
 M.COMMON = {
   description = { type = "text" },
   approval = { type = { "text", "function" } },
@@ -38,7 +38,7 @@ M.COMMON = {
   input = { type = "table" },
 }
 
----The tools that travel with skillrt, each by its file beside this one.
+---The built-in tools, each in its file next to this one.
 M.BUILT_IN = {
   read = "resources", ask_user = "ask_user",
   read_file = "reading", list_dir = "reading", glob = "reading", grep = "reading",
@@ -46,7 +46,7 @@ M.BUILT_IN = {
   git_diff = "git_diff", run = "run", http_get = "http_get",
 }
 
----Those that every bare model is given.
+---Those that every bare model gets.
 M.OF_ALL = { read = true, ask_user = true }
 
 local NAME <const> = "^[%w_-]+$"
@@ -79,8 +79,8 @@ local function input_of(given, where)
   return input
 end
 
----A tool of its parts, checked: for those that make tools of their own, as a client of MCP does.
----@param parts table  a skillrt.Tool; what is left out is filled in
+---Checks a tool made from its parts: for modules that make tools, such as the MCP client.
+---@param parts table  a skillrt.Tool; missing fields are filled in
 ---@param where string
 ---@return skillrt.Tool|nil tool
 ---@return string? message
@@ -129,7 +129,7 @@ local fields_of = setmetatable({}, {
   end,
 })
 
----A tool as a skill says it: `true` and a name that is built in, or a table.
+---A tool from a skill's declaration: `true` and the name of a built-in one, or a table.
 ---@param name string
 ---@param definition any
 ---@param where string  names it in messages
@@ -164,9 +164,10 @@ end
 ---The tools of a skill, by name.
 ---@param definitions table<string, any>
 ---@param where string
----@param roots table?  the folders of its tools for files that name none
----@param agents table<string, table>?  its agents: the tools that a model among them is given have to be there
----@param servers table<string, skillrt.McpServer>?  theirs are named mcp__SERVER__TOOL, and known when they are asked
+---@param roots table?  the folders of its tools for files, for those that name none
+---@param agents table<string, table>?  its agents: the tools that a model among them names must exist
+---@param servers table<string, skillrt.McpServer>?  theirs are named mcp__SERVER__TOOL, and known when the server is
+---  asked
 ---@return table<string, skillrt.Tool>|nil tools
 ---@return string? message
 function M.check_all(definitions, where, roots, agents, servers)
@@ -200,7 +201,7 @@ function M.check_all(definitions, where, roots, agents, servers)
   return tools
 end
 
----What a skill says of tools, checked: those of its own, those of servers.
+---A skill's declarations of tools, checked: its own, and those of servers.
 ---@param skill table
 ---@param where string
 ---@return string? problem

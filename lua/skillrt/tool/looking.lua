@@ -1,5 +1,5 @@
--- tool/looking.lua: what a model is shown of files: a part of a text, the names in a folder; each bounded, and told
--- how to go on.
+-- tool/looking.lua: what a model is shown of files: part of a text, or the names in a folder; bounded, with a hint
+-- how to read on.
 --
 -- Only reads. Knows places below roots, no tools.
 
@@ -7,9 +7,9 @@ local roots_of = require("skillrt.tool.roots")
 
 local M = {}
 
----How much of a file is searched at most.
+---The maximal part of a file that is searched.
 M.MAX_READ = 4 << 20
----How long a search may take.
+---The maximal duration of a search.
 M.SEARCH_SECONDS = 60
 local MAX_PART <const> = 64 * 1024
 local MAX_LISTED <const> = 500
@@ -44,7 +44,7 @@ end
 ---@return string? why
 function M.part(place, offset, most)
   most = most or MAX_PART
-  local text, size = roots_of.part(place, offset, most + 1) -- the byte behind it tells whether a character is cut
+  local text, size = roots_of.part(place, offset, most + 1) -- the next byte tells whether a character is cut
   if not text then
     return nil, size
   elseif offset > size then
@@ -68,7 +68,7 @@ end
 ---@param place skillrt.Place
 ---@param offset integer
 ---@param most integer?
----@param is_file boolean?  a folder is none
+---@param is_file boolean?  a folder is refused
 ---@return string|nil text
 ---@return string? message
 function M.look(place, offset, most, is_file)

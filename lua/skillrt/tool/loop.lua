@@ -1,8 +1,8 @@
--- tool/loop.lua: what is done with the tool calls of a model's reply: each is looked at before anything runs,
--- performed as a use of its own in the journal, several at once where they may be, and answered, whatever it was.
+-- tool/loop.lua: handles the tool calls of a model's reply: each is checked before anything runs, performed as its
+-- own use in the journal, in parallel where possible, and always answered.
 --
--- A call to a tool that is not present is recorded and answered, never performed. Knows tools and ctx; how a talk is
--- written and sent knows agent/model.lua, which alone calls it.
+-- A call to a tool that is not present is recorded and answered, never performed. Knows tools and ctx;
+-- agent/model.lua, its only caller, writes and sends the conversation.
 
 local approval = require("skillrt.tool.approval")
 local files = require("skillrt.base.files")
@@ -14,7 +14,7 @@ local result_of = require("skillrt.tool.result")
 
 local M = {}
 
----@class skillrt.ToolCall  as a reply has it
+---@class skillrt.ToolCall  as in a reply
 ---@field id string
 ---@field name string
 ---@field input table?
@@ -27,14 +27,14 @@ local M = {}
 ---@field is_error boolean?
 
 ---@class skillrt.ToolSettings
----@field max_parallel_tools integer  calls out at once
----@field max_tool_calls integer      of one talk
----@field max_repeats integer         the same call with the same result, before the talk ends
+---@field max_parallel_tools integer  calls under way at once
+---@field max_tool_calls integer      of one conversation
+---@field max_repeats integer         equal calls with equal results before the conversation ends
 ---@field max_tool_result integer     bytes that the model gets at once
 
 ---@class skillrt.ToolLoop
----@field renew (fun(): boolean)|nil  looks whether there are other tools than before
----@field renewed fun(): string?  what follows from that; why the talk cannot go on
+---@field renew (fun(): boolean)|nil  checks whether the tools have changed
+---@field renewed fun(): string?  applies that; returns why the conversation cannot continue
 local Loop = {}
 Loop.__index = Loop
 
@@ -47,7 +47,7 @@ function M.new(ctx, task, presence, settings)
   return setmetatable({ ctx = ctx, task = task, presence = presence, settings = settings, count = 0, seen = {} }, Loop)
 end
 
----What the next request carries; nil: why there is none.
+---The tools of the next request; nil: why there are none.
 ---@return skillrt.Tool[]|nil tools
 ---@return string? message
 function Loop:tools()
@@ -55,7 +55,7 @@ function Loop:tools()
   return not message and self.presence:tools() or nil, message or nil
 end
 
----What the model says besides its calls: what it gets, if it goes to another phase.
+---Checks the model's words for a switch: returns what the model gets, if it goes to another phase.
 ---@param text string
 ---@return string|nil told
 function Loop:said(text)
@@ -90,7 +90,7 @@ end
 
 -- ---- one call ----
 
--- A call becomes a use in the journal, whatever comes of it.
+-- A call becomes a use in the journal, whatever its result.
 local function use(self, one)
   local refused = one.problem
   return privileges.of(self.ctx).use({ name = one.call.name, digest = one.digest, shown = one.shown,
@@ -110,7 +110,8 @@ end
 
 -- ---- the calls of a reply ----
 
--- Calls that may be performed at once follow each other in a group; one that is to be alone is a group of its own.
+-- Groups the calls: those that may run at once follow each other in a group; one that must be alone is a group of its
+-- own.
 local function groups_of(list)
   local groups, open = {}, nil
   for _, one in ipairs(list) do
@@ -137,7 +138,7 @@ local function perform_group(self, group)
   end
 end
 
--- What a search found is present from the next request on, also where a resume finds its result.
+-- What a search found is present from the next request on, also when a resume delivers its result.
 local function add_found(self, one)
   if one.tool and one.tool.adds and not one.problem then
     for _, name in ipairs(one.tool.adds(one.call.input)) do
@@ -146,7 +147,7 @@ local function add_found(self, one)
   end
 end
 
--- The same call with the same result is noticed, told, and in the end no longer played.
+-- Notices equal calls with equal results, tells the model, and in the end stops.
 local function noticed(self, one)
   local text = one.result.text
   local digest, known = one.result.digest or files.digest(text), self.seen[one.key]
@@ -161,7 +162,7 @@ local function noticed(self, one)
   return text
 end
 
----Performs what a reply asks for: a result for every call, in their order; or nil and why the talk ends.
+---Performs the calls of a reply: a result for each, in order; or nil and why the conversation ends.
 ---@param calls skillrt.ToolCall[]
 ---@return skillrt.ToolResult[]|nil results
 ---@return string? message

@@ -1,8 +1,8 @@
--- tool/lua.lua: a tool that is a function of the script: run(arguments, ctx) gives a text or a value, or nil and
--- a message for the model.
+-- tool/lua.lua: a tool that is a function of the script: run(arguments, ctx) returns a text or a value, or nil and a
+-- message for the model.
 --
--- It may wait as an action's function does. Where it `acts` by itself, it is performed as a call with an intent
--- of its own, and must not wait.
+-- It may wait, like an action's function. If it `acts` itself, it is performed as a call with its own intent, and
+-- must not wait.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -14,7 +14,7 @@ M.FIELDS = {
   description = { type = "text", required = true },
 }
 
--- What the function gave, as a text.
+-- The function's result, as a text.
 local function told(name, value, message)
   if value == nil and message ~= nil then
     return nil, names.said(message)

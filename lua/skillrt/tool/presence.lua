@@ -1,7 +1,7 @@
--- tool/presence.lua: which tools are present: those that the next request carries. A call to another is never
--- performed; what follows from it (`on_absent`) shapes the next request (F53).
+-- tool/presence.lua: which tools are present, that is, sent with the next request. A call to another one is never
+-- performed; how it is handled (`on_absent`) changes the next request (F53).
 --
--- All of it follows from what was recorded, so that a resume is at the same set. Pure. Used by loop.lua; who
+-- Everything follows from what was recorded, so a resume arrives at the same set. Pure. Used by loop.lua; whoever
 -- changes the set calls `change`.
 
 local names = require("skillrt.base.names")
@@ -9,16 +9,16 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
----What a call to a tool that is not present makes of the next request.
+---How a call to an absent tool changes the next request.
 M.ON_ABSENT = { "widen", "refuse", "all" }
 
 ---@class skillrt.Presence
 ---@field registry skillrt.Registry
 ---@field on_absent "widen"|"refuse"|"all"
----@field known table<string, true>|nil  the names of all sets; nil: every tool may come to be present
----@field order string[]     names of what is present
----@field absent integer     calls to tools that were not
----@field switching skillrt.ToolSwitching|nil  where the skill has tool sets
+---@field known table<string, true>|nil  the names of all sets; nil: every tool may become present
+---@field order string[]     names of present tools
+---@field absent integer     calls to absent ones
+---@field switching skillrt.ToolSwitching|nil  if the skill has tool sets
 local Presence = {}
 Presence.__index = Presence
 
@@ -38,7 +38,7 @@ function M.new(registry, settings)
   return self
 end
 
----Another set from now on; nil, or none: all (F53).
+---Another set from now on; nil, or an empty one: all (F53).
 ---@param list string[]?
 function Presence:change(list)
   self.order, self.is_present, self.sent = {}, {}, nil
@@ -48,7 +48,7 @@ function Presence:change(list)
   end
 end
 
----One more, until the set changes.
+---Adds one tool, until the set changes.
 ---@param name string
 function Presence:add(name)
   if not self.is_present[name] and (not self.known or self.known[name]) then
@@ -56,7 +56,7 @@ function Presence:add(name)
   end
 end
 
----There are other tools than before: what may be present now, and what is from now on, beside what is already.
+---The tools have changed: what may be present now, and what is from now on, in addition to the present ones.
 ---@param known string[]|nil
 ---@param list string[]?  nil: all
 function Presence:renew(known, list)
@@ -66,7 +66,7 @@ function Presence:renew(known, list)
   end
 end
 
----What the next request carries.
+---The tools of the next request.
 ---@return skillrt.Tool[]
 function Presence:tools()
   self.sent = self.sent or self.registry:present(self.order)
@@ -82,7 +82,7 @@ local function list(presence)
   return all[1] and "there are " .. table.concat(all, ", ") or "there are none"
 end
 
--- What follows from a call to a tool that is there, in a set, and not present.
+-- Handles a call to a tool that exists, belongs to a set, and is not present.
 local function widened(self, name)
   local told = self.switching and self.switching:fall_back(name)
   if told then
@@ -104,9 +104,10 @@ function Presence:has(name)
   return self.is_present[name] == true
 end
 
----A model calls a tool: the tool, where it is present; else what the model gets, and what was done about it.
+---A model calls a tool: returns the tool, if it is present; else what the model gets, and how the call was handled.
 ---@param name string
----@param was_sent boolean  it was present when the request left: what an absent one leads to is for the next
+---@param was_sent boolean  it was present when the request was sent: what an absent one leads to is for the next
+---  request
 ---@return skillrt.Tool|nil tool
 ---@return string? message
 ---@return "unknown"|"refused"|"widened"|"all"|"fallback"|nil absent

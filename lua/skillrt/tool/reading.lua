@@ -1,7 +1,7 @@
 -- tool/reading.lua: tools that only read files below declared folders: read_file, list_dir, glob, grep.
 --
--- Through no link, regular files only, so that nothing is waited for. Each is bounded in what it visits and gives.
--- What was read is kept with the use of the tool.
+-- Follows no links and reads regular files only, so that nothing blocks. What each visits and returns is bounded.
+-- What was read is recorded with the use of the tool.
 
 local looking = require("skillrt.tool.looking")
 local names = require("skillrt.base.names")
@@ -25,7 +25,7 @@ end
 
 local PATH <const> = { type = "string", description = "absolute, or relative to the first folder" }
 
--- Calls `visit(place, path)` for each regular file below a place, in order, until it gives false.
+-- Calls `visit(place, path)` for each regular file below a place, in order, until it returns false.
 local function walk(place, path, depth, count, visit)
   if depth > MAX_DEPTH then
     return true
@@ -46,7 +46,7 @@ local function walk(place, path, depth, count, visit)
   return true
 end
 
--- Lines, and that there are more.
+-- Lines, with a note if there are more.
 local function told(lines, is_whole, nothing)
   if not is_whole then
     lines[#lines + 1] = "(and more: ask for less)"
@@ -85,7 +85,7 @@ TOOLS.glob = {
   end,
 }
 
--- Adds the lines of a text in which something is found. False: there may be more; nil and why: that cannot be told.
+-- Adds the lines of a text that match. False: there may be more; nil and why: that is unknown.
 local function add_lines(found, name, text, is_found, most)
   local number = 0
   for whole in text_of.lines(text) do

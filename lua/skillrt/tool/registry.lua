@@ -1,6 +1,6 @@
--- tool/registry.lua: all tools that there are for a task, by name, in the order they were put in.
+-- tool/registry.lua: all tools of a task, by name, in the order they were added.
 --
--- Which of them a model is sent is presence.lua's. Pure.
+-- presence.lua decides which of them a model is sent. Pure.
 
 local tables = require("skillrt.base.tables")
 
@@ -33,7 +33,7 @@ function Registry:add(tool)
   return true
 end
 
----Takes a tool out, as where a server has it no more.
+---Removes a tool, for example one that its server no longer has.
 ---@param name string
 function Registry:remove(name)
   if self.by_name[name] then
@@ -73,7 +73,7 @@ function Registry:names()
   return tables.append({}, self.order)
 end
 
----The tools of these names, in their order; nil: all. Unknown names are the second value.
+---The tools with these names, in order; nil: all. Unknown names are the second value.
 ---@param names string[]?
 ---@return skillrt.Tool[] tools
 ---@return string[] unknown

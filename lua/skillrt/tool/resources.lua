@@ -1,5 +1,5 @@
--- tool/resources.lua: the tool `read`, which every bare model is given: a file, or a folder's names, of the skill or
--- of the run. It writes nothing, runs nothing, and leaves those folders by no link.
+-- tool/resources.lua: the tool `read`, which every bare model gets: a file, or a folder's names, of the skill or of
+-- the run. It writes nothing, runs nothing, and follows no link out of those folders.
 
 local looking = require("skillrt.tool.looking")
 local roots_of = require("skillrt.tool.roots")

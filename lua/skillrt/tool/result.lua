@@ -1,5 +1,5 @@
--- tool/result.lua: what a tool gave becomes what a model gets: a text, of bounded length; the rest lies in a file
--- of the run that it can read on. What others wrote is marked as data by marks that it cannot hold (F44).
+-- tool/result.lua: converts a tool's result to what a model gets: a text of bounded length; the rest is in a file of
+-- the run that the model can read. Text by others is marked as data by marks that it cannot contain (F44).
 --
 -- Knows files and tools, no journal. Part of loop.lua.
 
@@ -11,10 +11,10 @@ local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
 
----The folder below the run's where long results lie.
+---The folder of long results, below the run's folder.
 M.FOLDER = "tool-results"
 
----What a tool gives; where it raises, what it raised.
+---The result of a tool; if it raises, the error.
 ---@param tool skillrt.Tool
 ---@param ctx table
 ---@param arguments table
@@ -39,7 +39,7 @@ local function border(text, at)
   return at
 end
 
--- The rest of a long text is a file of the run; where there is none, that is said.
+-- Writes the rest of a long text to a file of the run; says so if that is impossible.
 local function cut(loop, text, most, place)
   local task = loop.task
   local name = ("%s/%d-%s.txt"):format(M.FOLDER, task.step, place:gsub("[^%w=]", "-"))

@@ -1,7 +1,7 @@
--- tool/roots.lua: where files of tools lie: folders that were declared, and paths that stay below one of them.
+-- tool/roots.lua: the folders of tools for files, as declared, and paths that stay below one of them.
 --
--- What is opened is walked by the core below the root's folder, through no link, so that nothing can be put in its
--- place between a look and a use. Knows files, no tools.
+-- The core opens paths step by step below the root's folder, following no link, so that nothing can be replaced
+-- between a check and a use. Knows files, no tools.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -25,7 +25,7 @@ local function below(base, path)
   end
 end
 
--- A path without "." and doubled slashes: one file has one spelling, and so lies in one root.
+-- A path without "." and doubled slashes: one file has one spelling, and so belongs to one root.
 local function normal(path)
   local parts = {}
   for part in path:gmatch("[^/]+") do
@@ -34,7 +34,7 @@ local function normal(path)
   return (files.is_absolute(path) and "/" or "") .. table.concat(parts, "/")
 end
 
--- The root that a path lies in, and the path below it: of several the innermost, a relative one in the first.
+-- The root that contains a path, and the path below it: of several the innermost; a relative one in the first.
 local function placed(roots, path)
   local best, name, longest
   path = files.is_absolute(path) and normal(path) or path
@@ -64,7 +64,7 @@ function M.list(roots)
   return table.concat(out, ", ")
 end
 
----Where a path that a model gave lies.
+---The place of a path that a model gave.
 ---@param roots skillrt.Root[]
 ---@param path string
 ---@param write boolean?  it is to be written
@@ -105,10 +105,10 @@ end
 local FIELDS <const> = { read = { type = "text", list = true, default = {} },
   write = { type = "text", list = true, default = {} } }
 
----The field of a tool, or of a skill, that says its folders.
+---The field of a tool, or of a skill, that declares its folders.
 M.FIELD = { fields = FIELDS }
 
----A declared folder, with what stands for the task's own filled in; absolute.
+---A declared folder with the task's placeholders filled in; absolute.
 ---@param text string
 ---@param task table
 ---@return string|nil path
@@ -134,16 +134,16 @@ local function absolute(path)
   return files.is_absolute(path) and path or files.join(files.current(), path)
 end
 
--- The folders without any declared ones: the skill's, and the run's, which may be written.
+-- The folders if none are declared: the skill's, and the run's, which may be written.
 local function own_roots(task)
   local dir = absolute(task.dir)
   return { base = dir, { path = dir }, { path = absolute(task.store:path()), write = true } }
 end
 
----The folders of a tool in a task. Below the declared ones, and the run's own, which may then be read only.
+---The folders of a tool in a task. With declared ones, these and the run's own, which may then only be read.
 ---@param declared { read: string[], write: string[] }?
 ---@param task skillrt.Task
----@return skillrt.Root[]|nil roots  with `base`: where relative paths begin
+---@return skillrt.Root[]|nil roots  with `base`: where relative paths start
 ---@return string? message
 function M.of(declared, task)
   if not declared or not (declared.read[1] or declared.write[1]) then
@@ -163,7 +163,7 @@ function M.of(declared, task)
   return roots
 end
 
----What lies there; through no link.
+---The file at a place; follows no link.
 ---@param place skillrt.Place
 ---@return table|nil info  { kind, size }
 ---@return string? message
@@ -201,7 +201,7 @@ function M.part(place, offset, most)
   return files.part(place.root.path, place.name, offset, most)
 end
 
----What is in a folder of a place.
+---The entries of a folder.
 ---@param place skillrt.Place
 ---@param name string
 ---@return skillrt.Place

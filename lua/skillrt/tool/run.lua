@@ -1,6 +1,6 @@
 -- tool/run.lua: the tool `run`: a program, by its words, where the skill's list allows them. There is no shell.
 --
--- A row of the list is words: each stands for itself, "*" for any one word that is no option, "..." at the end for any
+-- A row of the list is words: each matches itself, "*" matches any one word that is no option, "..." at the end any
 -- words. Knows lists of words, no processes.
 
 local command = require("skillrt.tool.command")

@@ -1,8 +1,9 @@
--- tool/switching.lua: how a talk goes from one tool set to another (R106, R111): by the tool switch_phase or a marker,
--- by the pattern of its calls, or as a call to an absent tool falls back. It changes presence and nothing else.
+-- tool/switching.lua: switches a conversation from one tool set to another (R106, R111): by the tool switch_phase or
+-- a marker, by the pattern of its calls, or as a fallback for a call to an absent tool. It changes presence and
+-- nothing else.
 --
--- All of it follows from what the model said, so that a resume arrives at the same set; each switch is a record. Used
--- by agent/tools.lua and loop.lua where a skill has tool sets.
+-- Everything follows from the model's replies, so a resume arrives at the same set; each switch is a record. Used by
+-- agent/tools.lua and loop.lua if a skill has tool sets.
 
 local privileges = require("skillrt.base.privileges")
 local sets = require("skillrt.skill.tool_sets")
@@ -17,7 +18,7 @@ M.TOOL = "switch_phase"
 
 ---@class skillrt.ToolSwitching
 ---@field current string   the active set
----@field recent string[]  for which set each of the newest calls spoke; "": for none
+---@field recent string[]  which set each of the newest calls indicates; "": none
 local Switching = {}
 Switching.__index = Switching
 
@@ -25,14 +26,14 @@ Switching.__index = Switching
 ---@param phased skillrt.Phased  with a set
 ---@param registry skillrt.Registry
 ---@param always string[]        names that are present in every set
----@param allowed table<string, true>|nil  what the agent may be given at all
+---@param allowed table<string, true>|nil  the names that the agent may get at all
 ---@return skillrt.ToolSwitching
 function M.new(ctx, phased, registry, always, allowed)
   return setmetatable({ ctx = ctx, phased = phased, registry = registry, always = always, allowed = allowed,
     current = phased.set.name, recent = {} }, Switching)
 end
 
----Whether the agent is given a tool in any set.
+---Whether the agent gets a tool in any set.
 ---@param name string
 ---@return boolean
 function Switching:may(name)
@@ -41,7 +42,7 @@ function Switching:may(name)
   return not allowed or allowed[name] or server and (allowed[server:sub(1, -3)] or allowed[server .. "*"]) or false
 end
 
----The names that are present where these are a set's; nil: all.
+---The present names for those of a set; nil: all.
 ---@param list string[]|nil
 ---@return string[]
 function Switching:present(list)
@@ -63,7 +64,7 @@ local function active(self)
   return sets.names(skill, sets.find(skill, self.current))
 end
 
----What may be present, and what is in the active set; nil and what a set lacks.
+---What may be present, and what the active set holds; or nil and what a set lacks.
 ---@return string[]|nil present
 ---@return string[]|string known_or_message  nil: all
 function Switching:offered()
@@ -87,14 +88,14 @@ local function enter(self, set, by, more)
   self.presence:change(self:present(active(self)))
 end
 
--- What the model gets where it wants to go there.
+-- The result for a model that wants to switch.
 local function told(self, name)
   local set, problem = switches.target(self.phased, self.current, name)
   return set and switches.entered(self.phased.skill, set, self.phased.text_of(set))
     or ("The phase stays %s: %s."):format(self.current, problem)
 end
 
--- The model says where it wants to go.
+-- The model requests a switch.
 local function report(self, name, by, summary)
   local set, problem = switches.target(self.phased, self.current, name)
   if set then
@@ -105,7 +106,7 @@ local function report(self, name, by, summary)
   end
 end
 
----What a model says besides its calls: what it gets where that is a marker.
+---The model's words besides its calls: returns what it gets if they contain a marker.
 ---@param text string
 ---@return string|nil told
 function Switching:said(text)
@@ -117,7 +118,7 @@ function Switching:said(text)
   end
 end
 
--- For which set most of the newest calls speak; the active one on a tie, and while the lead is too small (F54).
+-- The set that most of the newest calls indicate; the active one on a tie, and while the lead is too small (F54).
 local function detected(self)
   local counts, best = { [self.current] = 0 }, self.current
   for _, name in ipairs(self.recent) do
@@ -133,7 +134,7 @@ local function detected(self)
   return best ~= self.current and lead >= self.phased.switching.lead and best or nil
 end
 
----A tool was used, or called in vain: what follows from it, also where a resume finds its result.
+---A tool was used, or called in vain: applies what follows, also when a resume delivers its result.
 ---@param call skillrt.ToolCall
 ---@param problem string|nil  it was not performed
 function Switching:used(call, problem)
@@ -144,8 +145,8 @@ function Switching:used(call, problem)
   end
 end
 
----A tool was called, present or not. Plan B (R111): where the calls switch, the set follows them; where somebody else
----does, what they speak for is only recorded.
+---A tool was called, present or not. Plan B (R111): if calls control switching, the set follows them; otherwise what
+---they indicate is only recorded.
 ---@param name string
 function Switching:called(name)
   local switching = self.phased.switching
@@ -168,7 +169,7 @@ function Switching:called(name)
   end
 end
 
----A call to an absent tool leads to the set that is declared for that (R114): what the model gets.
+---A call to an absent tool switches to the declared fallback set (R114): returns what the model gets.
 ---@param name string
 ---@return string|nil told
 function Switching:fall_back(name)
@@ -180,7 +181,7 @@ function Switching:fall_back(name)
   end
 end
 
----The tool switch_phase, for models that report.
+---The tool switch_phase, for models that report their phase.
 ---@return skillrt.Tool
 function Switching:tool()
   local list = {}
@@ -195,7 +196,7 @@ function Switching:tool()
       phase = { type = "string", enum = list },
       summary = { type = "object", additionalProperties = false,
         properties = { outputs = texts, errors = texts, files = texts } } } },
-    perform = function(_, _, given) return told(self, given.phase), nil end, -- it is switched when that is recorded
+    perform = function(_, _, given) return told(self, given.phase), nil end, -- the switch happens when that is recorded
   }, "skillrt"))
 end
 

@@ -1,7 +1,8 @@
 -- tool/writing.lua: tools that write files below declared folders: write_file, edit.
 --
--- Written whole or not at all, through no link, never over a file of the run itself or into .git. Both may be made
--- again after a crash: the same bytes are the same file, and an edit knows what it found and what it makes of it.
+-- Files are written completely or not at all, following no link, never over a file of the run itself or into .git.
+-- Both tools may be repeated after a crash: writing the same bytes changes nothing, and an edit knows what it found
+-- and what it makes of it.
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
@@ -14,7 +15,7 @@ M.FIELDS = { roots = roots_of.FIELD }
 
 local MAX_EDITED <const>, MAX_KEPT <const> = 16 << 20, 1 << 20
 
--- Whether what is written below a folder lies in the run's own, among the files that are the run's.
+-- Whether a file below a folder is one of the run's own files.
 local function is_of_run(place, task)
   local own = files.stat((task.store:path():gsub("(.)/+$", "%1")) .. "/.")
   local path = ""
@@ -47,7 +48,7 @@ local function place_of(tool, task, path)
   return place, nil, roots.base
 end
 
--- What was written, for people: below where relative paths begin, or as it is called from anywhere.
+-- The written path for people: relative if possible, else absolute.
 local function wrote(tool, task, arguments)
   local place, _, base = place_of(tool, task, arguments.path)
   local path = place and files.join(place.root.path:gsub("(.)/+$", "%1"), place.name)
@@ -55,7 +56,7 @@ local function wrote(tool, task, arguments)
   return path and record.printable(base and path:sub(1, #base) == base and path:sub(#base + 1) or path)
 end
 
--- As durable as the record that tells of it will be.
+-- As durable as the record about it will be.
 local function put(place, text, task)
   return files.put(place.root.path, place.name, text, task.lasts)
 end
@@ -66,7 +67,7 @@ local function act(ctx, name, fn)
   return reply and reply.value, message
 end
 
--- What is about to be written, told before it is: a rollback works out from it what the file was.
+-- Records what is about to be written: a rollback computes the earlier content from it.
 local function told(place, before, after, back)
   local text = before and not back and #before <= MAX_KEPT and utf8.len(before) and before or nil
   return { wrote = { root = place.root.path, name = place.name, before = before and files.digest(before),
@@ -99,7 +100,7 @@ TOOLS.write_file = {
   end,
 }
 
--- How often a text stands in another, also where one begins within the other; more than twice is twice.
+-- How often a text occurs in another, counting overlaps; at most 2.
 local function count(text, old)
   local first, last = text:find(old, 1, true)
   if not first then
@@ -108,7 +109,7 @@ local function count(text, old)
   return text:find(old, first + 1, true) and 2 or 1, first, last
 end
 
--- What an edit makes of a text; or why it cannot be made.
+-- The result of an edit of a text; or why it cannot be made.
 local function edited(text, arguments)
   local old, new = arguments.old, arguments.new
   local times, first, last = count(text, old)
@@ -133,7 +134,7 @@ local function edited(text, arguments)
   end
 end
 
--- What is found before an edit, and what it makes of that: recorded, so that a resume knows an edit that was made.
+-- The content before an edit, and the result: recorded, so that a resume recognizes an edit that was made.
 local function look(ctx, place, arguments)
   return ctx.once("edit", function()
     local text, message = roots_of.read(place, MAX_EDITED)

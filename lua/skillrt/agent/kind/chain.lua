@@ -59,7 +59,7 @@ function M:check(definition, where, check)
   return agent
 end
 
---- A chain needs HTTP only if all of its members do.
+---A chain needs HTTP only if all of its members do.
 ---@return boolean
 function M:needs_http()
   for _, link in ipairs(self.links) do
@@ -79,7 +79,7 @@ function M:functions()
   return all
 end
 
---- The most that all members together may use.
+---The most that all members together may use.
 ---@param definition table
 ---@param cost_of fun(agent: any): table|nil
 ---@return table|nil

@@ -19,7 +19,7 @@ local M = coding.new({ kind = "claude", FIELDS = {
 M.SPANS = { { "claude", "anthropic", "invoke_agent" } }
 M.program, M.TAKES_SYSTEM = "claude", true
 
---- Environment variables it gets in addition to those that every program gets.
+---Environment variables it gets in addition to those that every program gets.
 M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
   "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
   "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
@@ -33,7 +33,7 @@ M.NEEDS = {
   network = { "*.anthropic.com", "*.claude.com", "claude.ai" },
 }
 
---- One of these variables holds its key; without a key it may still be logged in.
+---One of these variables holds its key; without a key it may still be logged in.
 M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" }
 
 -- The tools that it may use without asking: those of the task or the agent, and writing to its output file.
@@ -48,7 +48,7 @@ local function tools_of(agent, task)
   return table.concat(all, ",")
 end
 
---- Whether the person's settings make it run commands in its own sandbox.
+---Whether the person's settings make it run commands in its own sandbox.
 ---@return boolean
 function M:has_sandbox() -- luacheck: no self
   local settings = tables.object(json.decode(files.read(files.claude_home() .. "/settings.json") or ""))

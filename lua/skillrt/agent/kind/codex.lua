@@ -35,7 +35,7 @@ local function sandbox_of(agent, task)
   return "read-only"
 end
 
---- Whether a call changes nothing outside of its program; then it may be repeated.
+---Whether a call changes nothing outside of its program; then it may be repeated.
 ---@param task skillrt.Task
 ---@return boolean
 function M:only_reads(task)
@@ -51,7 +51,7 @@ M.NEEDS = {
   network = { "api.openai.com", "auth.openai.com", "chatgpt.com", "*.chatgpt.com" },
 }
 
---- Whether its own sandbox is on: always, unless it is turned off explicitly.
+---Whether its own sandbox is on: always, unless it is turned off explicitly.
 ---@param task skillrt.Task
 ---@return boolean
 function M:has_sandbox(task)

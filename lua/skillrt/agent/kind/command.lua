@@ -194,7 +194,7 @@ local function parsed_by_function(parse, reply, task)
   return outcome, not outcome and { class = class, message = message, form = false } or nil
 end
 
---- What is wrong with the way in which output is to be read.
+---What is wrong with the way in which output is to be read.
 ---@param parse any
 ---@param where string
 ---@return string? message
@@ -206,7 +206,7 @@ function M.check_parse(parse, where)
     names.show(parse), names.meant(parse, PARSERS))
 end
 
---- What the output of a successful program means.
+---What the output of a successful program means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
@@ -219,7 +219,7 @@ function M:outcome(reply, task)
   return PARSERS[self.parse](reply.body or "", task, self)
 end
 
---- The failure of a program that ended badly, in its own words if it printed them on standard output.
+---The failure of a program that ended badly, in its own words if it printed them on standard output.
 ---@param reply table
 ---@param message string
 ---@param class skillrt.FailureClass

@@ -27,7 +27,7 @@ M.NEEDS = {
   network = { "*.googleapis.com", "accounts.google.com" },
 }
 
---- Whether its arguments make it run commands in its own sandbox.
+---Whether its arguments make it run commands in its own sandbox.
 ---@return boolean
 function M:has_sandbox()
   return tables.has(self.args, "--sandbox") or tables.has(self.args, "-s")

@@ -47,12 +47,12 @@ function M:check(definition, where)
   return agent, message
 end
 
---- Unknown: the host's function may use anything.
+---Unknown: the host's function may use anything.
 function M.cost()
   return nil
 end
 
---- The host's functions that it calls.
+---The host's functions that it calls.
 ---@return string[]
 function M:functions()
   return { self.call }
@@ -71,7 +71,7 @@ function M:request(task, text)
   return { kind = "host", name = self.call, body = body, declared = { body = declared }, expect = "raw" }
 end
 
---- What the answer of a successful function means.
+---What the answer of a successful function means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome

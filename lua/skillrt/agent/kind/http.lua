@@ -191,7 +191,7 @@ function M:request(task, text)
   }
 end
 
---- What a reply with a good status code means.
+---What a reply with a good status code means.
 ---@param reply table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome

@@ -32,7 +32,7 @@ function M:check(definition, where)
   return Agent.check(self, definition, where)
 end
 
---- Unknown: a function may use anything.
+---Unknown: a function may use anything.
 function M.cost()
   return nil
 end

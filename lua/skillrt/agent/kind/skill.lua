@@ -47,7 +47,7 @@ function M:check(definition, where)
   return Agent.check(self, definition, where)
 end
 
---- Unknown: another skill may use anything.
+---Unknown: another skill may use anything.
 function M.cost()
   return nil
 end

@@ -13,7 +13,7 @@ local tables = require("skillrt.base.tables")
 ---@type skillrt.Wire
 local M = {}
 
---- The tool that carries an answer in a schema, as the provider has no other way.
+---The tool that carries an answer in a schema, as the provider has no other way.
 M.ANSWER = "answer"
 
 -- ---- written ----
@@ -70,7 +70,7 @@ end
 
 M.field = "messages"
 
---- The messages of a turn; one of the same role as the last message is merged into it. Empty ones are dropped.
+---The messages of a turn; one of the same role as the last message is merged into it. Empty ones are dropped.
 ---@param turn skillrt.Turn
 ---@param last table|nil
 ---@return table[] messages
@@ -95,7 +95,7 @@ local function marked(list)
   return json.array(copy)
 end
 
---- Marks the end of a message, so that everything up to there is read from the cache next time.
+---Marks the end of a message, so that everything up to there is read from the cache next time.
 ---@param agent table
 ---@param message table
 ---@return table
@@ -103,8 +103,8 @@ function M.mark(agent, message)
   return agent.cache and { role = message.role, content = marked(message.content) } or message
 end
 
---- Tools and system prompt come before all messages: with a mark after them, other conversations read them from the
---- cache.
+---Tools and system prompt come before all messages: with a mark after them, other conversations read them from the
+---cache.
 ---@param agent table
 ---@param body table  of wire.body
 ---@return table|nil  a copy; nil: there is nothing to mark
@@ -313,7 +313,7 @@ local function reply_of(self)
   }
 end
 
---- Fields of events whose texts are joined.
+---Fields of events whose texts are joined.
 M.joins = { "text", "partial_json", "thinking" }
 
 ---What an event adds to the text, for people who watch.

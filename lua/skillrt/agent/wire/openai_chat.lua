@@ -14,7 +14,7 @@ local M = {}
 
 M.field = "messages"
 
---- What comes before all turns.
+---What comes before all turns.
 ---@param agent table
 ---@return table[] messages
 function M.opening(agent)
@@ -30,7 +30,7 @@ local function results_of(turn)
   return out
 end
 
---- The messages of a turn; two user messages in a row are merged.
+---The messages of a turn; two user messages in a row are merged.
 ---@param turn skillrt.Turn
 ---@param last table|nil
 ---@return table[] messages
@@ -183,7 +183,7 @@ local function reply_of(self)
   }
 end
 
---- Fields of chunks whose texts are joined.
+---Fields of chunks whose texts are joined.
 M.joins = { "content", "arguments" }
 
 ---What a chunk adds to the text, for people who watch.

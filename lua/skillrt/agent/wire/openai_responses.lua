@@ -143,7 +143,7 @@ local function reply_of(reply)
   }
 end
 
---- Fields of events whose texts are joined.
+---Fields of events whose texts are joined.
 M.joins = { "delta" }
 
 ---What an event adds to the text, for people who watch.

@@ -57,8 +57,8 @@ local function fits(schema)
   return (schema.type ~= "object" or is_closed(schema)) and each_inner(schema, fits)
 end
 
---- Whether a provider can enforce a schema strictly: every object closed, all fields required, and no keyword that
---- strict output rejects.
+---Whether a provider can enforce a schema strictly: every object closed, all fields required, and no keyword that
+---strict output rejects.
 ---@param schema table
 ---@return boolean
 function M.is_strict(schema)

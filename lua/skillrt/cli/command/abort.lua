@@ -1,4 +1,4 @@
--- cli/command/abort.lua: `skillrt abort DIR ...`: ends runs for good; what they did is undone where their actions say
+-- cli/command/abort.lua: `skillrt abort DIR ...`: ends runs for good; undoes what they did, where their actions say
 -- how.
 
 local ending = require("skillrt.cli.ending")

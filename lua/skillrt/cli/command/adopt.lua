@@ -1,5 +1,5 @@
 -- cli/command/adopt.lua: `skillrt adopt RUN`: takes over a run of a workflow script that Claude Code or qwen-code
--- began: its script runs from the beginning, what its agents answered is not asked again.
+-- started: its script runs from the beginning and gets the agents' recorded answers, which are not asked for again.
 
 local run = require("skillrt.cli.command.run")
 local tables = require("skillrt.base.tables")
@@ -17,7 +17,7 @@ local M = {
   rest = run.rest,
 }
 
--- What is left of the run, as adopt.js reads it.
+-- What is left of the run, in the form that adopt.js reads.
 local function read(args)
   local text, message = require("skillrt.run.runner").perform("adopt", function(ctx)
     local program = require("skillrt.base.files").asset("lua/skillrt/skill/workflow/adopt.js")
@@ -30,7 +30,7 @@ local function read(args)
   return out and not out.error and out or nil, out and out.error or message or why
 end
 
--- Writes what was adopted; a script that a person edited there stays as it is.
+-- Writes the adopted run; keeps a script that a person edited there.
 local function write(out, dir)
   local files, json = require("skillrt.base.files"), require("skillrt.base.json")
   local path = files.join(dir, out.name)

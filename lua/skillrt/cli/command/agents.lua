@@ -28,7 +28,7 @@ local function first_set(list)
   end
 end
 
--- The first line that a program says of its version.
+-- The line that a program prints about its version.
 local function version_of(path)
   local said = require("skillrt.run.runner").perform("version", function(ctx)
     local reply = ctx.await({ kind = "command", argv = { path, "--version" }, timeout = 10, expect = "text" })
@@ -37,13 +37,13 @@ local function version_of(path)
   return said
 end
 
--- What workflow scripts run in.
+-- The runtime of workflow scripts.
 local function of_node()
   local path = require("skillrt.base.files").program("node")
   return { name = "node", kind = "runtime", found = path ~= nil, path = path }
 end
 
--- Where programs that are to run in a sandbox do.
+-- The sandbox that programs run in.
 local function of_sandbox()
   local works, why, landlock = core.jail()
   return { works = works, landlock = landlock, why = not works and why or nil }
@@ -98,7 +98,7 @@ local function show(list)
   end
 end
 
--- Asks one agent the question; its answer, or why there is none.
+-- Asks one agent the question; returns its answer, or why there is none.
 local function try(args)
   local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
   local agent, problem = require("skillrt.cli.agent").read(args.try, args.agent_env)

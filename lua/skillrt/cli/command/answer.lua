@@ -9,8 +9,8 @@ local selection = require("skillrt.cli.selection")
 
 local MAX_FILE <const> = 1 << 20
 
--- Takes what is no run out of the words of a line: the answer, and before it the number of a question. What is wrong
--- with them.
+-- Reads the words of the line that name no run: the answer, and before it possibly the number of a question. Returns
+-- what is wrong with them.
 local function take_words(args)
   local words, store, problem = args.dir or {}, require("skillrt.run.store"), nil
   if args.file == "-" then
@@ -58,7 +58,7 @@ local function read(args, dir, books)
   return questions.meant(books, { question = number, value = value })
 end
 
--- One answer for every open question that takes it.
+-- Gives one answer to every open question that accepts it.
 local function for_every(books, value)
   local list, refusal = {}, question_of.refusal
   for _, one in ipairs(open_questions.list(books)) do
@@ -78,7 +78,7 @@ local function told(numbers)
   return ("questions %s are answered"):format(names.listed(numbers, 10))
 end
 
--- All were met by the run. The exit code; nil: each was taken.
+-- Reports what the run said about the answers. The exit code; nil: each was accepted.
 local function refusal(dir, refused)
   if refused[1] then
     local text = "%s: question %s took no answer: it already has one, or is no longer open; see skillrt log %s"
@@ -86,8 +86,8 @@ local function refusal(dir, refused)
   end
 end
 
--- A process advances the run: the answers are put into its inbox. The exit code when it has met all; nil: the
--- process has gone before, and what it did not take is taken by going on.
+-- A process advances the run: puts the answers into its inbox. The exit code once it has read all of them; nil: the
+-- process ended first, and a resume takes what it did not read.
 local function hand_over(dir, store, answers)
   local entries, taken, refused, waiting = {}, {}, {}, {}
   for i, answer in ipairs(answers) do
@@ -113,7 +113,7 @@ local function hand_over(dir, store, answers)
   return refusal(dir, refused) or 0
 end
 
--- Goes on with the run, which finds the answers in its inbox: its exit code, or that it did not take them.
+-- Resumes the run, which finds the answers in its inbox: returns its exit code, or that it did not take them.
 local function go_on_with(dir, store, waiting, options, args)
   local refused, code = {}, ending.go_on(dir, options, args)
   for name, number in pairs(waiting) do
@@ -151,7 +151,7 @@ local function answer_of(dir, args)
     if done or is_submitted then
       return done or 0
     end
-    answer = {} -- it lies in the inbox
+    answer = {} -- it is in the inbox
   end
   return go_on_with(dir, store, waiting, {
     answers = answer.question and { answer } or nil,

@@ -1,6 +1,6 @@
--- cli/command/check.lua: `skillrt check PATH ...`: what is wrong with skills before they run.
+-- cli/command/check.lua: `skillrt check PATH ...`: finds errors in skills before they run.
 --
--- A script is run to get its skill; everything else is only read. Changes nothing.
+-- A script is executed to get its skill; everything else is only read. Changes nothing.
 
 local M = {
   name = "check",
@@ -52,7 +52,7 @@ local function show(result, output)
   output.write(("%s: %s%s\n"):format(clean(result.path), table.concat(parts, ", "), searched))
 end
 
--- Lists that are empty are lists.
+-- Marks empty lists as JSON arrays.
 local function plain(result)
   local json = require "skillrt.base.json"
   local findings = json.array {}

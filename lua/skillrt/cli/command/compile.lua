@@ -1,5 +1,5 @@
--- cli/command/compile.lua: `skillrt compile FOLDER`: what the lines that no reader understood mean for a run, asked of
--- an agent, shown to a person, and written to the folder's workflow.json.
+-- cli/command/compile.lua: `skillrt compile FOLDER`: asks an agent what the lines mean that no reader understood,
+-- shows the answer to a person, and writes it to the folder's workflow.json.
 
 local run = require("skillrt.cli.command.run")
 

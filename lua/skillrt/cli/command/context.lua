@@ -1,5 +1,5 @@
--- cli/command/context.lua: `skillrt context SKILL`: which contexts a run would load, in their order: from where, which
--- version and digest, how many bytes, and what would be left out. Changes nothing.
+-- cli/command/context.lua: `skillrt context SKILL`: which contexts a run would load, in order: source, version,
+-- digest, size, and what would be skipped. Changes nothing.
 
 local function line(row, number, text_of)
   local escape = text_of.escape

@@ -1,4 +1,4 @@
--- cli/command/du.lua: `skillrt du [FOLDER ...]`: what runs take on the disk.
+-- cli/command/du.lua: `skillrt du [FOLDER ...]`: how much disk space runs use.
 
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")

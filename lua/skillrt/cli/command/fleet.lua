@@ -1,6 +1,6 @@
--- cli/command/fleet.lua: `skillrt fleet init URL`: makes a PostgreSQL database fit to hold runs; pauses its queues.
+-- cli/command/fleet.lua: `skillrt fleet init URL`: prepares a PostgreSQL database for runs; pauses its queues.
 
--- What is there to be done with a queue: whether it is paused then.
+-- What to do with a queue: whether it is paused afterwards.
 local PAUSES <const> = { pause = true, resume = false }
 
 return {

@@ -1,4 +1,4 @@
--- cli/command/fork.lua: `skillrt fork DIR@PLACE --out DIR2`: a new run that begins where another one stood.
+-- cli/command/fork.lua: `skillrt fork DIR@PLACE --out DIR2`: starts a new run at a place of another one.
 
 return {
   name = "fork",

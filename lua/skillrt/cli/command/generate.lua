@@ -1,4 +1,4 @@
--- cli/command/generate.lua: `skillrt generate CONFIG --out DIR`: a skill-config into the folder of a skill.
+-- cli/command/generate.lua: `skillrt generate CONFIG --out DIR`: generates a skill's folder from a skill-config.
 
 local core = require("skillrt.core")
 
@@ -27,7 +27,7 @@ local M = {
 
 local MAX_CONFIG = 16 << 20
 
--- The config's text and path; a folder means the config in it.
+-- The config's text and path; for a folder, the config in it.
 local function read(path)
   local files = require("skillrt.base.files")
   local info, message, code = files.stat(path)

@@ -1,5 +1,5 @@
--- cli/command/graph.lua: `skillrt graph PATH`: a skill as a picture: actions, phases, states, and what
--- leads from one to the other; or a run: its steps and agents. Changes nothing.
+-- cli/command/graph.lua: `skillrt graph PATH`: draws a skill (actions, phases, states, and the transitions between
+-- them) or a run (its steps and agents). Changes nothing.
 
 local M = {
   name = "graph",

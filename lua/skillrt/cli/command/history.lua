@@ -1,4 +1,4 @@
--- cli/command/history.lua: `skillrt history DIR`: the places of a run that one can go back to. Takes no lock, changes
+-- cli/command/history.lua: `skillrt history DIR`: the places of a run that one can return to. Takes no lock, changes
 -- nothing.
 
 local function line_of(point, iso)

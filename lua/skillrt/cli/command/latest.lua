@@ -1,4 +1,4 @@
--- cli/command/latest.lua: `skillrt latest [FOLDER]`: the path of the run that was active last.
+-- cli/command/latest.lua: `skillrt latest [FOLDER]`: the path of the most recently active run.
 
 return {
   name = "latest",

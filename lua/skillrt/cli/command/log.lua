@@ -1,6 +1,6 @@
 -- cli/command/log.lua: `skillrt log DIR`: the journal of a run, record by record, for people or programs.
 --
--- Goes through the journal once and keeps nothing of it. Takes no lock, changes nothing.
+-- Reads the journal once and keeps nothing of it. Takes no lock, changes nothing.
 
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
@@ -8,7 +8,7 @@ local store_of = require("skillrt.run.store")
 
 local CHUNK = 64 * 1024 -- bytes gathered for one write
 
--- A sink that writes in large pieces; false once the reader has gone away.
+-- A sink that writes in large pieces; returns false once the reader has gone.
 local function sink()
   local parts, size = {}, 0
   local self = { open = true }
@@ -27,7 +27,7 @@ local function sink()
   return self
 end
 
--- Large values lie apart; the log does not need them.
+-- Large values are stored separately; the log does not need them.
 local function no_blob()
   return '"(kept apart)"'
 end
@@ -63,7 +63,7 @@ local function people(out, with_state)
   end
 end
 
--- A record for programs; where it carries the start of its step, that comes first, as in the live events.
+-- A record for programs; a step's start, if the record carries it, comes first, as in the live events.
 local function told(payload, run_id)
   local event, record_of = require("skillrt.report.events").event, require("skillrt.base.record")
   local record = payload:find('"start":{', 1, true) and record_of.decode(payload, no_blob)
@@ -96,7 +96,7 @@ local function programs(out, with_state)
   end
 end
 
--- Reads all books of the run anew: each record, each value kept apart, and whether the records fit each other.
+-- Reads all of the run again: each record, each separate value, and whether the records fit together.
 local function verify(dir, out)
   local books, report, code = require("skillrt.run.look").read(dir)
   if not books then
@@ -107,7 +107,7 @@ local function verify(dir, out)
   return report
 end
 
--- Shows what can be read, and then says why it ends there.
+-- Shows what can be read, then says why it ends there.
 local function read(dir, show)
   local shown, store = 0, store_of.at(dir)
   local function each(payload, seq)
@@ -116,7 +116,7 @@ local function read(dir, show)
   end
   local called, report, message, code = pcall(store.read, store, each)
   if called and (code == "corrupt" or code == "newer") and shown == 0 then
-    local went, raised = pcall(store.salvage, store, each) -- refused as a whole: its part before the bad place
+    local went, raised = pcall(store.salvage, store, each) -- refused as a whole, with its undamaged part
     called, report = went, not went and raised or nil
   end
   if report and shown == 0 then
@@ -132,7 +132,7 @@ end
 
 local OVER <const> = { completed = true, failed = true, aborted = true }
 
--- Shows what comes, too, until the run is over or somebody has seen enough. The exit code.
+-- Shows new records, too, until the run ends or the person interrupts. The exit code.
 local function follow(dir, show, out)
   local from, over = 0, false
   local function each(payload, seq)

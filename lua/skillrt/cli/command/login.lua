@@ -1,15 +1,14 @@
--- cli/command/login.lua: `skillrt login SERVER`: logs a person in to a server of the Model Context Protocol behind a
--- URL, so that runs may use it.
+-- cli/command/login.lua: `skillrt login SERVER`: logs a person in to an MCP server behind a URL, so that runs may use
+-- it.
 --
--- What is asked of others is a run of its own, in memory; tool/mcp/oauth/store.lua keeps the tokens; no
--- command shows them.
+-- The requests to the server are a run in memory; tool/mcp/oauth/store.lua keeps the tokens; no command shows them.
 
 local core = require("skillrt.core")
 
--- How long somebody is waited for, the longest address, and the port of one at which nothing listens.
+-- How long to wait for the person, the longest address, and a port at which nothing listens.
 local WAIT_S <const>, LONGEST <const>, PORT <const> = 600, 16384, 33418
 
--- The server that is meant: a URL, with what a run has found out, or a name of a .mcp.json.
+-- The server that is meant: a URL, with what a run found out about it, or a name from a .mcp.json.
 local function server_of(args)
   local word = args.server
   local store = require("skillrt.tool.mcp.oauth.store")
@@ -38,7 +37,7 @@ local function server_of(args)
   return one and one.url and one, message
 end
 
--- What the browser was sent back with, by itself or as a person pastes it: the code; nil and why there is none.
+-- The code from the address the browser was sent to, or that the person pasted; or nil and why there is none.
 local function answer(plan, lines, listener)
   local login, output = require("skillrt.tool.mcp.oauth"), require("skillrt.report.output")
   local till = core.mono_ns() + WAIT_S * 1000000000

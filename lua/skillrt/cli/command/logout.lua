@@ -1,4 +1,4 @@
--- cli/command/logout.lua: `skillrt logout URL`: forgets what is kept of a login to a server.
+-- cli/command/logout.lua: `skillrt logout URL`: deletes the stored login to a server.
 
 return {
   name = "logout",

@@ -1,5 +1,5 @@
--- cli/command/mcp.lua: `skillrt mcp PATH ...`: serves skills as tools of the Model Context Protocol over standard input
--- and output, so that a coding agent or an editor starts and watches durable runs.
+-- cli/command/mcp.lua: `skillrt mcp PATH ...`: serves skills as MCP tools over standard input and output, so that a
+-- coding agent or an editor starts and follows durable runs.
 
 local core = require("skillrt.core")
 local serving = require("skillrt.cli.serving.options")
@@ -17,9 +17,9 @@ local M = {
   }),
 }
 
-local MOST_LINES <const> = 64 -- taken before others have their turn
+local MOST_LINES <const> = 64 -- lines handled before other work gets its turn
 
--- Takes lines until none comes any more, and all that was asked is answered.
+-- Handles lines until the input ends and every request is answered.
 local function serve(server)
   local lines = core.serve.lines(require("skillrt.cli.mcp.server").LONGEST)
   while server.open do

@@ -1,6 +1,6 @@
--- cli/command/metrics.lua: `skillrt metrics DIR|RUNS`: a run, or all runs of a folder, as metrics for Prometheus.
+-- cli/command/metrics.lua: `skillrt metrics DIR|RUNS`: prints a run, or all runs of a folder, as Prometheus metrics.
 --
--- Takes no lock. A run that cannot be read is reported on standard error and left out.
+-- Takes no lock. A run that cannot be read is reported on standard error and skipped.
 
 local core = require("skillrt.core")
 

@@ -8,7 +8,7 @@ local record = require("skillrt.base.record")
 local store_of = require("skillrt.run.store")
 local text_of = require("skillrt.base.terminal_text")
 
--- The digests of the values that its records name.
+-- The digests of the blobs that its records name.
 local function digests_of(place)
   local list, seen, wishes = {}, {}, { whole = true }
   local report, message, code = store_of.at(place):read(function(payload)

@@ -1,5 +1,5 @@
--- cli/command/new.lua: `skillrt new NAME`: asks the few questions of the requirements phase, or takes
--- flags, and generates a skill's folder that runs as it stands.
+-- cli/command/new.lua: `skillrt new NAME`: generates a skill's folder that runs as it is, from the answers to a few
+-- questions or from flags.
 
 local core = require("skillrt.core")
 local tables = require("skillrt.base.tables")
@@ -71,7 +71,7 @@ local function starter()
   return require("skillrt.document.generate.starter")
 end
 
--- The questions in their order: what each is kept as, and what is taken when nothing is said.
+-- The questions in order: the key of each answer, and its default.
 local QUESTIONS = {
   {
     key = "display_name",
@@ -134,7 +134,7 @@ local function is_choice(question, text)
   return tables.has(question.choices or { text }, text)
 end
 
--- What was said, as it is kept; nil and why it cannot be.
+-- An answer, as it is stored; or nil and why it is refused.
 local function take(question, text)
   if not utf8.len(text) then
     return nil, "is no UTF-8"
@@ -151,7 +151,7 @@ local function take(question, text)
   return list
 end
 
--- Asks until the answer can be taken; nil at the end of the input.
+-- Asks until an answer is accepted; nil at the end of the input.
 local function ask(question, default)
   local output = require("skillrt.report.output")
   local text_of = require("skillrt.base.terminal_text")
@@ -170,7 +170,7 @@ local function ask(question, default)
   end
 end
 
--- The flags that are needed where no person can be asked.
+-- The flags that are required where no person can be asked.
 local function missing(args)
   local flags = {}
   for _, question in ipairs(QUESTIONS) do
@@ -202,7 +202,7 @@ local function answer_all(args, can_ask)
   return answers
 end
 
--- The name decides whether there is anything to ask about.
+-- Whether the name is usable; else there is nothing to ask about.
 local function name_problem(name)
   local _, _, _, findings = require("skillrt.document.generate.config").normalise({ skill_name = name })
   for _, finding in ipairs(findings) do
@@ -213,7 +213,7 @@ local function name_problem(name)
   return nil
 end
 
--- A first test, and what it says of itself: its author need not approve it.
+-- Writes a first test and notes its approval: its author need not approve it.
 local function write_spec(out, name)
   local files = require("skillrt.base.files")
   local path = ("%s/tests/%s_spec.lua"):format(out, name)
@@ -245,7 +245,7 @@ local function tell_next(args, out)
   end
 end
 
--- The forms that are one file: its template, its path, and how it is run.
+-- The forms that are one file: its template, its path, and the command that runs it.
 local FILES <const> = {
   { form = "page", template = "SKILL.md", path = "%s/SKILL.md", run = "run %s --agent PROGRAM_OR_URL -- WORDS" },
   { form = "js", template = "workflow.js", path = "%s.js", run = "run %s --agent PROGRAM_OR_URL" },
@@ -265,7 +265,7 @@ local function form_of(args)
   return chosen
 end
 
--- Writes a skill that is one file; its author need not approve it.
+-- Writes a skill that is one file and notes its approval: its author need not approve it.
 local function write_one(args, one)
   local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
   local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")

@@ -1,4 +1,4 @@
--- cli/command/notify.lua: `skillrt notify [DIR] --url URL`: says how a run stands to a server, by a signed webhook.
+-- cli/command/notify.lua: `skillrt notify [DIR] --url URL`: sends a run's status to a server, as a signed webhook.
 
 local M = {
   name = "notify",
@@ -15,7 +15,7 @@ local M = {
   },
 }
 
--- Where a question is answered by whoever has the link.
+-- The link by which whoever has it answers a question.
 local function links_of(key, base, status)
   local run = status.work_dir:match("([^/]+)/*$")
   return function(one)

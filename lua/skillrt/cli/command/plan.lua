@@ -1,4 +1,4 @@
--- cli/command/plan.lua: `skillrt plan PATH`: the plan that leads to a skill's goal, or the one that a run follows.
+-- cli/command/plan.lua: `skillrt plan PATH`: the plan that leads to a skill's goal, or the plan that a run follows.
 -- Asks no agent, changes nothing.
 
 local M = {
@@ -30,7 +30,7 @@ local function of_run(dir)
     begun = math.min(#plan.steps, books.state.root.iteration_count - plan.n + 1) }
 end
 
--- The state that a run of the skill would begin with.
+-- The state that a run of the skill would start with.
 local function first_state(skill, input)
   local books_of = require("skillrt.run.books")
   local books = books_of.new()

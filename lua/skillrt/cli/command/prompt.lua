@@ -1,4 +1,4 @@
--- cli/command/prompt.lua: `skillrt prompt SKILL [ID]`: what an agent would be sent. Runs nothing, writes nothing.
+-- cli/command/prompt.lua: `skillrt prompt SKILL [ID]`: prints what an agent would be sent. Runs and writes nothing.
 
 local core = require("skillrt.core")
 local tables = require("skillrt.base.tables")
@@ -19,7 +19,7 @@ local M = {
   rest = "TASK ...",
 }
 
--- The steps that are asked for: all of them that an agent performs, or one.
+-- The steps to print: all that an agent performs, or one.
 local function chosen(skill, id)
   local list = {}
   for _, kind in ipairs({ "phase", "action" }) do
@@ -45,7 +45,7 @@ local function chosen(skill, id)
     or ("%s: no agent performs any of its steps"):format(skill.name)
 end
 
--- As much of a run as a task looks at.
+-- The parts of a run that a task reads.
 local function run_of(skill, input)
   local files = require("skillrt.base.files")
   local here = files.current()
@@ -72,7 +72,7 @@ local function text_of(skill, one, input)
   return require("skillrt.agent.prompt").text(task)
 end
 
--- On a terminal nothing that a document holds may move its cursor.
+-- On a terminal, text from a document must not move the cursor.
 local function shown(text)
   if not core.terminal.is_terminal(1) then
     return text
@@ -84,7 +84,7 @@ local function shown(text)
   return table.concat(lines, "\n")
 end
 
----What an agent would be sent for a step: raises what is wrong with it.
+---What an agent would be sent for a step; raises what is wrong with it.
 ---@param skill skillrt.Skill
 ---@param one { kind: "action"|"phase", definition: table }
 ---@param input table

@@ -1,4 +1,4 @@
--- cli/command/prune.lua: `skillrt prune [FOLDER ...]`: removes runs that are over, with all their files.
+-- cli/command/prune.lua: `skillrt prune [FOLDER ...]`: removes finished runs with all their files.
 
 local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
@@ -12,7 +12,7 @@ local function path_of(dir)
   return (files.join(files.current(), dir):gsub("/+$", ""))
 end
 
--- By the path of each run that was forked, the path of its origin.
+-- For the path of each forked run, the path of its origin.
 local function origins_of(folders)
   local origins = {}
   for _, folder in ipairs(folders) do
@@ -24,7 +24,8 @@ local function origins_of(folders)
   return origins
 end
 
--- The runs that may be removed: not those that a process advances, nor the origins of runs that stay, near or far.
+-- The runs that may be removed: not those that a process advances, and not the direct or indirect origins of runs
+-- that stay.
 local function removable(list, folders)
   local going, dirs = {}, {}
   local function keep(dir, why)

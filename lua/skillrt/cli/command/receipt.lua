@@ -1,4 +1,4 @@
--- cli/command/receipt.lua: `skillrt receipt DIR`: what a run did, in statements that are signed.
+-- cli/command/receipt.lua: `skillrt receipt DIR`: what a run did, as signed statements.
 
 local envelope = require("skillrt.cli.envelope")
 

@@ -1,12 +1,12 @@
--- cli/command/recover.lua: `skillrt recover DIR`: what is wrong with a run whose journal is refused,
--- and the way out: the journal ends where the damage begins, the rest is kept beside it.
+-- cli/command/recover.lua: `skillrt recover DIR`: shows what is wrong with a refused journal, and repairs it:
+-- truncates the journal before the damage and keeps the rest in a separate file.
 
 local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local store = require("skillrt.run.store")
 local text_of = require("skillrt.base.terminal_text")
 
--- The records in front of the damage, and the last of them for people.
+-- The records before the damage, and the last of them for people.
 local function readable(dir)
   local formatter = require("skillrt.report.lines").new({ detail = true })
   local decode = require("skillrt.base.record").decode
@@ -66,7 +66,7 @@ return {
     end, { whole = true })
     if report then
       local books, problem, cause = require("skillrt.run.look").read(args.dir)
-      if not books then -- no byte is damaged, so nothing can be cut
+      if not books then -- no byte is damaged, so nothing can be truncated
         return ending.refused(problem --[[@as string]], cause, nil, args.dir)
       end
       say("%d records, none is damaged", report.records)

@@ -1,5 +1,5 @@
--- cli/command/replay.lua: `skillrt replay DIR`: a run again from its journal, without a network: whether the skill,
--- as it is now or changed, does the same.
+-- cli/command/replay.lua: `skillrt replay DIR`: runs a run again from its journal, without a network, and tells
+-- whether the skill, as it is now, does the same.
 
 local M = {
   name = "replay",
@@ -19,7 +19,7 @@ local M = {
 
 local MOST <const> = 20
 
--- What is said of a divergence.
+-- How a divergence is reported.
 local function divergence_lines(one)
   local lines = { ("diverged at step %d (%s)%s"):format(one.step, one.id, one.call and ", call " .. one.call or "") }
   lines[#lines + 1] = "  recorded: " .. one.recorded
@@ -74,7 +74,7 @@ end
 ---@param args table
 ---@return integer code
 function M.run(args)
-  require("skillrt.base.fake_clock") -- before anything that looks at the time
+  require("skillrt.base.fake_clock") -- before any module that reads the time
   local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
   local found, message, code = require("skillrt.test.replay").of(args.dir, args.skill)
   if not found then

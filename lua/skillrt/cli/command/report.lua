@@ -1,6 +1,6 @@
--- cli/command/report.lua: `skillrt report DIR --html FILE`: a run as a page that people look at in a browser.
+-- cli/command/report.lua: `skillrt report DIR --html FILE`: writes a run as a page for a browser.
 --
--- Takes no lock, so that a run under way can be looked at too.
+-- Takes no lock, so it also works for a run under way.
 
 local core = require("skillrt.core")
 

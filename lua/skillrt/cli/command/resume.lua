@@ -3,7 +3,7 @@
 local ending = require("skillrt.cli.ending")
 local selection = require("skillrt.cli.selection")
 
--- Whether something that a run waits for may have come: a file in its inbox, a time.
+-- Whether something that a run waits for may have arrived: a file in its inbox, a time.
 local function has_come(store, books)
   local now = require("skillrt.core").wall_ms()
   if books.due and books.due <= now then
@@ -22,14 +22,14 @@ local function has_come(store, books)
   return store:waiting() > 0
 end
 
--- Options that change nothing of a run: with these alone, one that still waits need not be resumed.
+-- Options that change nothing in a run: with these alone, a run that still waits need not be resumed.
 local ASKS_NOTHING <const> = { dir = true, rest = true, quiet = true, log = true, all = true, due = true }
 for _, filter in ipairs(selection.FILTERS) do
   ASKS_NOTHING[filter.name:gsub("-", "_")] = true
 end
 
--- A run that still waits is left as it is: nothing is written, its script is not read. The exit code; nil: it is
--- to be resumed.
+-- Leaves a run that still waits as it is: writes nothing and does not load its script. The exit code; nil: it is to
+-- be resumed.
 local function left_waiting(dir, args)
   for name in pairs(args) do
     if not ASKS_NOTHING[name] then
@@ -52,7 +52,7 @@ local function left_waiting(dir, args)
   return open[1] and codes.person or codes.paused
 end
 
--- Whether a timer has to resume a run: its process is gone, or what it waits for has come.
+-- Whether a timer must resume a run: its process is gone, or what it waits for has arrived.
 local function is_due(dir)
   local look, store = require("skillrt.run.look"), require("skillrt.run.store").at(dir)
   local books = look.books(dir)
@@ -60,7 +60,7 @@ local function is_due(dir)
     and (look.standing(books.status) == "interrupted" or look.waits(books) and has_come(store, books))
 end
 
--- Pauses a run that ends whatever process performs it; nil: it is none. The exit code.
+-- Pauses a run that kills every process that performs it; nil: it is no such run. The exit code.
 local function held_back(dir)
   local poison = require("skillrt.skill.limit.poison")
   local books = require("skillrt.run.look").books(dir)
@@ -77,7 +77,7 @@ local function held_back(dir)
   return require("skillrt.cli.exit_codes").paused
 end
 
--- Begins what is due of a schedule; nil: it is none. The exit code.
+-- Starts the runs of a schedule that are due; nil: it is no schedule. The exit code.
 local function fired(dir)
   local first = require("skillrt.run.look").first(dir)
   if not (first and first.schedule) then
@@ -87,7 +87,7 @@ local function fired(dir)
   return books and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, nil, dir)
 end
 
--- The runs that a timer has to resume, of those that are named and of folders of runs.
+-- The runs that a timer must resume, of those named and those in the named folders.
 local function due_of(words)
   local store_of, due = require("skillrt.run.store"), {}
   local function look(dir, status, is_held)

@@ -1,4 +1,4 @@
--- cli/command/retry.lua: `skillrt retry DIR ...`: tries the step that failed last again (R70).
+-- cli/command/retry.lua: `skillrt retry DIR ...`: retries the step that failed last (R70).
 
 local ending = require("skillrt.cli.ending")
 local selection = require("skillrt.cli.selection")

@@ -2,9 +2,9 @@
 
 local core = require("skillrt.core")
 
--- With --reset: the run that is in a work directory is kept beside it, under its own id (R144).
+-- With --reset: keeps the run that is in a work directory next to it, under its own id (R144).
 ---@param dir string|nil  the work directory
----@return string|true|nil kept  where the run is now; true: there was none
+---@return string|true|nil kept  where that run is now; true: there was none
 ---@return string? message
 ---@return string? code
 local function put_aside(dir)
@@ -91,7 +91,7 @@ local M = {
   rest = "TASK ...",
 }
 
--- What people type for a strategy: a file of theirs, else a name.
+-- A strategy as people type it: a file of theirs, else a name.
 local function strategy_of(text)
   local files = require("skillrt.base.files")
   if text and text:find("[/.]") then
@@ -100,7 +100,7 @@ local function strategy_of(text)
   return text
 end
 
--- The command of which the word is the beginning.
+-- The command that begins with the word.
 local function begun(word, commands)
   for _, name in ipairs(commands) do
     if #word > 1 and name:sub(1, #word) == word then
@@ -110,7 +110,7 @@ local function begun(word, commands)
   return nil
 end
 
--- The file or folder beside a path that a person most likely meant.
+-- The file or folder near a path that a person most likely meant.
 local function beside(path)
   local files = require("skillrt.base.files")
   local folder, list = files.dirname(path), {}
@@ -121,7 +121,7 @@ local function beside(path)
   return near and (folder == "." and near or files.join(folder, near))
 end
 
----A script that is not there may have another name, or be a command that was misspelt.
+---A script that does not exist may have another name, or be a misspelt command.
 ---@param script string
 ---@return integer code
 function M.missing(script)
@@ -142,7 +142,7 @@ function M.missing(script)
   return require("skillrt.cli.exit_codes").usage
 end
 
--- The task of a person for what is no script: behind "--", by --set task=, or asked for on a terminal.
+-- A person's task for a skill that is no script: after "--", by --set task=, or asked for on a terminal.
 local function take_task(skill, options, args, path)
   local guide, input = skill.guide, options.input
   if not guide and skill.loaded then
@@ -165,7 +165,7 @@ local function take_task(skill, options, args, path)
   return input.task ~= nil or nil, message:format(skill.name, path)
 end
 
--- The result of the skill at `script`, or of the run its script made itself.
+-- The skill at `script`; or the result of the run that its script started itself.
 local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
   local own = runner.own(options)
@@ -212,7 +212,7 @@ local function named(words)
   end
 end
 
----What a skill says of itself, and what it is given: above the options, where the line names its script.
+---What a skill says about itself and its input; shown above the options when the line names a script.
 ---@param words string[]
 ---@return string|nil
 function M.about(words)
@@ -233,7 +233,7 @@ function M.about(words)
   return table.concat(lines, "\n") .. "\n\n"
 end
 
--- What the command line says of the run; nil and why it is wrong.
+-- The run's options from the command line; or nil and what is wrong with it.
 local function options_of(args)
   if args.work_dir == "" then
     return nil, "--work-dir: is empty; name a directory"
@@ -288,7 +288,7 @@ end
 ---Runs what a line names, or submits it.
 ---@param args table
 ---@return skillrt.Result|nil result
----@return integer? code  it was said why there is none
+---@return integer? code  set if nothing ran: the reason was already printed
 function M.result(args)
   local script = args.script
   local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")

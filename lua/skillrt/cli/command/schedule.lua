@@ -1,4 +1,4 @@
--- cli/command/schedule.lua: `skillrt schedule WHAT PLACE`: the schedules that skillrt submit --cron made.
+-- cli/command/schedule.lua: `skillrt schedule WHAT PLACE`: manages the schedules that skillrt submit --cron made.
 
 local ending = require("skillrt.cli.ending")
 

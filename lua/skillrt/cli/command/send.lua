@@ -1,6 +1,7 @@
--- cli/command/send.lua: `skillrt send [DIR] NAME [JSON]`: an event for a run, taken once by who waits for it.
+-- cli/command/send.lua: `skillrt send [DIR] NAME [JSON]`: sends an event to a run; one waiting step receives it,
+-- once.
 
--- The event; nil and what is wrong with it.
+-- The event; or nil and what is wrong with it.
 local function event_of(args)
   local words, json = args.dir, require("skillrt.base.json")
   local problem = require("skillrt.base.names").problem_of_event(words[1])

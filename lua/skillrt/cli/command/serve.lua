@@ -26,7 +26,7 @@ local M = {
   }),
 }
 
--- Where it listens, as skillrt.server takes it; nil and what is wrong with it.
+-- Where it listens, in the form of skillrt.server; or nil and what is wrong with it.
 local function address_of(args, folder)
   if args.socket and args.listen then
     return nil, "--socket and --listen: one of them"
@@ -41,7 +41,7 @@ local function address_of(args, folder)
   return { host = host, port = number }
 end
 
--- Says where it listens, and what a person opens in a browser.
+-- Prints where it listens, and the address that a person opens in a browser.
 local function tell(server, place, token_file)
   if not server.token then
     return output.write(("listening at %s\n"):format(place))
@@ -53,7 +53,7 @@ local function tell(server, place, token_file)
   end
 end
 
--- Begins to listen: the server, where that is, and the file of its token.
+-- Starts to listen: returns the server, its address, and the file of its token.
 local function open(args, served)
   local found, http = pcall(require, "skillrt.server")
   if not found then

@@ -1,4 +1,4 @@
--- cli/command/show.lua: `skillrt show DIR@PLACE`: a run as it was behind one of its records. Takes no lock, changes
+-- cli/command/show.lua: `skillrt show DIR@PLACE`: a run as it was after one of its records. Takes no lock, changes
 -- nothing.
 
 return {

@@ -1,4 +1,4 @@
--- cli/command/simulate.lua: `skillrt simulate SKILL`: what a run may come to, without asking anybody.
+-- cli/command/simulate.lua: `skillrt simulate SKILL`: the possible outcomes of a run, without asking any agent.
 
 local M = {
   name = "simulate",
@@ -22,7 +22,7 @@ local function way(ids)
   return ("%d %s%s"):format(count, count == 1 and "step" or "steps", count > 0 and ": " .. shown or "")
 end
 
--- An amount that is known as far as what it is made of is.
+-- A sum that is known if all its parts are.
 local function amount(one, what, format)
   local most, limit = one.worst[what], one.worst.limited[what]
   if limit and most >= limit then

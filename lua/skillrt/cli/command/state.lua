@@ -1,5 +1,5 @@
--- cli/command/state.lua: `skillrt state DIR`: a run's state as its journal has it, whatever state.json
--- says or whether it is there at all. Takes no lock, changes nothing.
+-- cli/command/state.lua: `skillrt state DIR`: a run's state according to its journal, whatever state.json says. Takes
+-- no lock, changes nothing.
 
 local core = require("skillrt.core")
 

@@ -1,4 +1,4 @@
--- cli/command/status.lua: `skillrt status DIR`: how a run stands. Takes no lock, changes nothing.
+-- cli/command/status.lua: `skillrt status DIR`: a run's status. Takes no lock, changes nothing.
 
 return {
   name = "status",

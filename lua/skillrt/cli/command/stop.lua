@@ -1,11 +1,11 @@
--- cli/command/stop.lua: `skillrt stop DIR ...`: stops the processes that advance runs, as Ctrl-C there would.
+-- cli/command/stop.lua: `skillrt stop DIR ...`: stops the processes that advance runs, as Ctrl-C would there.
 
 local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")
 local text_of = require("skillrt.base.terminal_text")
 
-local LONGEST_MS <const> = 10000 -- programs have 2 s to end, then the disk is waited for
+local LONGEST_MS <const> = 10000 -- programs get 2 s to end, then the disk may take its time
 
 local function stop(dir)
   local store, shown = require("skillrt.run.store").at(dir), text_of.escape(dir)

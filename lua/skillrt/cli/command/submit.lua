@@ -1,4 +1,4 @@
--- cli/command/submit.lua: `skillrt submit PLACE SKILL -- TASK`: begins a run that workers perform.
+-- cli/command/submit.lua: `skillrt submit PLACE SKILL -- TASK`: creates a run that workers perform.
 
 local core = require("skillrt.core")
 local cron = require("skillrt.base.cron")
@@ -11,7 +11,7 @@ local schedule = require("skillrt.run.schedule")
 local store_of = require("skillrt.run.store")
 local travel = require("skillrt.run.travel")
 
--- Options of `skillrt run` that say what the run is, not how this process performs it.
+-- Options of `skillrt run` that define the run, not how this process performs it.
 local OF_RUN <const> = { set = true, input = true, agent = true, ["agent-env"] = true, limit = true, ["at-most"] = true,
   strategy = true, durability = true, sandbox = true, trust = true, strict = true }
 
@@ -64,14 +64,14 @@ local function limits_of(text)
   return (limits.most or limits.rate) and limits
 end
 
--- Names of runs, queues and limits are parts of paths, and of lines.
+-- Names of runs, queues and limits become parts of paths and lines.
 local function check_name(option, text)
   if text and not (#text <= 64 and text:find("^[%w_-][%w._-]*$")) then
     return ("--%s: %s is no name: 1 to 64 of A-Z a-z 0-9 . _ -, and no . first"):format(option, names.show(text))
   end
 end
 
--- The label of the run, as core.label takes it; nil and what is wrong.
+-- The label of the run, in the form of core.label; or nil and what is wrong.
 local function label_of(args)
   local prio = math.tointeger(tonumber(args.prio or 0))
   local label = args.limit_key and limits_of(args.limit_key) or {}
@@ -83,7 +83,7 @@ local function label_of(args)
   return not problem and label or nil, problem
 end
 
--- When it begins first, UTC ms; nil and what is wrong.
+-- The earliest start, in UTC ms; or nil and what is wrong.
 local function time_of(args, name)
   if args.missed and not args.cron then
     return nil, "--missed belongs to --cron"
@@ -103,7 +103,7 @@ local function time_of(args, name)
   return at, problem
 end
 
--- Keeps a run or a schedule that begins: its files go along, and it has no folder that others would have to have.
+-- Stores a new run or schedule: its files go into the database, and it has no folder that other machines would need.
 local function keeper(args, label, at)
   return function(first, store)
     local submission = require("skillrt.document.submission")
@@ -125,7 +125,7 @@ local function keeper(args, label, at)
   end
 end
 
--- Whether there is the run already that a key names.
+-- Whether the run that a key names exists already.
 local function is_there(place)
   return store_of.at(place):exists() and (require("skillrt.run.look").first(place) or {}).submitted ~= nil
 end

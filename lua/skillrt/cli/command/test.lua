@@ -1,4 +1,4 @@
--- cli/command/test.lua: `skillrt test SKILL`: a skill's own tests, without a key and without a network.
+-- cli/command/test.lua: `skillrt test SKILL`: runs a skill's own tests, without a key and without a network.
 
 return {
   name = "test",
@@ -20,7 +20,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    require("skillrt.base.fake_clock") -- before anything that looks at the time
+    require("skillrt.base.fake_clock") -- before any module that reads the time
     local ending, runner = require("skillrt.cli.ending"), require("skillrt.test.runner")
     local seconds = tonumber(args.timeout or 10)
     if not seconds or seconds <= 0 or seconds > 86400 then

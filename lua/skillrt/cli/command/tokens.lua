@@ -1,5 +1,5 @@
--- cli/command/tokens.lua: `skillrt tokens SKILL|DIR`: what a skill's tools take of each request, all of them and each
--- set; and of a run, how many calls were to absent tools. Runs nothing, writes nothing.
+-- cli/command/tokens.lua: `skillrt tokens SKILL|DIR`: how much of each request a skill's tools take, with all tools
+-- sent and with each set; and for a run, how many calls were to absent tools. Runs and writes nothing.
 
 local M = {
   name = "tokens",
@@ -45,7 +45,7 @@ local function skill_of(args)
   return skill, skill and dir or message, code, traceback
 end
 
--- The bytes of the longest prompt of a step that has this set; nil: of any.
+-- The bytes of the longest prompt of a step with this set; nil: of any step.
 local function prompts(skill)
   local text_of = require("skillrt.cli.command.prompt").text_of
   local longest, most = {}, nil

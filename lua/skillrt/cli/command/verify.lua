@@ -1,5 +1,5 @@
--- cli/command/verify.lua: `skillrt verify RECEIPT [DIR]`: whether a receipt is as it was signed, and says of a run what
--- its journal says.
+-- cli/command/verify.lua: `skillrt verify RECEIPT [DIR]`: whether a receipt is unchanged since it was signed, and
+-- agrees with the run's journal.
 
 local envelope = require("skillrt.cli.envelope")
 

@@ -1,7 +1,8 @@
--- cli/command/watch.lua: `skillrt watch DIR`: a run of another process as if one had begun it here, until it stops.
+-- cli/command/watch.lua: `skillrt watch DIR`: shows a run of another process as if it had started here, until it
+-- stops.
 --
--- Takes no lock. The system tells when the journal grows; nothing is polled but, once a second, whether somebody still
--- holds the run: a process that was killed says no last words.
+-- Takes no lock. The system notifies us when the journal grows. Once a second we check that somebody still holds the
+-- run, because a killed process writes no last record.
 
 
 local M = {
@@ -13,13 +14,13 @@ local M = {
   options = {},
 }
 
-local SHOWN <const> = 20 -- records before the newest whose lines are shown
+local SHOWN <const> = 20 -- earlier records whose lines are shown
 
 -- Its status when it has stopped, and what to type next.
 local function close(dir, books, report, stopped)
   local output, status_of = require("skillrt.report.output"), require("skillrt.report.status")
   local status = status_of.of(dir, books, report)
-  if stopped then -- its process may still be letting go
+  if stopped then -- its process may still be closing the run
     status.held_by = nil
     status.next = status_of.next(books, status, dir)
   end
@@ -75,7 +76,7 @@ function M.run(args)
       watcher.tick()
     end
   end
-  read(dir, told, tell) -- its last words, said before it let go
+  read(dir, told, tell) -- its last records, written before it closed the run
   watcher.closed()
   return close(dir, books, newest --[[@as table]], stopped)
 end

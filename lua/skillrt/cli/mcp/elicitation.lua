@@ -1,5 +1,5 @@
--- cli/mcp/elicitation.lua: a question of a run as an elicitation, what the client's reply means as an answer, and
--- an answer put into the run's inbox. Knows no runs' programs.
+-- cli/mcp/elicitation.lua: a run's question as an MCP elicitation, the meaning of the client's reply, and putting the
+-- answer into the run's inbox.
 
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
@@ -8,9 +8,9 @@ local store = require("skillrt.run.store")
 
 local M = {}
 
-local LONGEST <const> = 80 << 10 -- bytes of what is shown; the arguments of an approval are shorter
+local LONGEST <const> = 80 << 10 -- maximal bytes of the text; the arguments of an approval are shorter
 
----What a client shows its person.
+---What a client shows the person.
 ---@param one table  { q, question }
 ---@param id string  of the run
 ---@return table params  of elicitation/create
@@ -32,7 +32,7 @@ function M.elicitation(one, id)
     requestedSchema = { type = "object", properties = { answer = answer }, required = json.array({ "answer" }) } }
 end
 
----The answer that a client's reply gives; nil: its person gave none.
+---The answer in a client's reply; nil: the person gave none.
 ---@param result any
 ---@return any
 function M.given(result)

@@ -1,7 +1,7 @@
--- cli/mcp/server.lua: the Model Context Protocol as a server speaks it: versions, methods, requests and their results
--- (revisions 2024-11-05 to 2025-11-25, and 2026-07-28, which has no session).
+-- cli/mcp/server.lua: the Model Context Protocol, as a server: versions, methods, requests and results (revisions
+-- 2024-11-05 to 2025-11-25, and 2026-07-28, which has no session).
 --
--- Takes lines and gives lines; waits for nothing itself. Called by cli/command/mcp.lua.
+-- Takes lines and returns lines; never waits. Called by cli/command/mcp.lua.
 
 local codes = require("skillrt.cli.exit_codes")
 local core = require("skillrt.core")
@@ -16,9 +16,9 @@ local M = {}
 
 -- ---- JSON-RPC 2.0 as lines ----
 
-M.LONGEST = 4 << 20 -- bytes of a line that is read
+M.LONGEST = 4 << 20 -- maximal bytes of a line
 
--- Of JSON-RPC, and of MCP.
+-- Error codes of JSON-RPC and MCP.
 local PARSE <const>, INVALID <const>, NO_METHOD <const> = -32700, -32600, -32601
 local PARAMS <const>, INTERNAL <const> = -32602, -32603
 local VERSION <const> = -32022
@@ -27,11 +27,11 @@ local function is_id(value)
   return type(value) == "string" and #value <= 1000 or math.type(value) == "integer"
 end
 
----What a value of JSON is as a message: "request", "notification", "response"; nil and what is wrong with it.
+---The kind of a JSON message: "request", "notification", "response"; or nil and what is wrong with it.
 ---@param value any
 ---@return string|nil kind
 ---@return string? problem
----@return string|integer|nil id  of a request that is none, where it says it
+---@return string|integer|nil id  the id of an invalid request, if it has one
 local function kind_of(value)
   if not json.is_object(value) then
     return nil, "a message is an object"
@@ -51,7 +51,7 @@ local function kind_of(value)
   return id ~= nil and "request" or "notification", nil, id
 end
 
----The messages of a line: one, or where the version has batches several.
+---The messages of a line: one, or several where the version has batches.
 ---@param text string
 ---@param batches boolean
 ---@return table[]|nil messages
@@ -74,7 +74,7 @@ local NEWEST <const> = "2025-11-25" -- of those with a session
 local VERSIONS <const> = { STATELESS, NEWEST, "2025-06-18", "2025-03-26", "2024-11-05" }
 local OF_META <const> = "io.modelcontextprotocol/"
 local MOST_WAITING <const> = 64
-local LONGEST_WAIT <const> = 86400 -- seconds until the result of a task is how it stands
+local LONGEST_WAIT <const> = 86400 -- seconds until the result of a task is its current status
 local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there are, run starts one and gives its "
   .. "name; status, answer, resume, stop, log and explain take that name. A run continues without a client, and "
   .. "survives this one: resume resumes what paused."
@@ -84,9 +84,9 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
 ---@field skills table        of catalog.find
 ---@field paths string[]
 ---@field agent string[]      --agent and its words
----@field version string|nil  of the session; nil: none was begun
----@field elicits boolean     the client of the session takes questions
----@field waiting table<string|integer, table>  requests under way, by their ids
+---@field version string|nil  of the session; nil: there is none
+---@field elicits boolean     the client of the session accepts questions
+---@field waiting table<string|integer, table>  requests under way, by id
 ---@field count integer
 ---@field open boolean        somebody reads
 local Server = {}
@@ -98,7 +98,7 @@ local function write_line(text)
 end
 
 ---@param options table  `write`: nil|fun(text, message, id): boolean, the message as JSON, and the id of the request
----  that it is about
+---  that it belongs to
 ---@return skillrt.tool.mcp.Server
 function M.new(options)
   return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, agent = options.agent,
@@ -129,7 +129,7 @@ function Server:refuse(id, code, message, data)
   self:say({ id = id == nil and json.null or id, error = { code = code, message = message, data = data } }, id)
 end
 
--- A result, as the version of its request has it.
+-- A result, in the form of the request's protocol version.
 function Server:reply(request, value)
   if request.stateless then
     value.resultType = value.resultType or "complete"
@@ -139,7 +139,7 @@ function Server:reply(request, value)
   self:say({ id = request.id, result = value }, request.id)
 end
 
--- A request is over.
+-- Answers a request.
 function Server:finish(request, value)
   if self.waiting[request.id] == request then
     self.waiting[request.id], self.count = nil, self.count - 1
@@ -152,15 +152,15 @@ function Server:finish(request, value)
   end
 end
 
--- ---- requests under way: each waits for a run, or for a program that is over soon ----
+-- ---- requests under way: each waits for a run, or for a short program ----
 
-local MOST_TOLD <const> = 20 -- lines at once
+local MOST_TOLD <const> = 20 -- lines in one notification
 
--- Exit codes by which nothing was done: what was said tells why.
+-- Exit codes that mean that nothing was done; the output says why.
 local REFUSED <const> = { [codes.usage] = true, [codes.busy] = true, [codes.damaged] = true, [codes.changed] = true,
   [codes.internal] = true }
 
----The client gave up what it began: the run that the request drives stops, and can be resumed.
+---The client cancelled a request: the run that it drives stops and can be resumed.
 ---@param request table
 function Server:cancel(request)
   self:finish(request)
@@ -176,12 +176,12 @@ function Server:cancel(request)
   end
 end
 
--- What says that a message belongs to a task.
+-- The metadata that connects a message to a task.
 local function related(id)
   return { [OF_META .. "related-task"] = { taskId = id } }
 end
 
--- What a request that waits for a run gets: the run as a task, or how it stands.
+-- The result of a request that waits for a run: the run as a task, or its status.
 local function outcome(self, request, follow)
   if request.makes_task then
     return { task = tools.task(self, follow.id, follow.dir) }
@@ -191,7 +191,7 @@ local function outcome(self, request, follow)
   return value
 end
 
--- The run of a request has a question: the client's person is asked, where it can ask. True: it is asked now.
+-- The run of a request has a question: asks the person through the client, if it supports that. True: it was asked.
 local function ask(self, request, id, dir)
   local books = request.elicits and require("skillrt.run.look").books(dir)
   local one = books and require("skillrt.run.books.questions").list(books)[1]
@@ -216,7 +216,7 @@ local function ask(self, request, id, dir)
   return true
 end
 
----What the client's person said.
+---The person's answer.
 ---@param message table
 function Server:responded(message)
   local request = self.sent[message.id]
@@ -240,7 +240,7 @@ function Server:responded(message)
   request.until_ns = core.mono_ns() + math.floor(request.wait.seconds * 1e9)
 end
 
--- Tells of the run's lines, where the client gave a token.
+-- Reports the run's lines, if the client gave a token.
 local function progress(self, request, lines)
   local from = math.max(1, #lines - MOST_TOLD + 1)
   for i = from, #lines do
@@ -250,7 +250,7 @@ local function progress(self, request, lines)
   end
 end
 
--- Goes on with what waits for a run.
+-- Continues a request that waits for a run.
 local function advance_run(self, request, late, ending)
   local follow = request.wait.follow
   local lines = {}
@@ -259,13 +259,13 @@ local function advance_run(self, request, late, ending)
   end)
   progress(self, request, lines)
   if over and not follow.program and request.stops and not request.again and store.at(follow.dir):waiting() > 0 then
-    request.again = true -- who held it went before it took what lies there
+    request.again = true -- the process that held it ended before it read its inbox
     follow.program = self.runs:go_on(follow.dir)
     over = not follow.program
   end
   local begun = not follow.program or (over or late) and follow:begun()
   if not over and not (late and (begun or ending)) then
-    return -- it is not waited for less than until it is there
+    return -- wait at least until the run exists
   elseif not begun and not over then
     self:finish(request, tools.refused("it has not begun yet; status lists the runs"))
   elseif not begun or over and follow.program and REFUSED[follow.program.code] then
@@ -287,8 +287,8 @@ local function advance_program(self, request, late)
   end
 end
 
----Goes on with all that is under way.
----@param ending boolean?  the client is gone: what waits for a run gets its status now
+---Continues all requests under way.
+---@param ending boolean?  the client has gone: requests that wait for a run get its status now
 function Server:advance(ending)
   local now = core.mono_ns()
   local list = {}
@@ -309,14 +309,14 @@ function Server:advance(ending)
   end
 end
 
----How long nothing need be done, in ms.
+---The ms until there is work.
 ---@return integer
 function Server:patience()
   local now, least = core.mono_ns(), 60000
   for _, request in pairs(self.waiting) do
     if not request.asking then
       local left = math.max(0, (request.until_ns - now) // 1000000 + 1)
-      least = math.min(least, left, request.wait.follow and 1000 or 60000) -- whether somebody holds it still
+      least = math.min(least, left, request.wait.follow and 1000 or 60000) -- whether a process still holds it
     end
   end
   return least
@@ -376,8 +376,8 @@ METHODS["tools/list"] = function(_, request)
   return value
 end
 
--- A client's answer to what a result asked for (2026-07-28): the run and the question stand in the state that it sends
--- back.
+-- A client's answer to a question in a result (2026-07-28): the run and the question are in the state that the client
+-- sends back.
 local function answered(self, request)
   local state = json.decode(tostring(request.params.requestState))
   local reply = type(request.params.inputResponses) == "table" and request.params.inputResponses.answer
@@ -421,7 +421,7 @@ METHODS["tools/call"] = function(self, request)
   return nil
 end
 
--- ---- tasks (2025-11-25): a run is one, whoever began it ----
+-- ---- tasks (2025-11-25): every run is one, whoever started it ----
 
 -- The directory of the task that a request names.
 local function task_of(self, request)
@@ -474,7 +474,7 @@ METHODS["tasks/result"] = function(self, request)
   self.waiting[request.id], self.count = request, self.count + 1
 end
 
----Whether a client's capabilities say that it asks its person by a form.
+---Whether the client can show the person a form.
 function M.takes_questions(given)
   local one = type(given) == "table" and given.elicitation
   return type(one) == "table" and (one.form ~= nil or one.url == nil)
@@ -536,7 +536,7 @@ local function take_notification(self, message)
   end
 end
 
----A line of the client's.
+---A line from the client.
 ---@param text string|nil  nil: it was too long
 function Server:take(text)
   if not text then

@@ -1,6 +1,6 @@
--- cli/mcp/tools.lua: the tools of `skillrt mcp`: what each is for, what it takes, and what it does with the runs.
+-- cli/mcp/tools.lua: the tools of `skillrt mcp`: the purpose, the arguments and the action of each.
 --
--- A tool gives a result at once, or what somebody waits for: a run, or a program that is over soon. Knows no messages.
+-- A tool gives a result at once, or names what to wait for: a run, or a short program. Knows no messages.
 
 local core = require("skillrt.core")
 local elicitation = require("skillrt.cli.mcp.elicitation")
@@ -12,7 +12,7 @@ local tables = require("skillrt.base.tables")
 local M = {}
 
 local WAIT <const>, LONGEST_WAIT <const> = 25, 3600 -- seconds
-local QUICK <const> = 30 -- seconds that a look may take
+local QUICK <const> = 30 -- the most seconds that a status request may take
 local MOST_LINES <const> = 200
 
 local RUN <const> = { type = "string", description = "the run's name, as run and status give it" }
@@ -30,7 +30,7 @@ local function object(properties, ...)
     additionalProperties = false }
 end
 
--- Texts that a tool gives: as they are, or a table as JSON, too.
+-- The texts of a tool's result; a table becomes JSON, too.
 local function result(value, is_error)
   local text = type(value) == "string" and value or assert(json.encode(value))
   return { content = json.array({ { type = "text", text = text } }), isError = is_error or nil,
@@ -42,7 +42,7 @@ local function refused(message)
 end
 M.refused = refused
 
--- How a run stands, as a result.
+-- A run's status, as a result.
 function M.standing(server, id, dir)
   local told, why = server.runs:stands(id, dir)
   return told and result(told) or refused(why)
@@ -51,7 +51,7 @@ end
 local TASK <const> = { running = "working", completed = "completed", failed = "failed", aborted = "cancelled" }
 local BY_REASON <const> = { user_exit = "cancelled", waiting_for_event = "working", waiting_for_time = "working" }
 
----A run as a task of MCP: what waits for a person, or for a resume, needs input.
+---A run as a task of MCP; one that waits for a person, or for a resume, needs input.
 function M.task(server, id, dir)
   local told, why = server.runs:stands(id, dir)
   local now = instant.iso(core.wall_ms())
@@ -64,12 +64,12 @@ function M.task(server, id, dir)
     ttl = json.null, pollInterval = 1000 }
 end
 
--- What becomes of a run is waited for.
+-- Waits for a run.
 local function await(given, id, dir, program, new)
   return nil, { follow = runs_of.follow(id, dir, program, new), seconds = given.wait or WAIT }
 end
 
--- Our own program says it.
+-- Runs our own program and returns what it prints.
 local function ask_program(server, words, finish)
   local program, why = server.runs:start(words)
   if not program then

@@ -1,7 +1,7 @@
--- cli/serve/deliveries.lua: the webhooks of `skillrt serve`: for each run of the folder that ended, paused or was
--- interrupted, a program (`skillrt notify`) sends a message to each address, again and again until it has taken it.
+-- cli/serve/deliveries.lua: the webhooks of `skillrt serve`: when a run of the folder ends, pauses or is interrupted,
+-- a program (`skillrt notify`) sends a message to each address, and retries until the address accepts it.
 --
--- The file serve.notified has a time: messages about runs that stand still since then may be sent twice, with the same
+-- The file serve.notified holds a time: messages about runs that stopped after it may be sent twice, with the same
 -- id.
 
 local core = require("skillrt.core")
@@ -11,11 +11,11 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
-local ROOM_MS <const> = 1000                             -- until it is asked again whether another program may start
-local MOST <const> = 4                                   -- programs at once
-local FIRST_MS <const>, LONGEST_MS <const> = 5000, 3600000 -- until it is tried again: twice as long each time
+local ROOM_MS <const> = 1000                             -- until a program may start again
+local MOST <const> = 4                                   -- programs at the same time
+local FIRST_MS <const>, LONGEST_MS <const> = 5000, 3600000 -- until the first retry; doubled each time
 local MOST_TRIES <const> = 24
-local LATE_MS <const> = 60000 -- so much later than its last record a run may be seen to stand still
+local LATE_MS <const> = 60000 -- how long after its last record a stopped run may be noticed
 
 ---@class skillrt.cli.serve.Deliveries
 ---@field open table[]  { dir, at, url, words, tries, due, program }
@@ -37,8 +37,8 @@ function M.new(options)
   return self
 end
 
--- The runs that stand still since about the newest message, and all that are interrupted: those that were when the
--- server began are known.
+-- The runs that stopped since about the newest message, and all interrupted ones; those interrupted before the server
+-- started are known already.
 local function look(self)
   local since, gone = math.max(self.since - LATE_MS, self.first), {}
   self.runs:each({ since = since, gone = true }, function(one)
@@ -57,7 +57,7 @@ local function look(self)
   self.gone = gone
 end
 
--- Notes until when all messages were taken.
+-- Records the time up to which all messages were accepted.
 local function note(self)
   local since, newest = math.maxinteger, self.since
   for _, at in pairs(self.told) do
@@ -75,7 +75,7 @@ local function note(self)
   end
 end
 
--- What became of a program: whether the address has taken the message, or is given up.
+-- The end of a program: whether the address accepted the message, or is given up.
 local function is_over(one, now)
   one.code = one.program.code or one.program.handle:code()
   if not one.code then
@@ -113,7 +113,7 @@ function Deliveries:advance(now)
   note(self)
 end
 
----How long nothing need be done, in ms.
+---The ms until there is work.
 ---@param now integer  ms
 ---@return integer
 function Deliveries:patience(now)

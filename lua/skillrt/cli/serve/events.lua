@@ -1,7 +1,7 @@
 -- cli/serve/events.lua: the records of runs as server-sent events.
 --
--- The journal is the log: a viewer is a number of a record, and who reads slowly is behind in the journal, not in
--- memory. Viewers that are equally far share what is read.
+-- The journal is the log: a viewer is a record number, so a slow viewer costs no memory. Viewers at the same record
+-- share what is read.
 
 local event_of = require("skillrt.report.events").event
 local is_books = require("skillrt.run.snapshot").is_books
@@ -11,9 +11,9 @@ local store_of = require("skillrt.run.store")
 
 local M = {}
 
-local BATCH <const> = 256 << 10 -- bytes that are read at once, and may wait for a viewer
-local BEAT_MS <const> = 15000 -- something is said at least that often, so that a proxy keeps the connection
-local SLOW_MS <const> = 100 -- until a slow viewer is looked at again
+local BATCH <const> = 256 << 10 -- bytes read at once, and queued for a viewer
+local BEAT_MS <const> = 15000 -- an event is sent at least that often, so that proxies keep the connection
+local SLOW_MS <const> = 100 -- until a slow viewer is tried again
 
 ---@class skillrt.cli.serve.Events
 ---@field http userdata
@@ -26,8 +26,8 @@ function M.new(http)
   return setmetatable({ http = http, feeds = {}, beat = 0 }, Events)
 end
 
----Somebody looks at a run from a record on.
----@param id integer  of the exchange, whose stream has begun
+---Adds a viewer of a run, from a record on.
+---@param id integer  the id of the exchange, whose stream has begun
 ---@param dir string
 ---@param from integer
 function Events:add(id, dir, from)
@@ -39,7 +39,7 @@ function Events:add(id, dir, from)
   feed.viewers[#feed.viewers + 1], feed.goes_on = { id = id, next = from }, true
 end
 
--- Reads from a record on; the text of events, and the number behind the last of them.
+-- Reads from a record on; returns the text of the events, and the number of the next record.
 local function read(feed, from)
   local parts, size, behind = {}, 0, from
   local ok, report, message = pcall(feed.store.read, feed.store, function(payload, seq)
@@ -55,7 +55,7 @@ local function read(feed, from)
   return table.concat(parts), behind, (not ok or not report) and tostring(message or report) or nil
 end
 
--- Tells the viewers of a run what they have not seen.
+-- Sends new records to the viewers of a run.
 local function advance(self, feed)
   local groups = {}
   feed.goes_on, feed.is_slow = false, false
@@ -102,7 +102,7 @@ function Events:advance(now)
   end
 end
 
----How long nothing need be done, in ms.
+---The ms until there is work.
 ---@return integer
 function Events:patience()
   local least = next(self.feeds) and 1000 or 60000

@@ -1,5 +1,5 @@
--- cli/serve/links.lua: the page of a question's link: whoever has the link sees the question, and answers it once. It
--- has no script.
+-- cli/serve/links.lua: the page behind a question's link: whoever has the link sees the question and answers it once.
+-- The page has no script.
 
 local core = require("skillrt.core")
 local look = require("skillrt.run.look")
@@ -16,7 +16,7 @@ local function page(status, values)
   return status, html, HEADERS
 end
 
--- The open question of a link; nil: the link is none, or not any more.
+-- The open question of a link; nil: the link is invalid or no longer valid.
 local function asked(server, request)
   local books = look.books(request.dir)
   for _, one in ipairs(books and require("skillrt.run.books.questions").list(books) or {}) do
@@ -30,7 +30,7 @@ end
 local GONE <const> = { title = "This link answers nothing",
   text = "The question was answered, or the link is not whole." }
 
--- What a form sent: the value of one field.
+-- The value of one field of a submitted form.
 local function field(body, name)
   for key, value in body:gmatch("([^&=]+)=([^&]*)") do
     if key == name then
@@ -56,7 +56,7 @@ function M.show(server, request)
     edit = type(question.edit) == "string" and question.edit or nil, is_open = true })
 end
 
----Answers it, by the command of that name.
+---Answers it, by `skillrt answer`.
 function M.take(server, request, answer)
   local one = asked(server, request)
   local value = one and field(request.body, "value")

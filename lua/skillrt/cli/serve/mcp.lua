@@ -1,15 +1,15 @@
 -- cli/serve/mcp.lua: the Model Context Protocol over HTTP ("streamable HTTP") in `skillrt serve`: sessions, and which
--- request of HTTP gets what the server of cli/mcp says.
+-- HTTP request gets each message of the server in cli/mcp.
 --
--- A message that is answered at once is a reply of JSON; else the reply is a stream, until the answer. A request of the
--- revision without sessions has a server of its own while it is under way.
+-- A message that is answered at once gets a JSON reply; else the reply is a stream until the answer. A request of the
+-- revision without sessions has its own server while it is under way.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 
 local M = {}
 
-local MOST <const> = 64 -- sessions; the one that was used longest ago goes
+local MOST <const> = 64 -- sessions; beyond that, the least recently used one ends
 
 ---@class skillrt.cli.serve.Mcp
 ---@field server table                   of cli/serve/server.lua
@@ -23,11 +23,11 @@ function M.new(server)
   return setmetatable({ server = server, sessions = {}, ids = 0 }, Mcp)
 end
 
--- Writes a message to whoever asked: the request of HTTP that has the request which the message is about.
+-- Writes a message to the HTTP request whose MCP request it belongs to.
 local function write(self, session, text, message, id)
   local request = session.asked[id]
   if not (request and request.streams) then
-    if request or not session.now then -- what is refused has no id that is known
+    if request or not session.now then -- a refused request has no known id
       session.now, session.status = text, message.id == json.null and 400 or 200
     end
     return true
@@ -53,7 +53,7 @@ local function session_of(self, name)
   return session
 end
 
--- Ends the session that was used longest ago, where there are too many.
+-- Ends the least recently used session when there are too many.
 local function make_room(self)
   local count, oldest = 0, nil
   for name, session in pairs(self.sessions) do
@@ -119,7 +119,7 @@ function Mcp:advance()
   end
 end
 
----How long nothing need be done, in ms.
+---The ms until there is work.
 ---@return integer
 function Mcp:patience()
   local least = 60000

@@ -28,7 +28,7 @@ local SCHEMAS <const> = {
     skills = { type = "array", items = { type = "object" } } } },
 }
 
-local KINDS <const> = { Page = "text/html", Receipt = "application/x-ndjson" } -- others give JSON
+local KINDS <const> = { Page = "text/html", Receipt = "application/x-ndjson" } -- the others reply with JSON
 
 local function content(schema, kind)
   return { [kind or "application/json"] = { schema = schema } }

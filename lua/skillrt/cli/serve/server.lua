@@ -1,7 +1,7 @@
--- cli/serve/server.lua: requests and replies of `skillrt serve`: who may ask, what is asked, what waits, and keys by
--- which a request acts once.
+-- cli/serve/server.lua: requests and replies of `skillrt serve`: authorization, routing, requests that wait, and
+-- idempotency keys.
 --
--- Called by cli/command/serve.lua. Knows no sockets: those are skillrt.server's.
+-- Called by cli/command/serve.lua. Knows no sockets: skillrt.server handles those.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
@@ -10,7 +10,7 @@ local operations = require("skillrt.cli.serve.operations")
 
 local M = {}
 
-local WAIT_MS <const>, GLANCE_MS <const> = 30000, 20 -- how long a reply is waited for, and how often it is asked
+local WAIT_MS <const>, GLANCE_MS <const> = 30000, 20 -- how long to wait for a reply, and how often to check
 local MOST_KEYS <const>, LONGEST_KEY <const> = 1000, 200
 local HEADERS <const> = { ["Content-Type"] = "application/json", ["Cache-Control"] = "no-store",
   ["X-Content-Type-Options"] = "nosniff", ["Referrer-Policy"] = "no-referrer",
@@ -23,11 +23,11 @@ local HEADERS <const> = { ["Content-Type"] = "application/json", ["Cache-Control
 ---@field paths string[]
 ---@field agent string[]
 ---@field token string|nil            nil: a socket that only its owner can open
----@field key string                  of webhooks, and of the links of questions
+---@field key string                  for webhooks and for the links of questions
 ---@field deliveries table|nil
----@field hosts table<string, boolean>  what Host may be, where there is a token
+---@field hosts table<string, boolean>  allowed Host headers, where there is a token
 ---@field waiting table[]             { request, ask, until_ms }
----@field keys table<string, table>   { digest: of the request; status, body, more: its reply; others: who waits }
+---@field keys table<string, table>   { digest of the request; status, body, more: its reply; others: waiting requests }
 local Server = {}
 Server.__index = Server
 
@@ -73,19 +73,19 @@ function Server:reply(request, status, value, more)
 end
 
 function Server:refuse(request, status, code, message, more)
-  local said = require("skillrt.base.record").printable(message) -- it may repeat what a stranger sent
+  local said = require("skillrt.base.record").printable(message) -- it may repeat text from an untrusted client
   local _, value = operations.refused(status, code, said)
   self:reply(request, status, value, more)
 end
 
--- ---- who may ask ----
+-- ---- authorization ----
 
--- Whether two texts are the same, in a time that does not say how much of them is.
+-- Compares two texts in constant time.
 local function is_same(a, b)
   return core.sha256(a) == core.sha256(b)
 end
 
--- Whether a request may be looked at; false: it was refused. A page of another origin may not, whoever looks at it.
+-- Whether a request is authorized; false: it was refused. A page of another origin never is.
 local function may_ask(self, request)
   local one = operations.find(request.method, request.path)
   local is_open = one and one.open
@@ -105,7 +105,7 @@ local function may_ask(self, request)
   return false
 end
 
--- ---- what is asked ----
+-- ---- routing ----
 
 local READ <const> = {
   integer = math.tointeger,
@@ -121,7 +121,7 @@ local READ <const> = {
   end,
 }
 
--- The parameters of a request by their schemas; nil and what is wrong with them.
+-- The parameters of a request, checked by their schemas; or nil and what is wrong with them.
 local function read_query(one, request)
   local query, properties = {}, {}
   for name, text in pairs(request.query) do
@@ -140,7 +140,7 @@ local function read_query(one, request)
   return ok and query, why
 end
 
--- The body of a request by its schema; nil, a status and what is wrong with it.
+-- The body of a request, checked by its schema; or nil, a status and what is wrong with it.
 local function read_body(one, request)
   local value, why = json.decode(request.body == "" and "{}" or request.body)
   if request.body ~= "" and not (request.headers["content-type"] or ""):lower():find("^application/json") then
@@ -152,9 +152,9 @@ local function read_body(one, request)
   return ok and value, 422, problem
 end
 
--- ---- a key: what was asked by it is done once ----
+-- ---- idempotency keys: each request with a key is performed once ----
 
--- Whether a request with a key is to be performed; false: it has its reply, or waits for that of the first.
+-- Whether a request with a key is to be performed; false: it got the stored reply, or waits for that of the first.
 local function is_first(self, one, request)
   local key = request.headers["idempotency-key"]
   if not key or not one.acts then
@@ -254,7 +254,7 @@ local function perform(self, request)
   end
 end
 
--- What raises is a reply, too: a server outlives a request.
+-- An error becomes a reply: the server outlives a failed request.
 local function guarded(self, request, work)
   local ok, raised = pcall(work)
   if not ok then
@@ -262,7 +262,7 @@ local function guarded(self, request, work)
   end
 end
 
----Takes new requests, and advances all that are under way.
+---Accepts new requests, and advances those under way.
 function Server:advance()
   self.http:turn()
   local request = self.http:take()
@@ -294,7 +294,7 @@ function Server:advance()
   end
 end
 
----How long nothing need be done, in ms.
+---The ms until there is work.
 ---@return integer
 function Server:patience()
   return math.min(self.http:patience(), self.events:patience(), self.waiting[1] and GLANCE_MS or 60000,

@@ -1,5 +1,5 @@
--- cli/serving/catalog.lua: which skills are served: those at the paths that its operator named, and those in the
--- folders there; and what each says it takes. Nothing of a stranger's runs to say it.
+-- cli/serving/catalog.lua: the skills that are served: those at the paths that the operator named, and in the folders
+-- there; and a description of each. Untrusted code is not executed for this.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -30,7 +30,7 @@ local function add(list, path, name)
   list[#list + 1], list[one.name] = one, one
 end
 
----The skills at some paths, by their order and by their names.
+---The skills at the given paths, in order and by name.
 ---@param paths string[]
 ---@return { name: string, path: string }[]|nil list
 ---@return string? message
@@ -65,7 +65,7 @@ end
 
 local PLAIN <const> = { string = true, number = true, integer = true, boolean = true, object = true }
 
--- A JSON Schema of what a skill is given.
+-- A JSON Schema of a skill's input.
 local function schema_of(skill)
   local properties, required = {}, json.array({})
   local guide = skill.guide
@@ -85,7 +85,7 @@ local function schema_of(skill)
   return { type = "object", properties = properties, required = required[1] and required or nil }
 end
 
----What a skill says of itself.
+---The description of a skill.
 ---@param one table  of find
 ---@param agent any
 ---@return table

@@ -1,5 +1,5 @@
--- cli/serving/options.lua: what the commands that serve others, mcp and serve, have in common: their options, and the
--- skills and runs that these say.
+-- cli/serving/options.lua: what the serving commands, mcp and serve, share: their options, and the skills and runs
+-- that these name.
 
 local core = require("skillrt.core")
 local tables = require("skillrt.base.tables")
@@ -21,14 +21,14 @@ local COMMON <const> = {
   require("skillrt.cli.trust").OPTION,
 }
 
----The options of a command that serves: those that all have, and its own.
+---The options of a serving command: the common ones and its own.
 ---@param own skillrt.Option[]
 ---@return skillrt.Option[]
 function M.options(own)
   return tables.append(tables.append({}, COMMON), own)
 end
 
--- The words that hand an option of ours on.
+-- The words that pass one of our options on.
 local function words_of(args, names)
   local words = {}
   for _, name in ipairs(names) do
@@ -40,7 +40,7 @@ local function words_of(args, names)
   return words
 end
 
--- What may run is remembered for the processes of the runs; no person is asked here.
+-- Remembers what may run for the processes of the runs; asks no person here.
 local function trust_all(skills, agent)
   local gate = require("skillrt.document.gate")
   for _, one in ipairs(skills) do
@@ -52,7 +52,7 @@ local function trust_all(skills, agent)
   return true
 end
 
----What a line says is served.
+---What a command line serves.
 ---@param args table  path: skills, and folders with skills
 ---@return { skills: table[], runs: table, paths: string[], agent: string[] }|nil served
 ---@return string? message
@@ -82,7 +82,7 @@ function M.read(args)
   return { skills = skills, runs = runs, paths = paths, agent = agent }
 end
 
----What the served skills say of themselves, as JSON.
+---The descriptions of the served skills, as JSON.
 ---@param skills table[]
 ---@param args table
 ---@return string

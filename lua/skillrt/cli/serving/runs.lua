@@ -1,7 +1,7 @@
--- cli/serving/runs.lua: the runs of one folder, for the commands that serve them: each is started and resumed by a
--- program of its own, which outlives the server; followed by its journal; stopped; and how each is.
+-- cli/serving/runs.lua: the runs of one folder, for the serving commands: starts and resumes each in its own process,
+-- which outlives the server; follows its journal; stops it; and gives its status.
 --
--- A run is known by the name of its directory in that folder, and by nothing else. Knows no protocol.
+-- A run is known only by the name of its directory in that folder. Knows no protocol.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -15,22 +15,22 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
-local US <const> = "/proc/self/exe" -- the program that is running, also where another has been installed since
+local US <const> = "/proc/self/exe" -- the program that is running, even if a newer one has been installed since
 local MOST_STATE <const> = 32 << 10 -- bytes of JSON
 local MOST_OUTPUT <const> = 64 << 10
-local BLIND_MS <const> = 2000 -- so often runs may have changed where nothing tells of it
-local SHARE <const> = 10      -- the part of the time that lists may take while runs change
+local BLIND_MS <const> = 2000 -- the interval after which runs may have changed, where no notification comes
+local SHARE <const> = 10      -- the share of time that lists may take while runs change
 local MOST_LISTS <const> = 8
 
 ---@class skillrt.cli.serving.Runs
 ---@field where string        a folder, absolute, or the URL of a database
----@field folder string       of files of the server's own: that folder, or one for the database
----@field at_once integer     programs that may advance runs
----@field words string[]      what the operator gives every run: --limit, --agent
----@field agent string[]      --agent and its words, for those that go on
+---@field folder string       for the server's own files: that folder, or one for the database
+---@field at_once integer     the maximal number of processes that advance runs
+---@field words string[]      options that the operator gives every run: --limit, --agent
+---@field agent string[]      --agent and its words, for resumed runs
 ---@field raise boolean       a caller may add to limits
----@field programs table[]    all that were started and not reaped
----@field lists table[]       that were asked for last and still hold: { key, version, list }
+---@field programs table[]    all that were started and not yet reaped
+---@field lists table[]       recently requested lists that are still valid: { key, version, list }
 local Runs = {}
 Runs.__index = Runs
 
@@ -42,8 +42,8 @@ function M.new(options)
     lists = {}, version = 0, looked = 0, rests = 0 }, Runs)
 end
 
----A number that is another one once runs here may have changed. Where they do all the time it takes a rest after each
----list, by the time that this took.
+---A number that changes when runs here change. If they change all the time, it stays unchanged after each list, in
+---proportion to the time that the list took.
 ---@return integer
 function Runs:news()
   local now = core.mono_ms()
@@ -57,15 +57,15 @@ function Runs:news()
   return self.version
 end
 
----How long a reader that waits for news need not ask, in ms. A change during a rest wakes no reader, even if the rest
----is over by now: it asked too early.
+---How long a waiting reader need not check, in ms. A change during a rest wakes no reader, even after the rest: it
+---checked too early.
 ---@param now integer  ms
 ---@return integer
 function Runs:patience(now)
   return self.is_resting and math.max(0, self.rests - now) or self.watch and 60000 or BLIND_MS
 end
 
----The runs that lie here and meet a filter, the newest first.
+---The runs here that match a filter, the newest first.
 ---@param filter skillrt.RunFilter|nil
 ---@param take fun(one: table)
 function Runs:each(filter, take)
@@ -75,7 +75,7 @@ function Runs:each(filter, take)
   self.rests = now + SHARE * (now - began)
 end
 
----The runs that lie here, the newest first, each in a few words.
+---The runs here, the newest first, each in a few words.
 ---@param filter skillrt.RunFilter|nil
 ---@param most integer
 ---@return { runs: table[], more: integer? }
@@ -115,7 +115,7 @@ function Runs:dir(id)
   return dir
 end
 
----Starts our program for something that is over soon, or for a run.
+---Starts our program for a short task, or for a run.
 ---@param words string[]
 ---@param input string?
 ---@param of string?  the directory of the run that it advances
@@ -141,7 +141,7 @@ function Runs:start(words, input, of)
   return program
 end
 
----The handles to wait for; those that ended are reaped first.
+---The handles to wait for; reaps the ended ones first.
 ---@return userdata[]
 function Runs:watched()
   local left, handles = {}, {}
@@ -155,14 +155,14 @@ function Runs:watched()
   return handles
 end
 
----What a program said, its end where that is long.
+---What a program printed; its end if that is long.
 ---@param program table
 ---@return string
 function M.said(program)
   return (program.handle:output(MOST_OUTPUT):gsub("%s+$", ""))
 end
 
----Begins a run.
+---Starts a run.
 ---@param skill { name: string, path: string }
 ---@param given { input: table?, args: string[]?, limits: table? }
 ---@return string|nil id
@@ -203,10 +203,10 @@ function Runs:command(name, dir, words, input)
   return self:start(tables.append(all, words or {}), input, dir)
 end
 
----Resumes a run, unless a process advances it already.
+---Resumes a run, unless a process already advances it.
 ---@param dir string
 ---@param words string[]?
----@return table|nil program  nil without a message: a process does
+---@return table|nil program  nil without a message: a process already advances it
 ---@return string? message
 function Runs:go_on(dir, words)
   if store_of.at(dir):holder() then
@@ -229,7 +229,7 @@ function Runs:stop(dir)
   return require("skillrt.cli.stopping").ask(holder)
 end
 
----The program that was started to advance a run, and has not ended.
+---The program that was started to advance a run and has not ended.
 ---@param dir string
 ---@return table|nil
 function Runs:program_of(dir)
@@ -240,11 +240,11 @@ function Runs:program_of(dir)
   end
 end
 
--- What a caller may do now, by the command that people would type.
+-- The suggested next command, as the caller would type it.
 local NEXT <const> = { answer = "answer answers it", resume = "resume resumes it", retry = "log and explain say why",
   log = "log and explain say why" }
 
----How a run stands, for a caller.
+---A run's status, for a caller.
 ---@param id string
 ---@param dir string
 ---@return table|nil
@@ -255,7 +255,7 @@ function Runs:stands(id, dir)
     return nil, report --[[@as string]]
   end
   local status = require("skillrt.report.status").of(dir, books, report --[[@as table]])
-  status.held_by = status.held_by or self:program_of(dir) -- it is about to hold it
+  status.held_by = status.held_by or self:program_of(dir) -- it is about to open the run
   local told = { run = id, dir = dir, skill = status.skill, status = status.held_by and "running" or status.status,
     reason = not status.held_by and status.reason or nil, message = not status.held_by and status.message or nil,
     steps = status.steps, open = status.open, last_error = status.last_error,
@@ -280,15 +280,15 @@ end
 ---@class skillrt.cli.serving.Follow  a run that somebody waits for
 ---@field id string
 ---@field dir string
----@field program table|nil  that advances it
+---@field program table|nil  the program that advances it
 ---@field over boolean
 local Follow = {}
 Follow.__index = Follow
 
 ---@param id string
 ---@param dir string
----@param program table|nil  what was started for it; nil: another process may hold it
----@param new boolean?  it begins: all its records are printed; else only new ones
+---@param program table|nil  the program that was started for it; nil: another process may hold the run
+---@param new boolean?  it is a new run: all its records are printed; else only new ones
 function M.follow(id, dir, program, new)
   local told, store = { next = 0 }, store_of.at(dir)
   if not new then
@@ -299,7 +299,7 @@ function M.follow(id, dir, program, new)
     lines = require("skillrt.report.lines").new({ continuing = not new }) }, Follow)
 end
 
----What has become of it since it was looked at last.
+---What happened to it since the last check.
 ---@param tell fun(line: string)
 ---@return boolean over
 function Follow:advance(tell)
@@ -312,7 +312,7 @@ function Follow:advance(tell)
     ended = not self.store:holder()
   end
   if ended or not watch or watch:changed() then
-    pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal shows in the run's status
+    pcall(look.behind, self.dir, self.told, function(record) -- the run's status reports a damaged journal
       for _, line in ipairs(self.lines:of(record)) do
         tell(line.text)
       end
@@ -322,7 +322,7 @@ function Follow:advance(tell)
   return ended
 end
 
----Whether there is a run at all: a program may end before it has begun one.
+---Whether the run exists at all: a program may end before it creates one.
 ---@return boolean
 function Follow:begun()
   return look.books(self.dir) ~= nil

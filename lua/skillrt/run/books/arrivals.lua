@@ -1,25 +1,25 @@
--- run/books/arrivals.lua: what the books know of what came from outside: the ids of arrivals, so that what is
--- put twice is taken once, and events that no step has received yet, in a queue for each name.
+-- run/books/arrivals.lua: what came from outside: the ids of arrivals, so that a repeated one is taken once, and a
+-- queue for each event name with events that no step has received yet.
 --
--- Called by the types of records that tell of such: event, call, result; and by whoever takes what came.
+-- Called by the record types event, call and result, and by whoever takes arrivals.
 
 local names = require("skillrt.base.names")
 
 local M = {}
 
----How many events may wait for somebody to take them; and how many ids are remembered, at least.
+---How many events may wait to be received; and how many ids, at least, are remembered.
 M.MOST = 1000
 
 local NONE <const> = {}
 
----An arrival was taken from where it was put.
+---An arrival was taken from the inbox.
 ---@param books skillrt.Books
 ---@param id string
 function M.seen(books, id)
   local ids, count = books.arrivals or {}, (books.arrived_count or 0) + 1
   books.arrivals, books.arrived_count = ids, count
   ids[id] = count
-  if count % M.MOST == 0 then -- the oldest go
+  if count % M.MOST == 0 then -- the oldest are dropped
     for one, number in pairs(ids) do
       if number <= count - 2 * M.MOST then
         ids[one] = nil
@@ -28,7 +28,7 @@ function M.seen(books, id)
   end
 end
 
----Whether an arrival was taken before.
+---Whether an arrival was already taken.
 ---@param books skillrt.Books
 ---@param id string
 ---@return boolean
@@ -36,7 +36,7 @@ function M.is_seen(books, id)
   return (books.arrivals or NONE)[id] ~= nil
 end
 
----An event came. Of ends of a session's programs that no step took, with nothing between them, the last stays.
+---An event came. Of consecutive ends of a session's programs that no step has received, only the last stays.
 ---@param books skillrt.Books
 ---@param record table  { name, value, arrival, ended = number of a session's program }
 function M.came(books, record)
@@ -44,7 +44,7 @@ function M.came(books, record)
   local queue = events[name] or {}
   local at = #queue + 1
   if record.ended then
-    books.talking[name:sub(9)] = nil -- behind "session:"
+    books.talking[name:sub(9)] = nil -- after "session:"
     at = queue[at - 1] and queue[at - 1].ended and at - 1 or at
   end
   books.events, books.events_count = events, (books.events_count or 0) + at - #queue
@@ -52,7 +52,7 @@ function M.came(books, record)
   queue[at] = { arrival = record.arrival, value = record.value, at = record.at, ended = record.ended }
 end
 
----A message leaves for a session: by which of its programs it is answered, and how many were said before.
+---A message is sent to a session: which of its programs answers it, and how many were sent before.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  { session, epoch, said }
@@ -75,7 +75,7 @@ function M.first(books, name)
   return queue and queue[1]
 end
 
----Somebody took the first event of a name.
+---A step received the first event of a name.
 ---@param books skillrt.Books
 ---@param name string
 function M.took(books, name)
@@ -87,7 +87,7 @@ function M.took(books, name)
   end
 end
 
----The events that no step has taken.
+---The events that no step has received.
 ---@param books skillrt.Books
 ---@return table[]  { name, value, at }, by name and then as they came
 function M.list(books)

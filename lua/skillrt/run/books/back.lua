@@ -1,4 +1,4 @@
--- run/books/back.lua: what the books forget when a person lets a run go back.
+-- run/books/back.lua: what the books forget when a person rolls a run back.
 --
 -- Called by record/retry.lua and record/rewind.lua.
 
@@ -6,9 +6,9 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
----A list without the rows that are gone.
+---A list without the removed rows.
 ---@param list any[]
----@param field string|nil  which of a row says who it is; nil: the row itself
+---@param field string|nil  the field that identifies a row; nil: the row itself
 ---@param gone table<string, boolean>
 ---@return any[]
 function M.without(list, field, gone)
@@ -31,7 +31,7 @@ function M.as_set(list)
   return set
 end
 
----Terminal actions are as if they never had run.
+---Terminal actions count as never run.
 ---@param books skillrt.Books
 ---@param ids string[]|nil
 function M.forget(books, ids)

@@ -1,13 +1,13 @@
--- run/books/consumption.lua: what a run has used up of what its limits count, over all its resumes: calls, what
--- they used, the time it was open; of the run and of each action.
+-- run/books/consumption.lua: how much a run has used of what its limits count, over all its resumes: calls, their
+-- usage, the time it was open; for the run and for each action.
 --
--- Part of books.lua, which alone changes anything by it. Knows no limits: those are the skill's.
+-- Part of books.lua, which alone changes anything through it. Knows no limits: those are the skill's.
 
 local time = require("skillrt.skill.limit.run_timeout")
 
 local M = {}
 
----Something is used up, by a step of this action or phase.
+---A step of this action or phase used something.
 ---@param books skillrt.Books
 ---@param id string
 ---@param key string     "calls", "usage.tokens"
@@ -22,7 +22,7 @@ function M.add(books, id, key, amount)
   by[key] = (by[key] or 0) + amount
 end
 
----A call of a step used something up: of the step, of the sub-run it is in, and of all above.
+---A call used something: counts for its step, its sub-run, and all scopes above.
 ---@param books skillrt.Books  the run's
 ---@param step skillrt.Step
 ---@param key string
@@ -36,13 +36,13 @@ function M.of_call(books, step, key, amount)
   M.add(books, step.id, key, amount)
 end
 
----A step is over.
+---A step has finished.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param at integer  UTC ms
 function M.closed(books, step, at)
   local by, ms = books.spent_by[step.id], at - step.started_at
-  if books.active or ms < 0 then -- the run was closed meanwhile, or the clock put back
+  if books.active or ms < 0 then -- the run was closed meanwhile, or the clock was set back
     ms = time.step_ms(books, step, at)
   end
   if by then
@@ -52,8 +52,8 @@ function M.closed(books, step, at)
   end
 end
 
----The run was open until `closed`, and is so again from `at` on; a sub-run was open as long as the run was. Where
----somebody set the wall clock between them, time that did not pass is not spent.
+---The run was open until `closed`, and is open again from `at` on; a sub-run was open as long as the run. If somebody
+---set the wall clock in between, only time that really passed counts.
 ---@param books skillrt.Books
 ---@param closed integer  UTC ms
 ---@param at integer
@@ -70,9 +70,9 @@ function M.reopen(books, closed, at)
   books.active, books.opened_at = (books.active or 0) + math.max(0, closed - (books.opened_at or closed)), at
 end
 
----The run is opened again; more may be added to its limits.
+---The run is opened again; its limits may be raised.
 ---@param books skillrt.Books
----@param record table  { at, add, bounds where they changed }
+---@param record table  { at, add, bounds if they changed }
 function M.reopened(books, record)
   M.reopen(books, books.at, record.at)
   books.bounds = record.bounds or books.bounds
@@ -84,10 +84,10 @@ end
 
 local REMEMBERED <const> = 128 -- distinct states of an action
 
----An action begins in a state that it began in before.
+---An action starts in a state that it started in before.
 ---@param books skillrt.Books
 ---@param id string
----@param record table  { same = how often, print = of the state }
+---@param record table  { same = how often, print = a digest of the state }
 function M.same(books, id, record)
   local same, count = books.same[id] or {}, 0
   for _ in pairs(same) do

@@ -1,8 +1,7 @@
--- run/books/failures.lua: what the books say of steps that failed for good: errors, what is given up after
--- them, and who takes over.
+-- run/books/failures.lua: steps that failed for good: errors, what is given up because of them, and what takes over.
 --
--- Also what of an aborted run is to be undone. Why something is given up knows skill/on_error.lua; the record says it.
--- Called by the types of records and report/status.lua.
+-- Also what of an aborted run is to be undone. skill/on_error.lua decides what is given up; the record says it.
+-- Called by record types and report/status.lua.
 
 local M = {}
 
@@ -23,7 +22,7 @@ function M.note(books, step, record, message, time)
   end
 end
 
----What follows: `over` says it; `again`: nothing yet, it may fail once more.
+---The decision about it: `over` holds it; `again`: none yet, it may be retried.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table
@@ -41,7 +40,7 @@ function M.follow(books, step, record, time)
       books.abort = books.abort or { reason = "fatal_error", message = ("%s: %s"):format(id, record.message) }
     elseif over == "fail" and step.kind == "action" then
       books.fatal = id
-    elseif over ~= "fail" and over ~= "continue" then -- left out, or another takes over
+    elseif over ~= "fail" and over ~= "continue" then -- skipped, or another takes over
       books.failed[id], books.skipped[id] = nil, record.message
       if step.kind == "phase" then
         books.state:append("phases_skipped", { id = id, reason = "failed: " .. record.message, skipped_at = time })
@@ -53,7 +52,7 @@ function M.follow(books, step, record, time)
   end
 end
 
----Something began or was left out that was to take over.
+---What was to take over has started, or was skipped.
 ---@param books skillrt.Books
 ---@param id string
 function M.took_over(books, id)
@@ -94,7 +93,7 @@ function M.not_undone(books, number)
   leave(books, take_undo(books, number).id)
 end
 
----A step is over that undid another one, or failed to.
+---A step that undid another one has finished, or failed to undo it.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  `done`, `skip` or `fail`
@@ -105,7 +104,7 @@ function M.undone(books, step, record)
   end
 end
 
----The lifecycle's word for a step under way (R169): failed while it waits for its next attempt, which begins by
+---The lifecycle's word for a step under way (R169): failed while it waits for its next attempt, which starts with
 ---preparing (F66).
 ---@param step skillrt.Step
 ---@param now integer  UTC ms

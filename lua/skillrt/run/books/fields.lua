@@ -1,15 +1,14 @@
--- run/books/fields.lua: the fields of a run's books, and those that the runtime writes into its state.
---
--- A new field is declared here: new books, snapshots, rollbacks and the table in docs/inside/architecture.md follow
+-- run/books/fields.lua: the fields of a run's books, and the fields that the runtime writes into its state.
+-- A new field is declared here; new books, snapshots, rollbacks and the table in docs/inside/architecture.md follow
 -- from its row, and an undeclared one raises. Pure. Called by books.lua, snapshot.lua and record/rollback.lua.
 
 local M = {}
 
----A row is { name, class, type, what it says, empty = as it begins, kept = false where a snapshot leaves it out }.
----position: where the run is; a rollback sets it to what it was there.
----grows: who the run is, what it has spent, what came from outside, what it did in the world; a rollback leaves it.
----passes: of what is under way, of an answer or a failure just now; a rollback forgets it.
----apart: what is built of it (steps, the state); rollbacks and snapshots handle these by themselves.
+---A row is { name, class, type, description, empty = its initial value, kept = false if snapshots leave it out }.
+---position: where the run is; a rollback restores it.
+---grows: identity, usage, arrivals, effects on the outside; a rollback does not change it.
+---passes: what is under way, a recent answer or failure; a rollback clears it.
+---apart: structures (steps, the state) that rollbacks and snapshots handle separately.
 ---@type { [1]: string, [2]: "position"|"grows"|"passes"|"apart", [3]: string, [4]: string, empty: any, kept: any }[]
 M.ROWS = {
   { "runs", "position", "table", "how often each action or phase completed", empty = {} },
@@ -108,7 +107,7 @@ for _, row in ipairs(M.ROWS) do
 end
 M.DECLARED = declared
 
--- An undeclared field would be lost by a snapshot and survive a rollback. Costs nothing where a field is there.
+-- An undeclared field would be lost by a snapshot and survive a rollback. Costs nothing where a field exists.
 local Books <const> = { __newindex = function(books, name, value)
   if not declared[name] then
     error(("books: the field %q is not declared in run/books/fields.lua"):format(tostring(name)), 2)
@@ -138,7 +137,7 @@ local function classes(list)
   return of
 end
 
----Of the state, what the runtime writes; all else in it is the skill's own, and a position.
+---Fields of the state that the runtime writes; all others are the skill's own, and a position.
 ---@type table<string, "position"|"grows">
 M.STATE = classes({
   position = [[current_action current_phase completed_actions completed_at failed_at updated_at context outputs

@@ -1,8 +1,8 @@
--- run/books/machine.lua: what the books of a run in machine mode say of its states: which one it is in, those before
--- it, how often each limited edge was taken, and the error that is to be dealt with.
+-- run/books/machine.lua: the states of a run in machine mode: the present one, the earlier ones, how often each
+-- limited edge was taken, and the error to be handled.
 --
--- Called by books.lua for records with a `move`: all that it needs stands there. These fields of
--- the state are no progress: a machine that goes round in a circle and changes nothing else stands still.
+-- Called by books.lua for records with a `move`, which hold all that is needed. These fields of the state do not
+-- count as progress: a machine that cycles without changing anything else makes none.
 
 local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
@@ -10,18 +10,18 @@ local state_of = require("skillrt.skill.state")
 
 local M = {}
 
----The fields of the state that the machine alone writes (R143).
+---The fields of the state that only the machine writes (R143).
 M.OWN = { state = true, history = true, metrics = true, error = true }
 
----@class skillrt.Move  from one state to another, in the record of what led there
----@field from string?     nil: the run begins
+---@class skillrt.Move  from one state to another, in the record that caused it
+---@field from string?     nil: the run starts
 ---@field to string
 ---@field action string?
----@field edge string?     of an edge with a limit, taken or tried in vain: how `metrics.edges` names it
----@field class string?    of a class of errors with a limit, the same
----@field keep integer?    how many entries `history` holds at most; where the run begins
----@field error table?     what is to be dealt with from now on: { class, type, message, action, state, timestamp }
----@field settled boolean?  the error before is dealt with
+---@field edge string?     an edge with a limit that was taken or tried, under its name in `metrics.edges`
+---@field class string?    a class of errors with a limit, likewise
+---@field keep integer?    how many entries `history` holds at most; set when the run starts
+---@field error table?     the error to handle from now on: { class, type, message, action, state, timestamp }
+---@field settled boolean?  the previous error has been handled
 
 ---Which changes of these books count as progress.
 ---@param books skillrt.Books  of a run in machine mode
@@ -38,11 +38,12 @@ local function begin(books, record, time)
   M.mind(books)
 end
 
--- The newest stay; when the list is full the older half goes, so that an entry costs the same however many there were.
+-- Keeps the newest; when the list is full its older half is dropped, so that an entry costs the same however many
+-- there were.
 local function remember(books, entry)
   local state, most = books.state, books.history_most
   local list = state.root.history
-  if not json.is_array(list) then -- a person took it away
+  if not json.is_array(list) then -- a person removed it
     list = json.array({})
     state:set("history", list)
   end
@@ -62,7 +63,7 @@ local function number_of(value)
   return type(value) == "number" and value or 0
 end
 
--- How long an action took: how often, all together, the longest; in ms.
+-- The durations of an action: count, total, longest; in ms.
 local function lasted(metrics, id, ms)
   local before = table_of(table_of(metrics.action_duration)[id])
   return { [id] = {
@@ -72,9 +73,9 @@ local function lasted(metrics, id, ms)
   } }
 end
 
----The machine has moved, or an error was noted on the way.
+---The machine has moved, or an error was noted without a move.
 ---@param books skillrt.Books
----@param record table  with `move`; `ms`: how long the action took
+---@param record table  with `move`; `ms`: the duration of the action
 function M.moved(books, record)
   local move, state, time = record.move, books.state, instant.iso(record.at)
   if not move.from then
@@ -93,7 +94,7 @@ function M.moved(books, record)
   for _, key in pairs({ move.edge, move.class }) do
     counts.edges = counts.edges or {}
     counts.edges[key] = number_of(table_of(metrics.edges)[key]) + 1
-    books.same = {} -- what is limited may go round
+    books.same = {} -- limited edges may form a cycle
   end
   state:patch({ state = move.to, metrics = counts, error = move.settled and json.null or nil })
   if move.error then

@@ -1,8 +1,8 @@
--- run/books/phases.lua: what the books of a run say of its phases: the tool set that is active, and in short what came
--- of each that was entered (R115, F58).
+-- run/books/phases.lua: the phases of a run: the active tool set, and a short result of each phase that was entered
+-- (R115, F58).
 --
--- Called by the types of records that begin and end a step, and `switch`. Bounded: the
--- newest phases alone, and of each a few short texts.
+-- Called by the record types that start and end a step, and `switch`. Bounded: only the newest phases, with a few
+-- short texts each.
 
 local json = require("skillrt.base.json")
 
@@ -49,8 +49,8 @@ local function entry_of(self, step)
   end
 end
 
----A step begins with a set. Gives the phases that were over then, which the step keeps: its agent reads the same of
----them when it is taken up again.
+---A step with a set starts. Returns the phases finished by then, which the step keeps: after a resume its agent reads
+---the same list.
 ---@param self skillrt.Books
 ---@param step skillrt.Step
 ---@return table[]|nil phases
@@ -69,7 +69,7 @@ local function add_list(one, field, value)
   end
 end
 
----A step that had a set is over.
+---A step with a set has finished.
 ---@param self skillrt.Books
 ---@param step skillrt.Step
 ---@param record table  `done` or `fail`
@@ -102,7 +102,7 @@ function M.over(self, step, record)
   end
 end
 
----A tool of the runtime's has written a file.
+---One of the runtime's tools has written a file.
 ---@param self skillrt.Books
 ---@param step skillrt.Step
 ---@param path string
@@ -113,7 +113,7 @@ function M.wrote(self, step, path)
   end
 end
 
----A run goes from one set to another, or was asked to in vain: `refused`, `advised`.
+---A run switched to another set, or was refused or advised: `refused`, `advised`.
 ---@param self skillrt.Books  of the run or sub-run
 ---@param step skillrt.Step
 ---@param record table

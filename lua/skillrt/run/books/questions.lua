@@ -1,8 +1,8 @@
--- run/books/questions.lua: what the books know of questions that wait for a person: each has a number that no
--- other question of the run has, and a nonce.
+-- run/books/questions.lua: questions that wait for a person: each has a number that is unique in the run, and a
+-- nonce.
 --
--- A question belongs to a call, or to the mode that chooses; it is open until it is answered or what it belongs to is
--- over. Called by the types of records that ask and answer, snapshot.lua, and whoever shows questions.
+-- A question belongs to a call, or to the mode that chooses; it is open until it is answered or its owner has
+-- finished. Called by the record types that ask and answer, snapshot.lua, and whoever shows questions.
 
 local json = require("skillrt.base.json")
 
@@ -10,7 +10,7 @@ local M = {}
 
 local NONE <const> = {}
 
--- Whether what a question belongs to still waits for it.
+-- Whether the owner of a question still waits for it.
 local function is_open(books, question)
   if not question.step then
     return not question.sub or (books.subs ~= nil and books.subs[question.sub] ~= nil)
@@ -25,7 +25,7 @@ local function is_open(books, question)
   return false
 end
 
--- What an `ask` or `answer` says of calls whose outcome is unknown: one, and others that were left behind with it.
+-- The calls that an `ask` or `answer` about unknown outcomes concerns: one, and others left open with it.
 local function note(books, record, field, value)
   for _, at in ipairs({ record, table.unpack(record.also or NONE) }) do
     local step = books.steps[at.step]
@@ -44,7 +44,7 @@ function M.open(books, record)
   books.questions[record.q] = record
 end
 
----A person is asked about calls whose outcome is unknown; or by a mode, which asks one thing at a time.
+---A person is asked about calls whose outcome is unknown; or by a mode, which asks one question at a time.
 ---@param scope skillrt.Books  of the mode
 ---@param record table  { q, question, nonce, step, c, also }
 ---@param books skillrt.Books  the run's
@@ -77,7 +77,7 @@ function M.answer(scope, record, books)
   end
 end
 
----A question is over: answered, or what it belonged to is.
+---A question is closed: answered, or its owner has finished.
 ---@param books skillrt.Books
 ---@param q integer
 function M.close(books, q)
@@ -114,7 +114,7 @@ function M.list(books)
   return list
 end
 
----The open questions, for a record of all the books: those of `ask` calls stand with their calls.
+---The open questions, for a snapshot; those of `ask` calls are stored with their calls.
 ---@param books skillrt.Books
 ---@return table[]|nil
 function M.written(books)
@@ -125,8 +125,8 @@ function M.written(books)
   return list[1] and list or nil
 end
 
----Takes them back from such a record.
----@param books skillrt.Books  its steps are there
+---Restores them from a snapshot.
+---@param books skillrt.Books  with its steps restored already
 ---@param list table[]|nil
 function M.restore(books, list)
   local questions = {}

@@ -1,13 +1,13 @@
--- run/books/subs.lua: the books of sub-runs: each is a scope with a state, ends and outputs of its own, while
--- the steps of all scopes are numbered through and stand in one table (docs/write/steps.md, "Sub-runs").
+-- run/books/subs.lua: the books of sub-runs: each is a scope with its own state, ends and outputs, while the steps of
+-- all scopes share one numbering and one table (docs/write/steps.md, "Sub-runs").
 --
--- Knows no skills and no journal. Called by the types of records that begin or end them, and by report/.
+-- Knows no skills and no journal. Called by the record types that start or end them, and by report/.
 
 local fields = require("skillrt.run.books.fields")
 
 local M = {}
 
----A sub-run begins.
+---A sub-run starts.
 ---@param whole skillrt.Books  the run's
 ---@param record table  `run`
 ---@return skillrt.Books
@@ -55,7 +55,7 @@ function forget(whole, id)
   end
 end
 
----The call of a sub-run is over.
+---The call of a sub-run has finished.
 ---@param whole skillrt.Books
 ---@param id string
 function M.forget(whole, id)
@@ -65,7 +65,7 @@ function M.forget(whole, id)
   end
 end
 
----A step is done: no failed sub-run of it is resumed.
+---A step has completed: it resumes no failed sub-run.
 ---@param whole skillrt.Books
 ---@param step skillrt.Step
 function M.forget_failed(whole, step)
@@ -75,7 +75,7 @@ function M.forget_failed(whole, step)
   end
 end
 
----Sub-runs that no step waits for any more or may resume, after steps or calls were dropped, are forgotten.
+---After steps or calls were dropped, forgets sub-runs that no step waits for or may resume.
 ---@param whole skillrt.Books
 function M.sweep(whole)
   if not whole.subs then
@@ -112,7 +112,7 @@ function M.sweep(whole)
   end
 end
 
----Where a step stands among all: texts that sort each below the step whose call runs its scope.
+---The position of a step among all: texts that sort each step below the step whose call runs its scope.
 ---@param steps table<integer, table>  by number, each with `sub`
 ---@param number integer
 ---@return string path   twelve digits and a dot for each

@@ -1,9 +1,8 @@
--- run/branch/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
--- first, within, loop (docs/write/steps.md, "Functions").
+-- run/branch/combine.lua: the combinators, which start branches and wait for them: spawn, map, all, await_all,
+-- pipeline, gather, first, within, loop (docs/write/steps.md, "Functions").
 --
--- Each takes one position of its branch and numbers its own branches. Knows executions and what
--- distinguishes a function's values from a failure; calls nothing and records nothing but rounds. Called by
--- run/ctx.lua.
+-- Each takes one position of its branch and numbers its own branches. Knows executions, and values from failures;
+-- makes no calls and records only rounds. Called by run/ctx.lua.
 
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
@@ -18,7 +17,7 @@ local M = {}
 local WAIT = execution_of.WAIT
 local MODES <const> = { finish = true, stop = true, settle = true }
 
--- What a branch's function gave: its value, or a failure. Nothing stands as null in a list.
+-- The result of a branch's function: its value, or a failure. In a list, no value is null.
 local function outcome_of(branch, ok, a, b, c)
   local failure
   if not ok then
@@ -39,13 +38,13 @@ local function outcome_of(branch, ok, a, b, c)
   return a == nil and json.null or a
 end
 
--- What the waiting branch gets for a failure: nil, message, class; it is put down to what failed.
+-- What the waiting branch gets for a failure: nil, message, class; the failed branch is blamed.
 local function fail(branch, failure)
   branch.last, branch.failed = failure.blame or branch.last, failure
   return nil, failure.message, failure.class
 end
 
--- Waits until a scope is over and no call under it is open.
+-- Waits until a scope has finished and none of its calls is open.
 local function wait_for(scope, branch)
   scope:await(branch)
   coroutine.yield(WAIT)
@@ -97,8 +96,8 @@ local function parts_of(list, key, what)
   return parts
 end
 
--- A branch for each item of a list: waits for all. `ended(index, value, failure)` hears of each, and gives true where
--- that decides: the others are ended then. `deadline`: the number of the one that takes no place.
+-- A branch for each item of a list: waits for all. `ended(index, value, failure)` is called for each result, and
+-- returns true if it decides: the others are then cancelled. `deadline`: the number of the branch that takes no slot.
 local function perform_each(execution, branch, list, perform, given, ended)
   local scope = execution:scope(branch, execution:place(branch), given.limit)
   local count, begun, over = #list, 0, 0
@@ -136,7 +135,7 @@ end
 ---@param list any[]
 ---@param perform fun(item: any, index: integer): any
 ---@param options table|nil
----@param what string  what the script called
+---@param what string  the name that the script called
 ---@return table|nil results
 ---@return string|table|nil message_or_failures
 ---@return string? class
@@ -184,12 +183,12 @@ local function functions_of(list, what)
   return list
 end
 
----Each function once.
+---Calls each function once.
 function M.all(execution, branch, fns, options)
   return M.map(execution, branch, functions_of(fns, "all"), call, options, "all")
 end
 
----Each item through all stages, at its own pace.
+---Passes each item through all stages, at its own pace.
 function M.pipeline(execution, branch, list, ...)
   local stages = table.pack(...)
   local options = type(stages[stages.n]) == "table" and table.remove(stages, stages.n) or nil
@@ -206,7 +205,7 @@ function M.pipeline(execution, branch, list, ...)
   end, options, "pipeline")
 end
 
----What the first function gives that succeeds, and its index.
+---The result of the first function that succeeds, and its index.
 function M.first(execution, branch, fns)
   if type(fns) ~= "table" or #fns == 0 then
     error("ctx.first: needs a list of functions", 3)
@@ -225,7 +224,7 @@ function M.first(execution, branch, fns)
   return fail(branch, last)
 end
 
----What a function gives within so many seconds.
+---The result of a function, if it comes within the given seconds.
 ---@param sleep fun()
 function M.within(execution, branch, seconds, fn, sleep)
   local first
@@ -241,10 +240,10 @@ function M.within(execution, branch, seconds, fn, sleep)
   return first.value
 end
 
----Branches that are begun one by one, each by its name, from `fn` or from one another; waits for all.
+---Branches that are started one by one, by name, from `fn` or from each other; waits for all.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
----@param fn fun(begin: fun(key: string|integer, perform: function, ...)): any  begins the first ones
+---@param fn fun(begin: fun(key: string|integer, perform: function, ...)): any  starts the first ones
 ---@param options table|nil  { max_parallel }
 ---@return true|nil ok
 ---@return string? message  of the first that failed
@@ -255,7 +254,7 @@ function M.gather(execution, branch, fn, options)
   end
   options = check_options(options, "gather", 3)
   local scope = execution:scope(branch, execution:place(branch), options.max_parallel)
-  local begun, open, first = {}, 1, nil -- fn itself may begin more
+  local begun, open, first = {}, 1, nil -- fn itself may start more
   local function settle(failure)
     open, first = open - 1, first or failure
     scope:settle(open == 0)
@@ -281,7 +280,7 @@ function M.gather(execution, branch, fn, options)
   return true
 end
 
----A branch of its own: a handle to wait for it or to end it.
+---Starts a branch and returns a handle to wait for it or cancel it.
 function M.spawn(execution, branch, fn, ...)
   local handle, waiting = {}, nil
   local scope = execution:scope(branch, execution:place(branch))
@@ -295,7 +294,7 @@ function M.spawn(execution, branch, fn, ...)
   execution:begin(scope.place .. ".1.", scope, over, function()
     return fn(table.unpack(args, 1, args.n))
   end)
-  ---Waits for what it returns.
+  ---Waits for its result.
   function handle.await()
     local me = execution:current()
     if not me then
@@ -313,7 +312,7 @@ function M.spawn(execution, branch, fn, ...)
     end
     return result.value
   end
-  ---Ends it: what has not left is dropped.
+  ---Cancels it: calls that were not sent are dropped.
   function handle.cancel()
     if drawn.step ~= execution.step then
       error("ctx.spawn: its handle belongs to another step", 2)
@@ -325,7 +324,7 @@ function M.spawn(execution, branch, fn, ...)
   return handle
 end
 
----Rounds: each value is kept, what was awaited for it is forgotten; a replay begins at the newest.
+---Rounds: each value is recorded, and its calls are forgotten; a replay starts at the newest value.
 ---@param value any
 ---@param fn fun(value: any, round: integer): any, boolean?
 ---@return any value
@@ -348,7 +347,7 @@ function M.loop(execution, branch, value, fn)
     branch:begin_round(scope, number)
     local following, last, class = fn(value, number)
     branch.scope = above
-    execution:stop_under(scope) -- what it began and did not wait for: its places are forgotten with it
+    execution:stop_under(scope) -- branches that it started without waiting: their places are forgotten with the round
     if scope.open > 0 then
       wait_for(scope, branch)
     end

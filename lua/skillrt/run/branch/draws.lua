@@ -1,4 +1,4 @@
--- run/branch/draws.lua: what a step draws and reads: recorded with what it awaits next, given back when it runs again.
+-- run/branch/draws.lua: what a step draws and reads: recorded with its next call, and given back when it runs again.
 --
 -- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, and run/journal.lua.
 
@@ -7,11 +7,11 @@ local record = require("skillrt.base.record")
 
 local M = {}
 
----What is said to who uses the ctx of a step that does not run.
+---The error for using the ctx of a step that does not run.
 M.OTHERS = "ctx: its step has finished, or is not running: use the ctx that the function was given"
 
--- Where a step is now: the place of the last call of the branch that runs; and that branch. What another step
--- draws or says by it could not be given back.
+-- Where a step is now: the place of the last call of the running branch, and that branch. Another step must not draw
+-- or log through it, as that could not be given back.
 local function place_of(step)
   if drawn.step ~= step then
     error(M.OTHERS, 4)
@@ -25,7 +25,7 @@ local function place_of(step)
 end
 M.place_of = place_of
 
--- The recorded value that a step draws now, by its kind; else where a fresh one is to be kept.
+-- The recorded value of the step's next draw, by kind; else where a fresh value is to be kept.
 local function next_known(step, kind, place)
   local at, live = place .. kind, step.live
   local cursors = live.cursors or {}
@@ -44,8 +44,8 @@ local function add(live, field, at, value)
   list[#list + 1] = value
 end
 
----What a step draws: recorded, or fresh, and then the next record will carry it. Inside ctx.once it is
----neither, as that does not run again.
+---Draws for a step: a recorded value, or a fresh one that the next record will carry. Inside ctx.once nothing is
+---recorded, as that does not run again.
 ---@param step skillrt.Step
 ---@param kind string  "" of ctx, else one letter
 ---@param make fun(): any
@@ -64,7 +64,7 @@ function M.drawn(step, kind, make)
 end
 drawn.recorded = M.drawn
 
----The generators of a step's random numbers, and where it is: each branch and each round has its own.
+---The generators of a step's random numbers, and its place: each branch and each round has its own.
 function drawn.chances(step)
   local _, branch = place_of(step)
   local prefix = branch and branch.prefix or ""
@@ -76,7 +76,7 @@ function drawn.chances(step)
   return live.chances, prefix
 end
 
----A line is said once, whoever runs again.
+---A log line is written once, even if the function runs again.
 ---@param journal skillrt.Journal
 ---@param step skillrt.Step
 ---@param entry table  a record; without a type it is a note
@@ -103,7 +103,7 @@ local function stored(journal, held)
   return { sha256 = journal:keep(text), bytes = #text }
 end
 
----The long texts that a step has read and was not given back.
+---The long texts that a step has read and not yet been given back.
 ---@param step skillrt.Step
 ---@return table[] list  of the books
 function M.texts_left(step)
@@ -116,8 +116,8 @@ function M.texts_left(step)
   return list
 end
 
----A text of the world, recorded as `drawn` does; a long one beside the record. What is read is recorded when
----the function waits: of a step that is over nothing has to be given back.
+---A text from outside, recorded like a draw; a long one is stored separately. It is recorded when the function waits;
+---nothing needs to be given back to a finished step.
 ---@param journal skillrt.Journal
 ---@param step skillrt.Step
 ---@param make fun(): string|nil, string?, string?
@@ -154,10 +154,10 @@ local function keep_read(journal, step)
   end
 end
 
--- Records behind which a step is not performed again.
+-- Record types after which a step is not performed again.
 local LAST <const> = { done = true, skip = true }
 
----A record of a step tells what its function drew and read since the last one.
+---A record of a step carries what its function drew and read since the last one.
 ---@param journal skillrt.Journal
 ---@param step skillrt.Step
 ---@param entry table

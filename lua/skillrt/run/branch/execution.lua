@@ -1,8 +1,8 @@
 -- run/branch/execution.lua: the branches of one step: coroutines that run until each of them waits, and results that
--- are given back one at a time (docs/write/steps.md).
+-- are delivered one at a time (docs/write/steps.md).
 --
--- Knows coroutines and what the books keep of the step; what a call is and when it is sent knows run/call/. A step
--- whose function awaits nothing has no execution at all. Called by steps.lua, run/call/ and run/branch/combine.lua.
+-- Knows coroutines and the step's results in the books; run/call/ knows what a call is and when it is sent. A step
+-- whose function awaits nothing has no execution. Called by steps.lua, run/call/ and run/branch/combine.lua.
 
 local drawn = require("skillrt.base.drawn")
 local draws = require("skillrt.run.branch.draws")
@@ -11,12 +11,12 @@ local places = require("skillrt.run.places")
 
 local M = {}
 
----What a branch yields while it waits; nothing else that a function yields is taken for a wait.
+---What a branch yields while it waits; a function's other yields are no waits.
 M.WAIT = {}
 local WAIT = M.WAIT
 
--- A coroutine performs one function after the other, so that most branches need none of their own; one
--- that raised, or was ended while it waited, does not come back.
+-- A coroutine performs one function after the other, so that most branches need no new one; one that raised, or was
+-- cancelled while it waited, is not reused.
 local OVER = {}
 M.OVER = OVER
 
@@ -54,20 +54,20 @@ end
 
 ---@class skillrt.Branch
 ---@field state skillrt.BranchState
----@field once string|nil    once: the name of the function
+---@field once string|nil    in state once: the name of the function
 ---@field execution skillrt.Execution
 ---@field thread thread
----@field prefix string      of the places in it
----@field position integer   the last one that it took
+---@field prefix string      of its places
+---@field position integer   the last position that it took
 ---@field scope skillrt.Scope|nil  the combinator it runs under
----@field over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  it has ended
----@field failed table|nil   the failure that it was given last: { message, class, blame = a place, is_slip }
----@field retry_after_ms integer|nil  how long who answered wants to be left alone, said with that failure
----@field last string|nil    the place that a failure of it is put down to
+---@field over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  called when it has ended
+---@field failed table|nil   the last failure delivered to it: { message, class, blame = a place, is_slip }
+---@field retry_after_ms integer|nil  how long the server wants no further request, reported with that failure
+---@field last string|nil    the place that its failure is blamed on
 local Branch = {}
 Branch.__index = Branch
 
--- What is true of a branch until the value that this gives is closed.
+-- Changes the state of a branch until the returned value is closed.
 local function until_closed(branch, changes)
   local before = {}
   for field, value in pairs(changes) do
@@ -82,15 +82,15 @@ local function until_closed(branch, changes)
   end })
 end
 
----It performs a function that does not run again, until the value is closed: what that draws is not recorded, and it
----must not wait.
+---Performs a function that does not run again, until the value is closed: its draws are not recorded, and it must not
+---wait.
 ---@param name string
 ---@return table closable
 function Branch:performs_once(name)
   return until_closed(self, { state = "once", once = name })
 end
 
----It uses a tool, until the value is closed: its places lie below the tool's.
+---Uses a tool, until the value is closed: its places are below the tool's.
 ---@param place string
 ---@return table closable
 function Branch:uses(place)
@@ -98,25 +98,25 @@ function Branch:uses(place)
     position = 0 })
 end
 
----A person approved what is used now: its calls are what was shown.
+---A person approved the present use of the tool: its calls are those that were shown.
 function Branch:approve()
   self.state = self.state == "using" and "approved" or self.state
 end
 
----It performs rounds of a loop, until the value is closed.
+---Performs rounds of a loop, until the value is closed.
 ---@return table closable
 function Branch:loops()
   return until_closed(self, { prefix = self.prefix, position = self.position, scope = self.scope or false })
 end
 
----A round of its loop begins, in a scope of its own.
+---A round of its loop starts, in its own scope.
 ---@param scope skillrt.Scope
 ---@param number integer
 function Branch:begin_round(scope, number)
   self.prefix, self.position, self.scope = ("%s.%d."):format(scope.place, number), 0, scope
 end
 
----A failure of what lies below a place is that of the place.
+---Failures below a place are blamed on that place.
 ---@param place string
 function Branch:put_down_to(place)
   local failed = self.failed
@@ -130,17 +130,17 @@ end
 
 ---@class skillrt.Scope  a combinator that is under way
 ---@field execution skillrt.Execution
----@field branch skillrt.Branch  who waits for it
+---@field branch skillrt.Branch  the branch that waits for it
 ---@field place string
 ---@field above skillrt.Scope|nil
----@field limit integer|nil   calls under way under it at once
----@field out integer         calls under it that have a place in it
----@field open integer        calls that are not over
----@field free integer        ... of these, those that take no place
----@field waiting skillrt.Call[]  for room: from `first` on
----@field feed fun(): boolean  begins its next branch; false: there is none
----@field is_over boolean     what it gives is decided
----@field is_awaited boolean  its branch waits until it is over and no call under it is open
+---@field limit integer|nil   maximal calls under way at once
+---@field out integer         calls with a slot
+---@field open integer        unfinished calls
+---@field free integer        ... of these, calls that take no slot
+---@field waiting skillrt.Call[]  calls that wait for a slot: from `first` on
+---@field feed fun(): boolean  starts its next branch; false: there is none
+---@field is_over boolean     its result is decided
+---@field is_awaited boolean  its branch waits until it has finished and no call under it is open
 local Scope = {}
 Scope.__index = Scope
 
@@ -150,9 +150,9 @@ end
 
 ---Counts calls in this scope and all above it.
 ---@param scope skillrt.Scope|nil
----@param open integer  so many more are open
----@param free integer  ... that take no place
----@param out integer   ... that have one
+---@param open integer  by how many the open calls change
+---@param free integer  ... those without a slot
+---@param out integer   ... those with one
 function Scope.count(scope, open, free, out)
   while scope do
     scope.open, scope.free, scope.out = scope.open + open, scope.free + free, scope.out + out
@@ -160,7 +160,7 @@ function Scope.count(scope, open, free, out)
   end
 end
 
----The first of this scope and those above it that has no room; nil: there is room.
+---The first of this scope and those above it that has no free slot; nil: there is one.
 ---@param scope skillrt.Scope|nil
 ---@return skillrt.Scope|nil
 function Scope.full(scope)
@@ -170,13 +170,13 @@ function Scope.full(scope)
   return scope
 end
 
----A call waits for room.
+---A call waits for a slot.
 ---@param call skillrt.Call
 function Scope:put(call)
   self.waiting[#self.waiting + 1] = call
 end
 
----The call that waits longest, where there is room for it.
+---The call that has waited longest, if there is a slot for it.
 ---@return skillrt.Call|nil
 function Scope:take()
   local call = not is_full(self) and self.waiting[self.first]
@@ -188,8 +188,8 @@ function Scope:take()
   return call or nil
 end
 
----Something in it ended: its branch continues when all is over.
----@param is_over boolean|nil  what it gives is decided now
+---Something in it ended: its branch continues when everything has finished.
+---@param is_over boolean|nil  its result is now decided
 function Scope:settle(is_over)
   self.is_over = self.is_over or is_over or false
   if self.is_awaited and self.is_over and self.open == 0 then
@@ -198,14 +198,14 @@ function Scope:settle(is_over)
   end
 end
 
----A branch waits until it is over: whoever calls this yields then.
+---A branch waits until the scope has finished: the caller then yields.
 ---@param branch skillrt.Branch
 function Scope:await(branch)
   self.branch, self.is_awaited = branch, true
   self:settle()
 end
 
--- The state of an execution, which `become` alone changes. No branch of it runs in the last two.
+-- The state of an execution, changed only by `become`. In the last two states none of its branches runs.
 --
 --   from               when                                                      to
 --   replaying          what is recorded was given back                           live
@@ -224,15 +224,15 @@ local NEXT <const> = {
 ---@class skillrt.Execution
 ---@field state skillrt.ExecutionState
 ---@field step skillrt.Step
----@field run_calls skillrt.Calls  all of the run
----@field idle thread[]    coroutines that perform nothing now
----@field calls table<string, skillrt.Call>  by place: declared and not over
----@field rooms table<string, "place"|"free">  ... what they take in the combinators above them; free: counted in none
+---@field run_calls skillrt.Calls  all calls of the run
+---@field idle thread[]    unused coroutines
+---@field calls table<string, skillrt.Call>  by place: declared and unfinished
+---@field rooms table<string, "place"|"free">  ... what they take in the combinators above: a slot, or none
 ---@field main skillrt.Branch  of the step's function itself
 ---@field now skillrt.Branch  the branch that runs, or ran last
----@field taken table<string, true>  places of what was given back, or came without a wait (ctx.once)
+---@field taken table<string, true>  places whose results were given back, or that needed no wait (ctx.once)
 ---@field divergence table|nil  { place, before, now }
----@field ending fun()|nil  what follows when no call of it is open any more
+---@field ending fun()|nil  called when none of its calls is open
 local Execution = {}
 Execution.__index = Execution
 
@@ -252,8 +252,8 @@ function M.new(step, run_calls, idle, over)
     runnable = {},
     first = 1,
     last = 0,
-    limited = {}, -- scopes with a limit, by their places
-    feeding = {}, -- scopes that may begin a branch when no other can run
+    limited = {}, -- scopes with a limit, by place
+    feeding = {}, -- scopes that may start a branch when no other can run
     fed = 1,
     taken = {},
     state = "replaying",
@@ -273,7 +273,7 @@ local function become(self, state)
   self.state = state
 end
 
----Whether branches of it run, or will.
+---Whether any of its branches runs or will run.
 ---@return boolean
 function Execution:is_open()
   return self.state == "replaying" or self.state == "live"
@@ -291,7 +291,7 @@ function Execution:branch(thread, prefix, scope, over)
   return branch
 end
 
----The branch that calls; nil: a coroutine of the script's own does.
+---The calling branch; nil: a coroutine of the script's own called.
 ---@return skillrt.Branch|nil
 function Execution:current()
   return self.by_thread[coroutine.running()]
@@ -305,7 +305,7 @@ function Execution.place(_, branch)
   return branch.prefix .. branch.position
 end
 
----Begins a branch: it runs when those before it wait.
+---Starts a branch: it runs when those before it wait.
 ---@param prefix string
 ---@param scope skillrt.Scope|nil
 ---@param over function
@@ -318,7 +318,7 @@ function Execution:begin(prefix, scope, over, perform, a, b, c, d)
   return branch
 end
 
----Makes a branch runnable; what its wait gives are the values.
+---Makes a branch runnable; its wait returns the values.
 function Execution:wake(branch, a, b, c, d)
   branch.a, branch.b, branch.c, branch.d = a, b, c, d
   self.last = self.last + 1
@@ -335,17 +335,17 @@ local function after(self, branch, ok, first, a, b, c)
   elseif ok then
     first = "run yielded; to wait, call ctx.await(request)"
   else
-    fatal.pass_on(first) -- at once: no call of it may be waited for first
+    fatal.pass_on(first) -- at once: none of its calls may be waited for first
   end
   self.by_thread[branch.thread] = nil
   coroutine.close(branch.thread) -- its to-be-closed variables are closed now, before another branch runs
   return branch:over(false, first)
 end
 
--- ---- room in combinators ----
+-- ---- slots in combinators ----
 
 -- `max_parallel` counts calls, never branches, so that nesting cannot block itself. A call whose result follows from
--- others (`pure`) and the deadline of `within` take no place.
+-- others (`pure`) and the deadline of `within` take no slot.
 local function is_free(call)
   return call.request.pure or call.branch.is_deadline
 end
@@ -369,7 +369,7 @@ local function admit(self, call)
   end
 end
 
----A call of a branch: counted in each combinator above it; it begins when there is room.
+---Counts a call of a branch in each combinator above it; the call starts when there is a slot.
 ---@param call skillrt.Call
 function Execution:enter(call)
   local step, place = self.step, call.place
@@ -378,13 +378,13 @@ function Execution:enter(call)
     call.branch.scope:count(1, is_free(call) and 1 or 0, 0)
   end
   if self.state == "replaying" and not is_free(call) and not (step.known[place] or step.calls[place]) then
-    call:become("waiting") -- until the replay is over: what is recorded had its place before
+    call:become("waiting") -- until the replay has finished: recorded calls had their slots before
   else
     admit(self, call)
   end
 end
 
--- A place is free: who waited first for it gets it.
+-- A slot is free: the call that has waited longest gets it.
 local function fill(scope)
   local call = scope:take()
   while call do
@@ -395,7 +395,7 @@ local function fill(scope)
   end
 end
 
----A call is over or dropped: its places are free.
+---A call has finished or was dropped: frees its slots.
 ---@param call skillrt.Call
 function Execution:leave(call)
   local scope, room = call.branch.scope, self.rooms[call.place]
@@ -415,8 +415,7 @@ function Execution:leave(call)
   self:settle()
 end
 
--- A call was given up, and its end comes later: no branch begins in its place before that, as none did
--- when it was recorded.
+-- A call was given up but ends later: until then no branch starts in its slot, as none did when it was recorded.
 local function keep_place(self, call)
   if self.rooms[call.place] == "free" then
     if call.branch.scope then
@@ -428,12 +427,12 @@ end
 
 -- ---- branches of scopes with a limit ----
 
--- Whether there is room for one more call under a scope.
+-- Whether there is a slot for one more call under a scope.
 local function has_room(scope)
   return scope.open - scope.free < scope.limit
 end
 
----A scope with a limit begins its branches one by one, when all others wait and there is room.
+---A scope with a limit starts its branches one by one, when all others wait and there is a slot.
 ---@param scope skillrt.Scope
 function Execution:feed(scope)
   if not scope.is_fed and has_room(scope) then
@@ -443,7 +442,7 @@ function Execution:feed(scope)
   end
 end
 
--- Begins one branch where there is room; false: nowhere.
+-- Starts one branch where there is a slot; false: there is none.
 local function begin_one(self)
   local feeding = self.feeding
   while self.fed <= #feeding do
@@ -458,8 +457,8 @@ local function begin_one(self)
   return false
 end
 
--- Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not begun:
--- it had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls did.
+-- Starts the next branch of the outermost combinator above a recorded place whose branch has not started. It had a
+-- slot when it was recorded, even if a loop with forgotten rounds uses its slots differently now.
 local function begin_recorded(self, place)
   for above, part in places.ways_to(place) do
     local scope = self.limited[above]
@@ -473,12 +472,12 @@ end
 ---Runs every runnable branch until all of them wait.
 function Execution:advance()
   if self.running then
-    return -- a running branch ended others: the loop below takes them
+    return -- a running branch cancelled others: the loop below handles them
   end
   self.running = true
   local drawing = drawn.step
   drawn.step = self.step
-  local resume = coroutine.resume -- the one that can be interrupted (limits.c)
+  local resume = coroutine.resume -- the one that limits.c can interrupt
   while self:is_open() and (self.first <= self.last or begin_one(self)) do
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
@@ -497,7 +496,7 @@ function Execution:advance()
   self.running, drawn.step = false, drawing
 end
 
----Goes on with the step after one of its calls was over.
+---Continues the step after one of its calls has finished.
 function Execution:go_on()
   local step = self.step
   local home = step.live.home
@@ -505,12 +504,12 @@ function Execution:go_on()
     home.limits:allow(step.live.definition or home:definition_of(step))
     self:advance()
   end
-  if self.divergence then -- its last call may have ended behind its function, which did not ask for all of them
+  if self.divergence then -- its last call may have ended after its function, which did not wait for all of them
     home:look(step)
   end
 end
 
----What a call waited for is there: its branch continues with the values, if there still is one.
+---The result that a call waited for is there: its branch continues with the values, if it still exists.
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
   local branch = call.branch
@@ -522,10 +521,10 @@ function Execution:deliver(call, a, b, c, d)
   self:leave(call)
 end
 
----The same for a failure, which a failure of the branch may pass on.
+---The same for a failure, which the branch may pass on as its own.
 ---@param call skillrt.Call
 ---@param failure table  { message, class, retry_after_ms }
----@param reply table    what the script is given of it
+---@param reply table    the part of it that the script gets
 function Execution:fail(call, failure, reply)
   local branch = call.branch
   branch.retry_after_ms = failure.retry_after_ms
@@ -541,8 +540,8 @@ function Execution:scope(branch, place, limit)
     out = 0, open = 0, free = 0, waiting = {}, first = 1, is_over = false, is_awaited = false }, Scope)
 end
 
----Ends what runs under a combinator: calls that have not left are dropped, those that may be given up
----are canceled, the others end by themselves.
+---Cancels what runs under a combinator: unsent calls are dropped, those that may be given up are cancelled, the
+---others finish.
 ---@param scope skillrt.Scope
 function Execution:stop_under(scope)
   scope.is_over = true
@@ -570,7 +569,7 @@ function Execution:stop_branches(is_meant)
       ending[#ending + 1] = branch
     end
   end
-  table.sort(ending, function(a, b) -- what they close is closed in one order, whoever runs again
+  table.sort(ending, function(a, b) -- their close handlers run in a fixed order, also in a replay
     return a.prefix < b.prefix
   end)
   local drawing = drawn.step
@@ -602,7 +601,7 @@ end
 
 -- ---- replay ----
 
----Something else is asked for than was before, at this place.
+---The script asks for something else than is recorded at this place.
 ---@param place string
 ---@param before string
 ---@param now string
@@ -613,22 +612,22 @@ function Execution:diverge(place, before, now)
   end
 end
 
----Whether the function is to ask for what it asked for before: a further attempt goes another way, and so does
----one whose changes were accepted.
+---Whether the function must ask for what it asked for before: not in a further attempt, nor if its changes were
+---accepted.
 ---@return boolean
 function Execution:is_exact()
   return self.step.state == "first"
 end
 
--- Lets branches begin until one asks for what is recorded at this place.
+-- Starts branches until one asks for what is recorded at this place.
 local function reach(self, place)
   while not self.calls[place] and begin_recorded(self, place) do
     self:advance()
   end
 end
 
--- Delivers the recorded results in the journal's order. A place without one is that of a loop, whose newest round
--- was over then: what follows it continues.
+-- Delivers the recorded results in the journal's order. A place without a result is a loop's, whose newest round had
+-- finished then: its branch continues.
 local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
@@ -651,11 +650,11 @@ local function redeliver(self)
       self:advance()
     elseif not self.taken[place] and self:is_exact() then
       return self:diverge(place, known.to or "a call", "nothing")
-    end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
+    end -- of a further attempt: it reuses the slot of a failed call, and is delivered when it is sent
   end
 end
 
--- What was under way keeps its place: its branch begins before a call that was not is sent.
+-- What was under way keeps its slot: its branch starts before any new call is sent.
 local function reach_open(self)
   local open = {}
   for place in pairs(self.step.calls) do
@@ -667,7 +666,7 @@ local function reach_open(self)
   end
 end
 
--- The first place where a call had left that is not asked for now: it may have acted, as a sleep never does.
+-- The first place where a call was sent that is not asked for now: it may have acted, which a sleep never does.
 local function left_alone(self)
   local found
   for place, call in pairs(self.step.calls) do
@@ -678,8 +677,7 @@ local function left_alone(self)
   return found
 end
 
----Whether all that was recorded has been given back, and all that had left been asked for; else the step
----has diverged.
+---Whether all recorded results were delivered and all sent calls asked for; else the step has diverged.
 ---@return boolean
 function Execution:is_used_up()
   local step = self.step
@@ -701,7 +699,7 @@ function Execution:is_used_up()
   return not place
 end
 
----Runs what can run, gives back what is recorded, and lets leave what has not left.
+---Runs what can run, delivers recorded results, and releases calls that were not sent yet.
 function Execution:replay()
   self:advance()
   redeliver(self)
@@ -728,10 +726,10 @@ function Execution:replay()
       self.run_calls:begin(call)
     end
   end
-  self:advance() -- a call with an unknown outcome may have been decided
+  self:advance() -- somebody may have decided about a call with an unknown outcome
 end
 
----What is recorded and was not given back may be asked for later: it is read now.
+---Recorded results that were not delivered may be asked for later: they are read now.
 function Execution:read_ahead()
   local step, journal = self.step, self.run_calls.journal
   for place, known in pairs(self:is_open() and step.known or {}) do
@@ -746,7 +744,7 @@ function Execution:read_ahead()
   end
 end
 
----Branches are ended; when no call is open any more `ending` is called.
+---Cancels branches; when no call is open any more `ending` is called.
 ---@param is_meant fun(branch: skillrt.Branch): boolean
 ---@param ending fun()
 function Execution:drain(is_meant, ending)
@@ -755,18 +753,18 @@ function Execution:drain(is_meant, ending)
   self:settle()
 end
 
----What is recorded for a place has been given back, or is recorded now.
+---The recorded result of a place has been delivered, or is being recorded now.
 ---@param place string
 function Execution:take(place)
   self.taken[place] = true
 end
 
----The step's function has ended without a wait: its coroutine performs nothing of it any more.
+---The step's function ended without a wait: its coroutine is free.
 function Execution:free_main()
   self.by_thread[self.main.thread] = nil
 end
 
----Performs a function that does not run again, as this branch: what it draws is not recorded.
+---Performs a function that does not run again in this branch: its draws are not recorded.
 ---@param branch skillrt.Branch
 ---@param name string
 ---@param fn fun(): any
@@ -781,7 +779,7 @@ function Execution:perform_once(branch, name, fn)
   return ok, value, message, class
 end
 
----A call is over: it may have been the last.
+---A call has finished: it may have been the last one.
 function Execution:settle()
   local ending = self.ending
   if ending and next(self.calls) == nil then
@@ -790,7 +788,7 @@ function Execution:settle()
   end
 end
 
----It has diverged: it is closed.
+---The step has diverged: closes the execution.
 ---@return table divergence  what it asked for that is not what was recorded
 function Execution:give_divergence()
   local found = self.divergence
@@ -799,7 +797,7 @@ function Execution:give_divergence()
   return found
 end
 
----Ends all that still runs.
+---Cancels everything that still runs.
 function Execution:close()
   become(self, "closed")
   for _, branch in pairs(self.by_thread) do

@@ -1,6 +1,6 @@
--- run/call/alarm.lua: calls that go nowhere: what kinds of them share: their record, and the time at which they end.
+-- run/call/alarm.lua: the common part of calls that wait for a time: their record, and the time at which they end.
 --
--- The record says that time, so that a resume waits the rest and never longer. Called by run/call/kind/sleep, ask and
+-- The record holds that time, so that a resume waits only for the rest. Called by run/call/kind/sleep, ask and
 -- wait.lua.
 
 local core = require("skillrt.core")
@@ -8,14 +8,14 @@ local steady = require("skillrt.run.steady")
 
 local M = {}
 
----When so many seconds are over.
+---The time after the given seconds.
 ---@param seconds number|nil
 ---@return integer|nil utc  ms
 function M.ends_at(seconds)
   return seconds and core.wall_ms() + math.ceil(seconds * 1000)
 end
 
----It asks from now on. Gives its record; one that is in the books already has its own.
+---It waits from now on. Returns its record; one that is in the books already has its own.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param fields table
@@ -32,7 +32,7 @@ function M.ask(calls, call, fields, ends_at)
   return open
 end
 
----Puts it among what is due: it is never longer away than the whole of it.
+---Adds it to the due calls; never waits longer than its whole duration.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param open table  its record
@@ -43,7 +43,7 @@ function M.set(calls, call, open, seconds)
   end
 end
 
----The step gave it up: it is gone.
+---The step gave it up: removes it.
 ---@return true
 function M.give_up()
   return true

@@ -1,16 +1,17 @@
--- run/call/call.lua: a call: what a step waits for, from its declaration until its branch has what it came to; its
--- state, and what tells it from another.
+-- run/call/call.lua: a call: what a step waits for, from its declaration until its branch has the result; its state,
+-- and its identity.
 --
--- Its digest is of what was declared, which is what a request says before credentials, keys and the run's own paths and
--- id are in it: a resume from another folder, with another key, makes the same call. Only the files of run/call/ write
--- its fields. Knows requests, no transports; pure but for SHA-256. Called by run/call/calls.lua.
+-- Its digest covers what was declared: the request without credentials, keys, and the run's own paths and id, so that
+-- a resume from another folder, with another key, makes the same call. Only the files of run/call/ write its fields.
+-- Knows requests, no transports; pure but for SHA-256. Called by run/call/calls.lua.
 
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
 local request_of = require("skillrt.agent.request")
 local secrets = require("skillrt.base.secrets")
 
--- A call's way. It "asks" where no transport has it: a person, a time, an event or a sub-run gives its result.
+-- The states of a call. It is "asked" where no transport is involved: a person, a time, an event or a sub-run gives
+-- its result.
 --
 --   from                          when                                           to
 --   declared, waiting             a combinator above it has no room              waiting
@@ -46,34 +47,34 @@ local NEXT <const> = {
 }
 
 ---@class skillrt.Call
----@field state skillrt.CallState  changed by `become` alone
+---@field state skillrt.CallState  changed only by `become`
 ---@field place string
 ---@field step skillrt.Step
 ---@field branch skillrt.Branch
 ---@field execution skillrt.Execution
 ---@field request table    checked
----@field kind string      names its file in run/call/kind/: "http", "sleep", ...
+---@field kind string      the name of its file in run/call/kind/: "http", "sleep", ...
 ---@field ways skillrt.CallKind  that file
----@field to string        where it goes, as it may be shown
+---@field to string        where it goes, in a form that may be shown
 ---@field digest string    of what was declared
 ---@field key string|nil    its idempotency key, once it was sent
 ---@field idem boolean     may be repeated when its outcome is unknown
----@field order integer    of all declared in this process
+---@field order integer    its position among all calls declared in this process
 ---@field attempt integer
----@field number integer|false       the engine's, while it is due or sent
----@field reservation skillrt.Reservation|false  what its limits hold for it
+---@field number integer|false       the engine's number, while it is due or sent
+---@field reservation skillrt.Reservation|false  what its limits reserve for it
 ---@field has_turn boolean    it has taken its turn within the rates of its agent's gate
----@field world skillrt.World|false  who answers it in place of a transport
+---@field world skillrt.World|false  what answers it instead of a transport
 ---@field doubt string|false  unknown: why
----@field decision "retry"|"skip"|nil  canceling: what a person decided that follows
+---@field decision "retry"|"skip"|nil  canceling: what a person decided about it
 ---@field interrupted boolean unknown: with others, by the same interruption
----@field renewed boolean     it is repeated by decision: by another program of its session, too
----@field epoch integer|nil   of a session: the number of the program that it is for
----@field follows boolean|nil  ... it answers what that asked
----@field talk skillrt.LiveSession|false  ... which is to answer it
----@field w integer|nil       of a wait for an event: its number among all
----@field began integer|nil   of a sleep: when, of steady.lua
----@field instant integer|nil  ... and the time of the wall clock at which it ends
+---@field renewed boolean     repeated by decision: also by another program of its session
+---@field epoch integer|nil   of a session: the number of its program
+---@field follows boolean|nil  ... it answers a question of that program
+---@field talk skillrt.LiveSession|false  ... the live session that is to answer it
+---@field w integer|nil       of a wait for an event: its position among all waits
+---@field began integer|nil   of a sleep: its start, by steady.lua
+---@field instant integer|nil  ... and its end, by the wall clock
 local Call = {}
 Call.__index = Call
 
@@ -86,7 +87,7 @@ function Call.new(fields)
   return setmetatable(fields, Call)
 end
 
----Its next state, by the table above.
+---Changes its state, as the table above allows.
 ---@param state skillrt.CallState
 function Call:become(state)
   if not NEXT[self.state][state] then
@@ -95,19 +96,19 @@ function Call:become(state)
   self.state = state
 end
 
----Whether its result will reach a function.
+---Whether a function will get its result.
 ---@return boolean
 function Call:is_awaited()
   return self.state ~= "finished" and self.execution.state ~= "closed"
 end
 
----What the books know of it since its record `call`; nil: it has none, or is over.
+---The books' entry since its record `call`; nil: it has none, or has finished.
 ---@return table|nil
 function Call:open()
   return self.step.calls[self.place]
 end
 
----People who watch see what has arrived for it: as it is, or as its request makes it. It is recorded nowhere.
+---Shows people who watch the data that arrives for it, raw or as its request formats it. Not recorded.
 ---@param watcher table|nil
 ---@param text string
 function Call:show(watcher, text)
@@ -123,7 +124,7 @@ function Call:show(watcher, text)
   end
 end
 
--- ---- what tells it from another ----
+-- ---- its identity ----
 
 local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message", "name", "asked", "event",
   "instant" }
@@ -134,14 +135,15 @@ local SECRET <const> = {
   ["proxy-authorization"] = true,
   ["x-api-key"] = true,
 }
--- What a program finds around it, wherever it runs.
+-- The environment of a program, wherever it runs.
 local AROUND <const> = {}
 for _, name in ipairs(request_of.AROUND) do
   AROUND[name] = true
 end
 
--- Takes the run's own paths and id out of a text; of a run that is replayed, where it was recorded, too: what it was
--- answered may say so. The skill may be in the run's folder (a copy of its script), or the run's folder in the skill's.
+-- Removes the run's own paths and id from a text; in a replay also those of the recording, as earlier answers may
+-- contain them. The skill may be inside the run's folder (a copy of its script), or the run's folder inside the
+-- skill's.
 local function placeless(text, run)
   local recorded = run.recorded and run.recorded.place or ""
   local place, dir = run.store.place, run.skill.dir or ""
@@ -165,7 +167,7 @@ local function add_map(parts, name, map, left_out, run)
   end
 end
 
--- A body that is declared in pieces: each is hashed once, behind the hash of those before it (agent/model.lua).
+-- A body that is declared in pieces: each is hashed once, chained to those before it (agent/model.lua).
 local function chained(chain, run)
   local texts, hashes = chain.texts, chain.hashes
   local count = #hashes

@@ -1,8 +1,8 @@
--- run/call/calls.lua: the calls of a run: declared by a step, begun, recorded, and over.
+-- run/call/calls.lua: the calls of a run: declared by a step, started, recorded, finished.
 --
--- A call has an intent before each attempt and one result. When it is sent says queue.lua, what its reply means
--- and what its branch is given reply.lua; what differs by kind says run/call/kind/<kind>.lua. Knows the books,
--- no agents and no modes. Called by turn.lua, which has one for a run and its sub-runs.
+-- A call has an intent before each attempt and one result. queue.lua decides when it is sent, reply.lua what its
+-- reply means and what its branch gets; run/call/kind/<kind>.lua has what differs by kind. Knows the books, no agents
+-- and no modes. Called by turn.lua, which has one for a run and its sub-runs.
 
 local Call = require("skillrt.run.call.call")
 local due = require("skillrt.base.heap")
@@ -13,30 +13,33 @@ local repeats = require("skillrt.mode.repeats")
 local reply_of = require("skillrt.run.call.reply")
 local request_of = require("skillrt.agent.request")
 
----@class skillrt.CallKind  what differs from kind to kind; calls that a transport has: transport.lua
----@field begin fun(calls: skillrt.Calls, call: skillrt.Call)  nothing of it is recorded
----@field take_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table)  a process before has begun it
+---@class skillrt.CallKind  what differs between kinds; transport.lua has the common part of calls that are sent
+---@field begin fun(calls: skillrt.Calls, call: skillrt.Call)  starts a call of which nothing is recorded
+---@field take_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table)  continues a call that an earlier process
+---  started
 ---@field rang nil|fun(calls: skillrt.Calls, call: skillrt.Call)  its time has come
----@field send nil|fun(calls: skillrt.Calls, call: skillrt.Call): table|nil  records its intent; its task
----@field fill nil|fun(calls: skillrt.Calls, call: skillrt.Call, task: table, entry: table)  ... what its kind adds
----@field replied nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table|nil)  a reply came; local: perform it
----@field came nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)  before it is judged
+---@field send nil|fun(calls: skillrt.Calls, call: skillrt.Call): table|nil  records its intent; returns its task
+---@field fill nil|fun(calls: skillrt.Calls, call: skillrt.Call, task: table, entry: table)  ... adds the fields of
+---  its kind
+---@field replied nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table|nil)  a reply came; local: perform
+---  the function
+---@field came nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)  before the reply is judged
 ---@field failed nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table, failure: table): boolean, integer|nil
----       it is no success: whether that is dealt with; or the wait before another attempt
+---  it failed: returns whether that is handled, or the wait before the next attempt
 ---@field give_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table|nil): boolean  whether it is gone at once
 ---@field over nil|fun(calls: skillrt.Calls, call: skillrt.Call)  its result is recorded
----@field value nil|fun(call: skillrt.Call, entry: table): any  what its branch is given of its result; else its reply
+---@field value nil|fun(call: skillrt.Call, entry: table): any  what its branch gets of the result; default: its reply
 ---@field acts_here boolean|nil  it is a function of this process
----@field asks boolean|nil       it goes nowhere: what ends it is a person, a time or an event
+---@field asks boolean|nil       it is not sent: a person, a time or an event ends it
 
----@class skillrt.World  what stands in place of the transports, and lets time go by: of tests (test/world.lua), of
----replays (test/replay/world.lua)
+---@class skillrt.World  replaces the transports and lets time pass: in tests (test/world.lua) and replays
+---  (test/replay/world.lua)
 ---@field takes fun(world, call: skillrt.Call): boolean  it answers the call: nothing is sent
----@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: a reply; or what a record
----       of a result says; or nothing yet: then `answered` is called later
----@field holds nil|fun(world, call: skillrt.Call): boolean  it says when a wait is over
----@field idle fun(world, turn: skillrt.Turn): boolean  nothing is under way: whether it has moved something
----@field dress fun(world, skill: skillrt.Skill)  changes a skill that was made ready for a run
+---@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: returns a reply; or the
+---  fields of a result record; or nothing yet: then `answered` is called later
+---@field holds nil|fun(world, call: skillrt.Call): boolean  it decides when a wait ends
+---@field idle fun(world, turn: skillrt.Turn): boolean  nothing is under way: whether it has changed something
+---@field dress fun(world, skill: skillrt.Skill)  changes a skill that was prepared for a run
 ---@field opened fun(world, run: userdata)
 
 ---@class skillrt.Calls
@@ -44,19 +47,19 @@ local request_of = require("skillrt.agent.request")
 ---@field journal skillrt.Journal
 ---@field session skillrt.Session
 ---@field queue skillrt.Queue
----@field due skillrt.Heap     what has a time: calls, steps, programs to be noted
+---@field due skillrt.Heap     everything with a time: calls, steps, programs to be noted
 ---@field order integer        how many were declared
----@field doubts skillrt.Call[]     whose outcome is unknown
----@field undecided skillrt.Call[]  ... and which `on_indoubt` was not asked about yet
----@field opening skillrt.Call[]    whose sub-runs are to be opened
+---@field doubts skillrt.Call[]     calls whose outcome is unknown
+---@field undecided skillrt.Call[]  ... of these, those that `on_indoubt` has not decided about yet
+---@field opening skillrt.Call[]    calls whose sub-runs are to be opened
 ---@field scopes table<string, skillrt.Sub>  by id: sub-runs under way
----@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
----@field unmatched table<string, true>          events for which somebody may have come
----@field sessions table<string, skillrt.LiveSession>  by name: those that have not ended
----@field begun table<string, integer>  ... the number of the last that was begun in this process
----@field fed table<string, table>      ... answered messages that a new program of it is fed
----@field forgetful table<string, boolean>  ... its server forgot the last one before it took a message
----@field has_agents boolean  one was asked: a person may steer it
+---@field waiters table<string, skillrt.Call[]>  by event: the calls that wait for it, the oldest first
+---@field unmatched table<string, true>          events that may have a new waiter
+---@field sessions table<string, skillrt.LiveSession>  by name: sessions that have not ended
+---@field begun table<string, integer>  ... the number of the last one started in this process
+---@field fed table<string, table>      ... answered messages that are replayed to its next program
+---@field forgetful table<string, boolean>  ... its server forgot the last one before it accepted a message
+---@field has_agents boolean  an agent was asked: a person may steer it
 ---@field watcher table|nil
 ---@field watching table|nil  the soft deadline that is watched (soft_deadline.lua)
 local Calls = {}
@@ -93,8 +96,9 @@ end
 
 -- ---- declared ----
 
--- Compares what is asked for with what is recorded at its place. Another thing is forgotten where it is expected, but
--- for what acted in an attempt before: none that goes another way may make it a second time.
+-- Compares what is asked for with what is recorded at its place. If something else is expected there, the recorded
+-- call is forgotten, except one that acted in an earlier attempt: a different path must not make it act a second
+-- time.
 local function compare(self, execution, place, digest, to)
   local step = execution.step
   local before = step.known[place] or step.tools[place] or step.calls[place]
@@ -102,12 +106,12 @@ local function compare(self, execution, place, digest, to)
     return
   elseif not before.pure and (execution:is_exact() or not repeats.may_differ(step, before)) then
     execution:diverge(place, before.to or before.digest, to)
-  elseif step.known[place] or not repeats.acted(before) then -- what was sent and may have acted is a question
+  elseif step.known[place] or not repeats.acted(before) then -- a call that was sent and may have acted needs a decision
     assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
   end
 end
 
----A tool is used, or a value kept, at a place where another thing may be recorded.
+---A tool is used, or a value kept, at a place where something else may be recorded.
 ---@param execution skillrt.Execution
 ---@param place string
 ---@param digest string
@@ -121,7 +125,7 @@ function Calls:may_take(execution, place, digest)
   return execution.state ~= "diverged"
 end
 
----A call of a branch; it begins when there is room, or gives what is recorded.
+---A call of a branch; it starts when there is a slot, or returns what is recorded.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
 ---@param request table
@@ -147,7 +151,7 @@ function Calls:declare(execution, branch, request)
   return call
 end
 
----In a replay: what has a place like a call comes when what was recorded before it has come.
+---In a replay: what has a place like a call is delivered after everything recorded before it.
 ---@param branch skillrt.Branch
 ---@param place string
 ---@param kind string
@@ -160,7 +164,7 @@ function Calls:wait_for_turn(branch, place, kind, ways)
   return coroutine.yield(execution_of.WAIT)
 end
 
----How the idempotency key begins of the call that a branch would make next.
+---The beginning of the idempotency key of the branch's next call.
 ---@param step skillrt.Step
 ---@param place string
 ---@return string
@@ -169,7 +173,7 @@ function Calls:beginning_of_key(step, place)
 end
 
 ---The idempotency key of a call that is sent. It ends with the digest of what was declared, so that no key stands for
----two requests: a changed script may ask for another one where the step has forgotten what it sent.
+---two requests: where the step has forgotten what it sent, a changed script may make a different call.
 ---@param call skillrt.Call
 ---@return string
 function Calls:key_of(call)
@@ -181,12 +185,12 @@ function Calls:key_of(call)
   return call.key
 end
 
----There is room for a call: it is given what is recorded, or what is under way already is taken up, or it begins.
+---A call gets its slot: it returns what is recorded, continues what is under way, or starts.
 ---@param call skillrt.Call
 function Calls:begin(call)
   local execution, step, place = call.execution, call.step, call.place
   local known, open = step.known[place], step.calls[place]
-  if known and not execution.taken[place] then -- what a further attempt keeps
+  if known and not execution.taken[place] then -- results that a further attempt keeps
     self:give(call, known)
   elseif open then
     call.ways.take_up(self, call, open)
@@ -203,7 +207,7 @@ end
 function Calls:emit(call, entry)
   entry.step, entry.c = call.step.number, call.place
   local ok, message = self.journal:emit(entry)
-  if not ok and entry.t == "result" then -- too large as JSON, say: that is what it came to, and it is not sent again
+  if not ok and entry.t == "result" then -- too large as JSON, for example: that is its result, and it is not repeated
     entry.reply, entry.value = nil, nil
     entry.failed = { class = "permanent", message = record.printable("its result cannot be recorded: " .. message) }
     ok, message = self.journal:emit(entry)
@@ -213,7 +217,7 @@ function Calls:emit(call, entry)
   end
 end
 
----A call that is due is sent: its intent is recorded.
+---A due call is sent: records its intent.
 ---@param call skillrt.Call
 ---@return table|nil task  nil: it is performed in this process
 function Calls:task(call)
@@ -227,28 +231,28 @@ end
 
 -- ---- its end ----
 
----Something came for a call that was sent.
+---Something arrived for a call that was sent.
 ---@param call skillrt.Call
----@param reply table|nil  nil: it is performed in this process, and may begin
+---@param reply table|nil  nil: it is performed in this process, and may start
 ---@param number integer  the engine's
 function Calls:replied(call, reply, number)
   if call.world and not reply then
-    call.number = false -- what is not under way cannot be canceled
+    call.number = false -- a call that is not under way cannot be cancelled
     self:answered(call, call.world:perform(call))
   else
     call.ways.replied(self, call, reply)
   end
-  if not call.talk then -- else its session answers it
+  if not call.talk then -- otherwise its session answers it
     self.queue.under_way[number] = nil
   end
 end
 
----A session gives a call its reply.
+---A session delivers a call's reply.
 ---@param call skillrt.Call
 ---@param reply table
 function Calls:answer(call, reply)
   local number = call.number
-  if call:open() then -- else an interruption came behind its result
+  if call:open() then -- otherwise an interruption came after its result
     reply_of.take(self, call, reply)
   end
   call.talk = false
@@ -258,7 +262,7 @@ function Calls:answer(call, reply)
   end
 end
 
----The run is to stop: sessions are given back; whether that is under way.
+---The run is to stop: closes sessions at their servers; whether that is under way.
 ---@return boolean
 function Calls:give_back()
   local is_under_way = false
@@ -268,7 +272,7 @@ function Calls:give_back()
   return is_under_way
 end
 
----What the world gives that stands in place of the transports: a reply, what a record says, or nothing yet.
+---The result from the world that replaces the transports: a reply, the fields of a record, or nothing yet.
 ---@param call skillrt.Call
 ---@param reply table|nil
 ---@param entry table|nil
@@ -280,10 +284,10 @@ function Calls:answered(call, reply, entry)
   end
 end
 
----The call is over: recorded, then given to its branch.
+---The call has finished: records its result, then delivers it to its branch.
 ---@param call skillrt.Call
 ---@param entry table  of its `result`
----@param ok boolean|nil  what its reply means, where that was judged
+---@param ok boolean|nil  what its reply means, if that was judged
 ---@param value any
 function Calls:settle(call, entry, ok, value)
   entry.t = "result"
@@ -309,14 +313,14 @@ function Calls:give(call, known)
   reply_of.give(call, self.journal:reread(known))
 end
 
----A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
+---A branch was cancelled: its call is not wanted any more. True: it is gone already.
 ---@param call skillrt.Call
----@param live boolean  the recorded results are used up
+---@param live boolean  all recorded results are delivered
 ---@return boolean gone
 function Calls:give_up(call, live)
   local open = call:open()
   if not live then
-    return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
+    return not (open or call.step.known[call.place]) -- recorded results still arrive, and are ignored
   elseif not call.ways.give_up(self, call, open) then
     return false
   end
@@ -329,7 +333,7 @@ function Calls:give_up(call, live)
   return true
 end
 
----An event came, or somebody waits for one: who waits may have it.
+---An event came, or a call waits for one: matches them.
 ---@param name string
 function Calls:event_came(name)
   self.unmatched[name] = true
@@ -343,7 +347,7 @@ function Calls:take_opening()
   return opening
 end
 
----The calls whose outcome is unknown, and which `on_indoubt` was not asked about yet.
+---The calls whose outcome is unknown and which `on_indoubt` has not decided about yet.
 ---@return skillrt.Call[]
 function Calls:take_undecided()
   local undecided = self.undecided
@@ -351,18 +355,18 @@ function Calls:take_undecided()
   return undecided
 end
 
----Something of a step's is due then: its next attempt.
+---Something of a step is due then: its next attempt.
 ---@param at integer  of steady.lua
 ---@param step skillrt.Step
 function Calls:ring(at, step)
   self.due:put(at, step)
 end
 
----The time of a call has come: of a sleep, of an attempt.
+---The time of a call has come: the end of a sleep, or its next attempt.
 ---@param call skillrt.Call
 function Calls:rang(call)
   local world = call.state == "asked" and self.run.world
-  if call:is_awaited() and not (world and world.holds and world:holds(call)) then -- a recording says when
+  if call:is_awaited() and not (world and world.holds and world:holds(call)) then -- a recording decides when
     call.ways.rang(self, call)
   end
 end

@@ -1,19 +1,19 @@
--- run/call/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
--- resume ends what a dead process left of them before anything leaves again.
+-- run/call/programs.lua: programs that run for calls: recorded with their group and start time, so that a resume ends
+-- what a dead process left running before it sends anything.
 --
--- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows the books; what finds a
--- program again is the core's (csrc/transport/leftover.h). Called by turn.lua, resume.lua.
+-- A short-lived program is not recorded: that would cost a flush, and it ends with its process anyway. Knows the
+-- books; the core finds a program again (csrc/transport/leftover.h). Called by turn.lua, resume.lua.
 
 local core = require("skillrt.core")
 
 local M = {}
 
--- How long a program runs before it is noted.
+-- How long a program runs before it is recorded.
 local SHORT_MS <const> = 200
 
----The core says that a program runs.
+---The core reports that a program runs.
 ---@param turn skillrt.Turn
----@param what skillrt.Call|skillrt.Errand  whose it is
+---@param what skillrt.Call|skillrt.Errand  the call or errand it belongs to
 ---@param text string     "<pid> <start>"
 function M.started(turn, what, text)
   local pid, start = text:match("^(%d+) (%S+)$")
@@ -27,7 +27,7 @@ function M.started(turn, what, text)
   end
 end
 
----It has run for a while: it is noted, unless it is gone.
+---It has run for a while: records it, unless it has ended.
 ---@param calls skillrt.Calls
 ---@param what table
 function M.rang(calls, what)
@@ -37,7 +37,7 @@ function M.rang(calls, what)
   end
 end
 
--- What the books know of programs: of calls under way, and of sessions, which outlive theirs.
+-- The programs in the books: those of calls under way, and those of sessions, which outlive their calls.
 local function noted(books)
   local list = {}
   for _, step in pairs(books.steps) do
@@ -54,10 +54,10 @@ local function noted(books)
   return list
 end
 
----Ends what is left of programs of a process that died.
+---Ends programs that a dead process left running.
 ---@param books skillrt.Books
 ---@return string[]|nil told  a line for each that was still running
----@return string? message  one cannot be ended
+---@return string? message  one of them cannot be ended
 function M.end_left(books)
   local told, programs = {}, noted(books)
   if not programs[1] then

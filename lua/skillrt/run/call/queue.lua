@@ -1,22 +1,23 @@
--- run/call/queue.lua: when a call may be sent for which the combinators above it have room (branch/execution.lua).
+-- run/call/queue.lua: decides when a call is sent that has its slots in the combinators above it
+-- (branch/execution.lua).
 --
--- Two things hold it back: the gate of its agent, and the limits of its action, its sub-run and the run. Whoever waits
--- first is sent first. Knows limits and gates, no kinds of calls. Called by calls.lua.
+-- Two things hold it back: its agent's gate, and the limits of its action, its sub-run and the run. Calls are sent in
+-- the order in which they started to wait. Knows limits and gates, no kinds of calls. Called by calls.lua.
 
 local core = require("skillrt.core")
 local repeats = require("skillrt.mode.repeats")
 
 ---@class skillrt.Queue
 ---@field calls skillrt.Calls
----@field last integer         the engine knows numbers only: the last one that was used
----@field under_way table<integer, skillrt.Call|skillrt.Step|skillrt.Errand>  ... and what they mean: a call, a step to
----       be performed, a message
+---@field last integer         the last number that was used; the engine knows only numbers
+---@field under_way table<integer, skillrt.Call|skillrt.Step|skillrt.Errand>  ... and what they stand for: a call, a
+---  step to be performed, a message
 ---@field lines table<integer, skillrt.Errand>  ... programs and streams, which the run does not wait for
----@field starting integer[]  numbers of calls whose tasks are asked for with the next batch
----@field again skillrt.Step[]  to be performed again when the store is read: in `load`
----@field acting integer[]    ... of those that are performed in this process
----@field cancels integer[]   ... of those that the engine is to cancel
----@field withdrawn boolean   `starting` names calls that are not to be sent any more
+---@field starting integer[]  numbers of calls whose tasks are requested with the next batch
+---@field again skillrt.Step[]  steps to be performed again when the store is read: in `load`
+---@field acting integer[]    ... calls that are performed in this process
+---@field cancels integer[]   ... calls that the engine is to cancel
+---@field withdrawn boolean   `starting` contains calls that must not be sent any more
 ---@field held table[]        by list of bounds: { bounds, first, last, [integer] = skillrt.Call }, the oldest first
 local Queue = {}
 Queue.__index = Queue
@@ -28,7 +29,7 @@ function Queue.new(calls)
     acting = {}, cancels = {}, withdrawn = false, held = {} }, Queue)
 end
 
----The engine's number of a call, or of a step to be performed.
+---The engine's number for a call, or for a step to be performed.
 ---@param what skillrt.Call|skillrt.Step
 ---@return integer
 function Queue:number(what)
@@ -37,14 +38,14 @@ function Queue:number(what)
   return number
 end
 
----What a number of the engine's means; nil: it is over.
+---What a number of the engine stands for; nil: it has finished.
 ---@param number integer
 ---@return skillrt.Call|skillrt.Step|skillrt.Errand|nil
 function Queue:find(number)
   return self.under_way[number] or self.lines[number]
 end
 
----Begins an errand that the run does not wait for.
+---Starts an errand that the run does not wait for.
 ---@param errand skillrt.Errand
 function Queue:run(errand)
   self.last = self.last + 1
@@ -52,14 +53,14 @@ function Queue:run(errand)
   table.insert(self.starting, self.last)
 end
 
----Begins an errand that ends before the run does.
+---Starts an errand that ends before the run does.
 ---@param errand skillrt.Errand
 function Queue:act(errand)
   errand.number = self:number(errand)
   table.insert(self.starting, errand.number)
 end
 
----The engine has finished an errand, which may begin again. Where that is interrupted, the engine reports it once more.
+---The engine has finished an errand, which may start again. If that is interrupted, the engine reports it once more.
 ---@param errand skillrt.Errand
 ---@param number integer
 ---@param reply table
@@ -93,19 +94,19 @@ function Queue:perform_again(step)
   self.again[#self.again + 1] = step
 end
 
----Forgets a number of the engine's.
+---Forgets a number of the engine.
 ---@param number integer
 function Queue:forget(number)
   self.under_way[number], self.lines[number] = nil, nil
 end
 
----Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
+---Forgets what was about to be sent or performed: it stays open in the books, and a resume continues it.
 ---@param performing integer[]  numbers of steps
 function Queue:keep_back(performing)
   for _, list in ipairs({ performing, self.again, self.starting, self.acting }) do
     for i = #list, 1, -1 do
       local what = self:find(list[i])
-      if not (what and what.errand) then -- else it belongs to a call that was sent
+      if not (what and what.errand) then -- otherwise it belongs to a call that was sent
         self:forget(list[i])
         table.remove(list, i)
       end
@@ -113,8 +114,8 @@ function Queue:keep_back(performing)
   end
 end
 
----The engine is to cancel all calls.
----@param spares boolean?  but those that may act, and may not be repeated
+---Makes the engine cancel all calls.
+---@param spares boolean?  except those that may act and may not be repeated
 function Queue:cancel_all(spares)
   for _, what in pairs(self.under_way) do
     local acts = spares and what.place and repeats.ACTS[what.kind] and not (what.idem or what.request.pure)
@@ -124,10 +125,10 @@ function Queue:cancel_all(spares)
   end
 end
 
--- Where another agent may be asked, one is not waited for longer.
+-- The longest wait for an agent where another one may be asked.
 local PATIENCE_MS <const> = 60 * 1000
 
----Whether a call is not to wait that long, as there is another agent to ask.
+---Whether a call is not to wait that long, as another agent can be asked.
 ---@param call skillrt.Call
 ---@param ms integer
 ---@return boolean
@@ -136,7 +137,7 @@ function Queue.is_too_long(call, ms)
   return settings ~= nil and settings.waits == false and ms > PATIENCE_MS
 end
 
--- Whether the gate of the agent that a call asks is closed: it waits until then; or not, where another may be asked.
+-- Whether the gate of a call's agent is closed: the call then waits, unless another agent may be asked.
 local function waits_at_gate(self, call)
   local gate = call.request.gate
   if not gate then
@@ -154,7 +155,7 @@ end
 -- Lets a call be sent with the next batch; false: a limit has no room for it.
 local function let_go(self, call)
   if waits_at_gate(self, call) then
-    return true -- it is none of those that wait for room
+    return true -- it is not one of those that wait for room
   end
   local run = self.calls.run
   local free, reservation = run.limits:admit(call)
@@ -168,7 +169,7 @@ local function let_go(self, call)
   return true
 end
 
----A call waits until then.
+---Lets a call wait until then.
 ---@param call skillrt.Call
 ---@param at integer  of steady.lua
 function Queue:pace(call, at)
@@ -176,8 +177,8 @@ function Queue:pace(call, at)
   self.calls.due:put(at, call)
 end
 
----Sends a call once its limits have room and its agent's gate is open; where others wait within the same bounds,
----behind them.
+---Sends a call once its limits have room and its agent's gate is open; it queues after others that wait for the same
+---bounds.
 ---@param call skillrt.Call
 function Queue:send(call)
   local held = self.held
@@ -196,7 +197,7 @@ function Queue:send(call)
   end
 end
 
--- Those at the head of a queue are sent while there is room; whether any is left. Only the first is asked about.
+-- Sends the first calls of a queue while there is room; returns whether any is left. Only the first one is checked.
 local function go_on_with(self, queue)
   while queue.first <= queue.last do
     local call = queue[queue.first]
@@ -208,7 +209,7 @@ local function go_on_with(self, queue)
   return false
 end
 
----Calls that limits held back are sent as far as there is room for them now.
+---Sends calls that limits held back, as far as there is room now.
 function Queue:admit_held()
   for i = #self.held, 1, -1 do
     if not go_on_with(self, self.held[i]) then
@@ -217,7 +218,7 @@ function Queue:admit_held()
   end
 end
 
--- What was kept for a call that is not under way any more.
+-- Releases what was reserved for a call that is not under way any more.
 local function give_back(self, call)
   if call.number then
     self.under_way[call.number] = nil
@@ -225,7 +226,7 @@ local function give_back(self, call)
   self:over(call)
 end
 
----A call is not under way any more: what its limits kept for it is free.
+---A call is not under way any more: frees what its limits reserved for it.
 ---@param call skillrt.Call
 function Queue:over(call)
   call.number = false
@@ -235,7 +236,7 @@ function Queue:over(call)
   end
 end
 
----A call that is due is not to be sent.
+---A due call is not to be sent.
 ---@param call skillrt.Call
 function Queue:withdraw(call)
   give_back(self, call)
@@ -249,10 +250,10 @@ function Queue:cancel(call)
   self:stop(call)
 end
 
----The same of a call that stays open in the books.
+---The same for a call that stays open in the books.
 ---@param call skillrt.Call
 function Queue:stop(call)
-  if call.talk then -- soon: it may be in the middle of what its branch does
+  if call.talk then -- soon: it may be in the middle of its branch's code
     self.calls.due:put(core.mono_ms(), { ring = function()
       if call.talk then
         call.talk:cancel(call)
@@ -263,7 +264,7 @@ function Queue:stop(call)
   end
 end
 
----An agent refused, and says until when: nothing more of it is sent, nor what was due now.
+---An agent refused until a given time: sends nothing more to it, nor what was due now.
 ---@param gate skillrt.Gate
 ---@param until_ms integer  of steady.lua
 ---@param why string
@@ -281,20 +282,20 @@ function Queue:close(gate, until_ms, why)
   end
 end
 
----The calls that are performed in this process once their intents are durable.
+---The calls to be performed in this process, whose intents are durable.
 ---@param performing integer[]  their numbers are added
 function Queue:hand_over(performing)
   for i, number in ipairs(self.acting) do
     local call = self.under_way[number]
     self.acting[i] = nil
-    if call then -- else it was given up meanwhile
+    if call then -- otherwise it was given up meanwhile
       self.calls:task(call)
       performing[#performing + 1] = number
     end
   end
 end
 
----Takes the calls out of `starting` that were withdrawn.
+---Removes withdrawn calls from `starting`.
 function Queue:sift()
   local starting, kept = self.starting, 0
   for i = 1, #starting do

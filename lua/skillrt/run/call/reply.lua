@@ -1,8 +1,8 @@
--- run/call/reply.lua: what a reply means for its call, and what follows: its result, another attempt, or a question to
--- a person, where its outcome is unknown.
+-- run/call/reply.lua: what a reply means for its call, and what follows: its result, another attempt, or, if its
+-- outcome is unknown, a question to a person.
 --
--- What may have been executed is decided here alone (docs/write/steps.md, "What is repeated"). A reply is judged once
--- when it comes, and once where a resume gives it back. Knows expectations and books. Called by calls.lua,
+-- The only place that decides what may have been executed (docs/write/steps.md, "What is repeated"). A reply is
+-- judged once when it arrives, and once when a resume delivers it. Knows expectations and books. Called by calls.lua,
 -- transport.lua, kind/session.lua, questions.lua.
 
 local core = require("skillrt.core")
@@ -25,8 +25,8 @@ local SHORTEST <const> = 8 -- bytes of a secret
 
 local FIELDS <const> = { "body", "extra", "message" }
 
--- A text without the secrets of its request: a server may send back what it was sent.
--- A short one is a word ("none", "ollama"), which servers of one's own are given for a key, and no secret.
+-- A text without the secrets of its request, as a server may echo them. A short one is a word ("none", "ollama") that
+-- a local server takes as its key, and no secret.
 local function without(text, list)
   for _, secret in ipairs(list) do
     local escaped = #secret >= SHORTEST and assert(json.encode(secret)):sub(2, -2)
@@ -39,8 +39,8 @@ local function without(text, list)
   return text
 end
 
----A reply as it is recorded: without the secrets of its request and what looks like a key. Bytes that are no UTF-8 are
----replaced: the script has to see the same now and after a crash.
+---A reply as it is recorded: without the secrets of its request and anything that looks like a key. Bytes that are
+---not UTF-8 are replaced, so that the script sees the same before and after a crash.
 ---@param reply table  changed
 ---@param list string[]?  the secrets
 ---@return table reply
@@ -60,7 +60,7 @@ end
 
 local ANSWERED <const> = { ok = true, too_large = true }
 
--- Whether what a reply that is no success was asked for was done: "no", "answered" (it says so), "perhaps".
+-- Whether an unsuccessful call did its work: "no", "answered" (the reply says so), "perhaps".
 local function was_executed(request, reply)
   local code = (request.kind == "http" or request.kind == "session") and reply.code or 0
   if reply.sent == false or reply.status == "refused" or reply.status == "ok" and failure_of.is_refusal(code) then
@@ -71,8 +71,8 @@ end
 
 local EXECUTED <const> = { no = true, perhaps = true }
 
--- What the script's own judge says of it: nothing, or the class of a failure, why, and whether what was asked
--- for may not have been done after all ("no", "perhaps").
+-- The verdict of the script's own judge: none, or the class of a failure, the reason, and whether the work may have
+-- been done ("no", "perhaps").
 local function of_script(own, reply)
   local ok, class, message, executed = pcall(own, reply)
   if not ok then
@@ -81,7 +81,7 @@ local function of_script(own, reply)
   elseif class == nil or class == true then
     return nil
   elseif type(class) == "table" and retry.CLASSES[class.class] ~= nil and class.message and class.executed then
-    return class -- of an agent's own, which knows more
+    return class -- from an agent's own judge, which knows more
   elseif retry.CLASSES[class] == nil then
     local text = "judge must give nothing or a class of failure, not %s%s"
     local near = type(class) == "string" and names.suggest(class, retry.CLASSES) or ""
@@ -92,14 +92,14 @@ local function of_script(own, reply)
     is_unsaid = executed == nil } -- then its class decides whether the call may be repeated
 end
 
--- A failure with what would have been granted to its program.
+-- Adds to a failure what would have to be allowed to its program.
 local function with_grant(failure, reply)
   local message = reply.grant and ("%s; its sandbox may be why: sandbox = { %s } grants it"):format(
     tostring(failure.message), reply.grant)
   return message and setmetatable({ message = message }, { __index = failure }) or failure
 end
 
----What a reply means; a recorded one means the same again.
+---What a reply means; a recorded one is judged the same way again.
 ---@param request table  checked: kind, expect, judge
 ---@param reply table
 ---@return boolean ok
@@ -120,9 +120,9 @@ function M.meaning(request, reply)
   return false, with_grant(value, reply)
 end
 
--- ---- what its branch is given ----
+-- ---- what its branch gets ----
 
----What a script is given of a reply: its own copy.
+---The script's own copy of a reply.
 ---@param call skillrt.Call
 ---@param reply table
 ---@param value any
@@ -137,10 +137,10 @@ function M.copy(call, reply, value)
   return out
 end
 
----Gives the branch what a record says its call came to.
+---Gives the branch the recorded result of its call.
 ---@param call skillrt.Call
 ---@param entry table     the record `result`
----@param ok boolean|nil  what its reply means; nil: it was judged by a process before
+---@param ok boolean|nil  what its reply means; nil: an earlier process judged it
 ---@param value any
 function M.give(call, entry, ok, value)
   local execution, failed, reply = call.execution, entry.failed, entry.reply
@@ -161,11 +161,11 @@ end
 
 -- ---- what follows ----
 
--- A usage limit is waited for so often, whatever `max_retries` says: five hours, as providers' windows are, where no
--- time is named.
+-- How often a usage limit is waited for, whatever `max_retries` says: five hours, the length of providers' windows,
+-- if no time is named.
 local USAGE_WAITS <const> = 20
 
--- When the next attempt of a call follows; nil: there is none.
+-- When the next attempt of a call follows; nil: never.
 local function next_attempt(call, failure)
   local settings = call.request.retry
   local may_act_again = call.idem and (failure.executed == "perhaps" or failure.is_unsaid)
@@ -186,7 +186,7 @@ local function next_attempt(call, failure)
   return wait and not queue.is_too_long(call, wait) and math.ceil(wait) or nil
 end
 
--- What a reply tells the gate of its agent.
+-- Reports a reply to the gate of its agent.
 local function tell_gate(calls, call, reply, failure, wait)
   local gate = call.request.gate
   if gate and not failure then
@@ -203,7 +203,7 @@ end
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param message string
----@param is_recorded boolean?  the journal says so already
+---@param is_recorded boolean?  the journal records that already
 function M.doubt(calls, call, message, is_recorded)
   call:become("unknown")
   call.doubt = record.printable(message)
@@ -219,7 +219,7 @@ function M.doubt(calls, call, message, is_recorded)
   end
 end
 
----What becomes of a call whose outcome is unknown.
+---What happens to a call whose outcome is unknown.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param choice "retry"|"skip"|"fail"
@@ -240,7 +240,7 @@ function M.decide(calls, call, choice)
     failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
 end
 
----A person decided about a call of an agent, whatever became of it: what is under way ends first.
+---A person decided about an agent's call, whatever its state: what is under way ends first.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param choice "retry"|"skip"
@@ -259,7 +259,7 @@ function M.steer(calls, call, choice)
   end
 end
 
--- A reply that is no success.
+-- Handles a reply that is no success.
 local function failed(calls, call, reply, failure)
   local is_wanted, wait = call.state ~= "canceling", nil
   if call.ways.failed then
@@ -289,7 +289,7 @@ local function failed(calls, call, reply, failure)
   end
 end
 
----A reply came: a result, or another attempt when its time has come, or a doubt.
+---A reply came: a result, another attempt at its time, or an unknown outcome.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param reply table
@@ -319,7 +319,7 @@ function M.take(calls, call, reply)
     calls:settle(call, { reply = reply }, true, value)
   elseif call.state == "canceling" then
     calls:settle(call, { failed = { class = "canceled", message = "canceled" } })
-  end -- else the run stops: it stays open in the books, and is taken up on resume
+  end -- otherwise the run stops: the call stays open in the books, and a resume continues it
 end
 
 return M

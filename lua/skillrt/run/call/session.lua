@@ -1,8 +1,8 @@
 -- run/call/session.lua: a session with a program or with a server behind a URL, from its opening to its end: when
--- messages are sent to it, which call a message answers, and what its end means for the calls that wait.
+-- messages are sent, which call a message answers, and what its end means for waiting calls.
 --
--- Nothing is sent before the intent of a call is durable. A program is a number of the engine's, and so is each message
--- to it; session_url.lua sends those to a URL. Called by kind/session.lua.
+-- Nothing is sent before a call's intent is durable. A program is a number of the engine, and so is each message to
+-- it; session_url.lua sends messages to a URL. Called by kind/session.lua.
 
 local arrivals = require("skillrt.run.books.arrivals")
 local core = require("skillrt.core")
@@ -11,7 +11,7 @@ local message = require("skillrt.run.message")
 local record = require("skillrt.base.record")
 local transport = require("skillrt.run.call.transport")
 
--- A session's way:
+-- The states of a session:
 --
 --   from                          when                                            to
 --   declared                      the intent of its first message is durable      opening
@@ -30,52 +30,53 @@ local NEXT <const> = {
   ended = {},
 }
 
----@class skillrt.Waiting  a call that waits for an answer, or a message that was replayed
----@field call skillrt.Call|nil  nil: it was replayed, its answer is dropped
----@field key string|nil   of the answer; nil: the next message is it
+---@class skillrt.Waiting  a call that waits for an answer, or a replayed message
+---@field call skillrt.Call|nil  nil: a replayed message, whose answer is dropped
+---@field key string|nil   of the answer; nil: the next message is the answer
 ---@field message string
----@field at integer       of steady.lua: until when
+---@field at integer       its deadline, by steady.lua
 ---@field since integer
 ---@field has_left boolean
----@field is_read boolean|nil  its answer has come, and is to be heard
+---@field is_read boolean|nil  its answer has arrived and is about to be delivered
 ---@field is_over boolean|nil
 ---@field is_fed boolean|nil
----@field owner skillrt.Call|nil  fed: who will come for the answer
----@field answer table|nil     ... which has come before
+---@field owner skillrt.Call|nil  of a replayed message: the call that will ask for the answer
+---@field answer table|nil     ... which has already arrived
 
----@class skillrt.Errand  a number of the engine's that is no call
+---@class skillrt.Errand  a number of the engine that is no call
 ---@field errand table     its task
 ---@field number integer|nil  while it is under way
 ---@field over fun(self: skillrt.Errand, reply: table)
 ---@field hear nil|fun(self: skillrt.Errand, text: string)  a message came
----@field head nil|fun(self: skillrt.Errand, text: string)  the head of its reply
+---@field head nil|fun(self: skillrt.Errand, text: string)  the head of its reply came
 ---@field session skillrt.LiveSession
 
 ---@class skillrt.LiveSession
----@field state skillrt.SessionState  changed by `become` alone
+---@field state skillrt.SessionState  changed only by `become`
 ---@field calls skillrt.Calls
 ---@field name string
 ---@field epoch integer
----@field request table    of its first message: what it is
----@field user table       of the newest: it takes messages that answer no call
+---@field request table    of its first message: it defines the session
+---@field user table       of the newest call: it takes messages that answer no call
 ---@field starter skillrt.Call
 ---@field program skillrt.Errand|nil
----@field url table|nil    behind a URL: session_url.lua's
+---@field url table|nil    behind a URL: its part in session_url.lua
 ---@field waiting skillrt.Waiting[]  the oldest first
----@field fed table<integer, skillrt.Waiting>  messages that are replayed, by their place among all
----@field feeding integer  how many answers to that are awaited
+---@field fed table<integer, skillrt.Waiting>  messages that are replayed, by position
+---@field feeding integer  how many answers to them are awaited
 ---@field said integer     how many messages of the opening were sent
----@field opens_with string|nil  the key of the answer to it that is waited for
----@field is_read boolean|nil  ... which has come, and is to be heard
----@field asked table<string, table>  by key: calls that were answered by a question; { reply } once their own has come
----@field questions string[]  what it asked when no call took questions
+---@field opens_with string|nil  the key of the opening's answer that is awaited
+---@field is_read boolean|nil  ... which has arrived and is about to be delivered
+---@field asked table<string, table>  by key: calls that were answered by a question; { reply } once their own answer
+---  has come
+---@field questions string[]  its questions while no call accepted any
 ---@field questions_bytes integer
----@field alarm table|nil  in `due`: until the first of those who wait gives up
----@field overheard boolean  the note that it says too much was written
+---@field alarm table|nil  in `due`: until the first waiting call times out
+---@field overheard boolean  the note about too many messages was written
 local Session = {}
 Session.__index = Session
 
--- The longest wait for an answer; most bytes of questions that wait, and of stderr that an event shows.
+-- The longest wait for an answer; maximal bytes of waiting questions, and of stderr in an event.
 local TIMEOUT_S <const>, QUESTIONS_KEPT <const>, ERRORS_TOLD <const> = 600, 1 << 20, 4096
 
 ---@param calls skillrt.Calls
@@ -102,7 +103,7 @@ function Session:become(state)
   self.state = state
 end
 
----Whether its opening is over, so that messages of calls may be sent.
+---Whether its opening has finished, so that messages of calls may be sent.
 ---@return boolean
 function Session:is_open()
   return self.state == "feeding" or self.state == "open"
@@ -118,7 +119,7 @@ local function start(self)
   transport.set_folder(self.calls, self.starter, program.errand)
   function program.hear(_, text) self:hear(text) end
   function program.over(_, reply)
-    if self.state ~= "ended" and reply.status ~= "canceled" then -- else the run stops: what is open stays so
+    if self.state ~= "ended" and reply.status ~= "canceled" then -- otherwise the run stops: what is open stays open
       self:finish(reply)
     end
   end
@@ -128,8 +129,8 @@ end
 
 ---Sends a message.
 ---@param text string
----@param one skillrt.Waiting|nil  who waits for its answer
----@param is_brief boolean|nil  no call depends on whether it arrives
+---@param one skillrt.Waiting|nil  the one that waits for its answer
+---@param is_brief boolean|nil  no call depends on its arrival
 function Session:tell(text, one, is_brief)
   if self.way then
     self.way.tell(self, text, one, is_brief)
@@ -138,7 +139,7 @@ function Session:tell(text, one, is_brief)
     local told = { session = self, errand = errand, over = ignore }
     if one then
       function told.over(_, reply)
-        if reply.status == "refused" then -- it has no form that can be written
+        if reply.status == "refused" then -- it cannot be encoded
           self:give_up(one, "refused", reply.message)
         end
       end
@@ -152,7 +153,7 @@ local function leave(self, one)
   self:tell(one.message, one)
 end
 
--- Gives the calls that wait the questions and answers that came before they asked.
+-- Delivers questions and answers that came before the waiting calls asked for them.
 local function serve(self)
   for _, one in ipairs({ table.unpack(self.waiting) }) do
     local asked = one.call and one.has_left and one.key and self.asked[one.key]
@@ -185,7 +186,7 @@ local function feed_on(self)
   end
 end
 
----Sends what comes next of the opening; each message that asks something is answered before the next is sent.
+---Sends the next messages of the opening; each that asks something is answered before the next one is sent.
 function Session:go_on()
   local opening = self.request.opening or {}
   self.opens_with, self.is_read = nil, nil
@@ -213,7 +214,7 @@ function Session:go_on()
   end
 end
 
----Replays the messages that an earlier program of the session was sent, in their order.
+---Replays the messages that were sent to an earlier program of the session, in order.
 ---@param told { said: integer, message: string, id: any, call: skillrt.Call|nil }[]
 function Session:feed(told)
   local now, timeout = core.mono_ms(), self.request.timeout or TIMEOUT_S
@@ -224,7 +225,7 @@ function Session:feed(told)
   end
 end
 
----The intent of a call is durable: sends its message, or lets it wait for the opening.
+---The intent of a call is durable: sends its message, or queues it until the opening has finished.
 ---@param call skillrt.Call
 function Session:take(call)
   local request, open_entry = call.request, call:open()
@@ -234,7 +235,7 @@ function Session:take(call)
     self:forget(key, true)
   end
   local fed = self.fed[open_entry and open_entry.said or 0]
-  if fed and fed.owner == call then -- it was said in its place
+  if fed and fed.owner == call then -- it was replayed in its place
     fed.owner, fed.call, fed.at, fed.key = nil, call, now + math.ceil((request.timeout or TIMEOUT_S) * 1000), key
     if fed.answer then
       self:answer(fed, fed.answer)
@@ -262,14 +263,14 @@ end
 
 -- ---- messages from it ----
 
----Whether a call that waits accepts a question as its answer.
+---Whether a waiting call accepts a question as its answer.
 ---@param one skillrt.Waiting
 ---@return boolean
 function Session:takes_questions(one)
   return self.state ~= "feeding" and one.has_left and one.call ~= nil and one.call.request.questions == true
 end
 
--- The call that a message answers; false: it belongs to a call that does not wait now.
+-- The call that a message answers; false: that call does not wait now.
 local function addressee(self, form, key, origin)
   if origin and form == "question" then
     for _, one in ipairs(self.waiting) do
@@ -309,7 +310,7 @@ local function remove(self, one)
   end
 end
 
--- A reply as a transport gives it.
+-- A reply in the form of a transport's.
 local function reply_of(one, fields)
   local reply = { status = "ok", sent = true, code = 0, body = "", extra = "", retry_after_ms = -1, message = "",
     elapsed_ms = core.mono_ms() - one.since }
@@ -319,10 +320,10 @@ local function reply_of(one, fields)
   return reply
 end
 
----Gives a call that waits its reply.
+---Delivers the reply of a waiting call.
 ---@param one skillrt.Waiting
 ---@param fields table  of the reply
----@param is_asked boolean|nil  it is a question: its own answer is still to come
+---@param is_asked boolean|nil  it is a question: the call's own answer is still to come
 function Session:answer(one, fields, is_asked)
   local call = one.call
   if one.is_over then
@@ -337,7 +338,7 @@ function Session:answer(one, fields, is_asked)
   end
 end
 
----No answer with this key will come: the call that waits fails, or the one that asks for it later.
+---No answer with this key will come: fails the call that waits, or the one that asks for it later.
 ---@param key string
 ---@param fields table  of the reply
 function Session:fail(key, fields)
@@ -363,7 +364,7 @@ function Session:put(one, text)
   self:answer(one, { body = text }, true)
 end
 
--- Whether its user takes a message; its text is shown to the watcher.
+-- Whether its user takes a message; the watcher is shown its text.
 local function is_taken(self, value)
   local heard, watcher = self.user.heard, self.calls.watcher
   local taken, id, text
@@ -379,8 +380,8 @@ local function is_taken(self, value)
   return taken
 end
 
--- A message that answers no call is an event of the session's name, recorded before later messages are read. How many
--- may wait is bounded; that more came is noted once.
+-- A message that answers no call becomes an event of the session's name, recorded before later messages are read. The
+-- number that may wait is bounded; a note reports further ones once.
 local function overhear(self, text, value)
   local calls = self.calls
   local source = "session:" .. self.name
@@ -418,7 +419,7 @@ local function opened(self, text, value)
   end
 end
 
----Reads a message of it.
+---Reads a message from it.
 ---@param text string
 ---@param origin string|nil  the key of the call on whose stream it came
 function Session:hear(text, origin)
@@ -460,7 +461,7 @@ function Session:hear(text, origin)
   end
 end
 
--- The call that waits for an answer with this key; one without a key takes the next message.
+-- The call that waits for an answer with this key; a message without a key goes to the next waiting call.
 local function awaited(self, key)
   for _, one in ipairs(self.waiting) do
     if not one.is_read and (not one.key or key == one.key) then
@@ -493,7 +494,7 @@ end
 
 -- ---- its time ----
 
----Sets its alarm for the call whose time is over first.
+---Sets its alarm to the earliest deadline of the waiting calls.
 function Session:arm()
   local due, at = self.calls.due, nil
   for _, one in ipairs(self.waiting) do
@@ -512,7 +513,7 @@ function Session:arm()
   end
 end
 
----Gives up the calls whose time is over.
+---Gives up the calls whose time has passed.
 function Session:give_up_late()
   for _, one in ipairs({ table.unpack(self.waiting) }) do
     if one.at <= core.mono_ms() then
@@ -522,7 +523,7 @@ function Session:give_up_late()
   self:arm()
 end
 
----Gives up a call. If it has no id, answers to later calls would be taken for its own, so the session ends.
+---Gives up a call. If it has no id, answers to later calls could be taken for its own, so the session ends.
 ---@param one skillrt.Waiting
 ---@param status string
 ---@param why string
@@ -530,7 +531,7 @@ function Session:give_up(one, status, why)
   local left = one.has_left
   local is_out_of_step = not one.key or not left or not one.call
   local withdraw = not is_out_of_step and one.call.request.withdraw
-  if withdraw then -- before what its branch asks for next is sent
+  if withdraw then -- before the branch's next call is sent
     self:tell(withdraw, nil, true)
   end
   self:answer(one, { status = status, sent = left, message = ("%s: %s"):format(self.name, why) })
@@ -552,7 +553,7 @@ end
 
 -- ---- its end ----
 
--- How it ended is an event, too.
+-- Records its end as an event, too.
 local function tell_end(self, reply)
   local calls, value = self.calls, { ended = true, epoch = self.epoch }
   local talking, source = calls.run.books.talking, "session:" .. self.name
@@ -569,7 +570,7 @@ local function tell_end(self, reply)
   calls:event_came(source)
 end
 
----Ends the session: nothing more is sent to it.
+---Ends the session: nothing more is sent.
 ---@param reply table  how it ended
 function Session:close(reply)
   local calls = self.calls
@@ -580,7 +581,7 @@ function Session:close(reply)
   tell_end(self, reply)
 end
 
----It has ended, or has to: the calls that wait fail.
+---It has ended, or must end: fails the waiting calls.
 ---@param reply table  of its program; or why it is ended
 function Session:finish(reply)
   local has_exited = reply.status == "ok" and not self.way

@@ -1,6 +1,6 @@
--- run/call/session_url.lua: a session with a server behind a URL (streamable HTTP): each message is a POST, what the
--- server says comes with the replies or on a standing GET, which is asked for behind the opening and answered before
--- the first call leaves. A stream that breaks off is taken up behind its last event.
+-- run/call/session_url.lua: a session with a server behind a URL (streamable HTTP): each message is a POST; the
+-- server's messages come with the replies or on a standing GET, which is sent after the opening and answered before
+-- the first call is sent. A broken stream is continued after its last event.
 --
 --   kind      sent                               over
 --   call      a message with an id               its answer came; it broke off; it was given up
@@ -12,8 +12,8 @@
 --   open      sent, or to be taken up again      left: nothing of it is waited for any more; closed: it is over
 --   left      given 250 ms to end by itself      closed
 --
--- A server that has forgotten the session (404) gets no more messages; who waits there still may be answered. What
--- messages are and which headers go along says the session's user. Called by session.lua.
+-- A server that has forgotten the session (404) gets no more messages; calls waiting there may still be answered. The
+-- session's user defines the messages and headers. Called by session.lua.
 
 local core = require("skillrt.core")
 local tables = require("skillrt.base.tables")
@@ -22,28 +22,28 @@ local text_of = require("skillrt.base.text")
 local M = {}
 
 ---@class skillrt.SessionUrl
----@field id string|nil       what it gave in the header `keeps`
+---@field id string|nil       the session id from the header that `keeps` names
 ---@field lasting table       headers that the answer to the opening asked for
 ---@field notes integer       under way
 ---@field streams skillrt.UrlStream[]
----@field standing "wanted"|"asked"|"heard"|"none"|"denied"  denied: it wants other headers
----@field accepted boolean    a message behind the opening
+---@field standing "wanted"|"asked"|"heard"|"none"|"denied"  denied: the server wants other headers
+---@field accepted boolean    it accepted a message after the opening
 ---@field is_given_back boolean|nil
 
 ---@class skillrt.UrlStream: skillrt.Errand
 ---@field kind "call"|"note"|"standing"|"last"
 ---@field key string|nil    of the answer that it brings, or of the call that it continues
 ---@field text string|nil   the message
----@field again integer     how often it was taken up since it said something
+---@field again integer     how often it was continued since its last message
 ---@field began integer
 ---@field event_id string|nil  of the last event
----@field opens boolean     it brings the answer to the opening
+---@field opens boolean     its reply holds the answer to the opening
 ---@field state "open"|"left"|"closed"
 
-local MOST_AGAIN <const> = 50 -- how often one that says nothing is taken up again
-local AGAIN_MS <const>, LONGEST_MS <const> = 1000, 60000 -- after which time, where it does not say so itself; at most
-local STEADY_MS <const> = 10000 -- one that stood so long may be taken up again for ever
-local STANDING_MS <const> = 250 -- ... at least, of what answers nothing
+local MOST_AGAIN <const> = 50 -- how often a silent stream is continued
+local AGAIN_MS <const>, LONGEST_MS <const> = 1000, 60000 -- the delay, if the server names none; maximal
+local STEADY_MS <const> = 10000 -- a stream that lasted this long may be continued without end
+local STANDING_MS <const> = 250 -- ... minimal, for a stream that answers nothing
 local HEAD_MS <const>, LEAVE_MS <const> = 2000, 250
 local FOREVER_S <const>, NOTE_S <const>, BRIEF_S <const>, LAST_S <const> = 1e9, 60, 2.5, 2
 local LONGEST_ID <const> = 1024
@@ -88,7 +88,7 @@ local function close_all(session, kind)
   end
 end
 
--- Ends it in a moment, where it does not end itself.
+-- Ends it in a moment, if it does not end itself.
 local function leave(stream)
   stream.state = "left"
   later(stream.session, LEAVE_MS, function() close(stream) end)
@@ -98,7 +98,7 @@ local ACCEPTS <const> = { POST = "application/json, text/event-stream", GET = "t
   DELETE = "text/event-stream" }
 local SECONDS <const> = { call = FOREVER_S, standing = FOREVER_S, note = NOTE_S, last = LAST_S }
 
--- Sends it, with the headers that go along by now.
+-- Sends it, with the headers valid by now.
 local function send(stream, method)
   local session = stream.session
   local url, user = session.url, session.user
@@ -124,7 +124,7 @@ local function send(stream, method)
   end
 end
 
--- Whether it begins again in a while, behind its last event.
+-- Whether it starts again after a delay, from its last event.
 local function goes_on(stream, reply)
   local stands = stream.kind == "standing"
   local wait = reply.retry_after_ms >= 0 and reply.retry_after_ms or AGAIN_MS
@@ -156,7 +156,8 @@ local function forgotten(session)
   session:close({ status = "gone", message = "the server forgot the session" })
 end
 
--- A session that is forgotten before it took anything is begun anew once: then its server does not know its own.
+-- A session that is forgotten before the server accepted a message is reopened once: a server that forgets again is
+-- broken.
 local function forgets(session, reply)
   local url, calls = session.url, session.calls
   if not url.id or not session:is_open() or reply.status ~= "ok" or reply.code ~= 404 then
@@ -167,7 +168,7 @@ local function forgets(session, reply)
   return again
 end
 
--- Nothing more comes: whoever waits for it hears why; without its opening there is no session.
+-- Nothing more comes: tells the waiting calls why; without an answered opening the session ends.
 local function fail(stream, reply)
   local session = stream.session
   close(stream)
@@ -231,7 +232,7 @@ function OVER.note(stream, reply)
   end
 end
 
--- The standing request was answered, or will not be in time: calls may leave.
+-- The standing request was answered, or will not be in time: calls may be sent.
 local function stands(session, standing)
   local url = session.url
   local is_new = url.standing == "asked"
@@ -250,20 +251,20 @@ function OVER.standing(stream, reply)
   if session.url.standing == "heard" and is_ok and reply.code == 404 then
     forgotten(session)
   elseif not broke_off or not goes_on(stream, reply) then
-    close(stream) -- none is offered
+    close(stream) -- the server offers none
   end
   stands(session, is_ok and (reply.code == 401 or reply.code == 403) and "denied" or "none")
 end
 
 OVER.last = close
 
--- What it brings.
+-- Handles what it brings.
 local function stream_of(session, kind, fields)
   local stream = tables.fill({ session = session, kind = kind, again = 0, state = "open" }, fields)
   table.insert(session.url.streams, stream)
 
   function stream.over(_, reply)
-    if stream.state ~= "closed" and reply.status ~= "canceled" then -- else the run stops
+    if stream.state ~= "closed" and reply.status ~= "canceled" then -- otherwise the run stops
       OVER[kind](stream, reply)
     end
   end
@@ -299,9 +300,9 @@ local function stand(session)
   end)
 end
 
--- ---- what a session asks of its way ----
+-- ---- called by session.lua ----
 
----A message leaves.
+---Sends a message.
 ---@param session skillrt.LiveSession
 ---@param text string
 ---@param one skillrt.Waiting|nil
@@ -319,7 +320,7 @@ function M.tell(session, text, one, is_brief)
     "POST")
 end
 
----Whether calls may leave, once the opening is said.
+---Whether calls may be sent after the opening.
 ---@param session skillrt.LiveSession
 ---@return boolean
 function M.is_ready(session)
@@ -342,7 +343,7 @@ function M.opened(session, headers)
   end
 end
 
----Nothing with this key is waited for any more.
+---Nobody waits for an answer with this key any more.
 ---@param session skillrt.LiveSession
 ---@param key string
 ---@param at_once boolean
@@ -364,7 +365,7 @@ function M.finish(session)
   close_all(session)
 end
 
----The run is to stop: the session is given back; whether that is under way.
+---The run is to stop: ends the session at the server; whether that is under way.
 ---@param session skillrt.LiveSession
 ---@return boolean
 function M.give_back(session)

@@ -1,16 +1,16 @@
--- run/call/soft_deadline.lua: steps that take longer than their skill's soft deadline: said once in the journal, and
--- the step continues (R178, F67).
+-- run/call/soft_deadline.lua: steps that take longer than their skill's soft deadline: reported once in the journal,
+-- and the step continues (R178, F67).
 --
--- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
--- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
--- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, pause.lua, turn.lua.
+-- Only one time is watched, however many steps are open, and only while a step waits for a call: waiting for people,
+-- and the time that a run was closed, do not count. If every open step asks somebody, nothing is watched until an
+-- answer comes. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, pause.lua, turn.lua.
 
 local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")
 
 local M = {}
 
--- Whether somebody is asked something for a step.
+-- Whether a step asks somebody something.
 local function asks(step)
   for _, call in pairs(step.calls) do
     if call.q or call.asked then
@@ -20,12 +20,12 @@ local function asks(step)
   return false
 end
 
--- When a step is late, as the wall clock goes.
+-- When a step becomes late, by the wall clock.
 local function late_at(books, step, seconds)
   return math.max(step.started_at, books.opened_at or 0) + (step.people_ms or 0) + math.ceil(seconds * 1000)
 end
 
--- Seconds; 0: it has none, nor has a step of a sub-run that a changed script does not ask for any more.
+-- Seconds; 0: it has none, nor has a step of a sub-run that a changed script no longer asks for.
 local function deadline_of(step)
   local home = step.live.home
   return home and home.run.skill.timeouts.step or 0
@@ -36,7 +36,7 @@ local function put(calls, utc, seconds)
   calls:ring(steady.at(calls.run, utc, math.ceil(seconds * 1000)), calls.watching)
 end
 
----A call of a step leaves, or somebody has answered what the step asked.
+---A call of a step is sent, or somebody has answered the step's question.
 ---@param calls skillrt.Calls
 ---@param step skillrt.Step
 function M.watch(calls, step)
@@ -46,12 +46,12 @@ function M.watch(calls, step)
   end
 end
 
--- Whether a step may become late as it stands.
+-- Whether a step can become late in its present state.
 local function may_be_late(step)
   return not step.late and next(step.calls) ~= nil and deadline_of(step) > 0 and not asks(step)
 end
 
----Nothing is under way: what waits for a person is not watched.
+---Nothing is under way: waiting for a person is not watched.
 ---@param calls skillrt.Calls
 function M.rest(calls)
   if not calls.watching then
@@ -66,7 +66,7 @@ function M.rest(calls)
   calls.watching = nil
 end
 
----The time that was watched has come.
+---The watched time has come.
 ---@param turn skillrt.Turn
 function M.rang(turn)
   local calls, books, next_at, next_seconds = turn.calls, turn.books, nil, nil
@@ -93,7 +93,7 @@ function M.rang(turn)
   end
 end
 
----A question of a step is over, answered or not: that time is none of the step's.
+---A question of a step is closed, answered or not: that time does not count for the step.
 ---@param calls skillrt.Calls
 ---@param step skillrt.Step
 ---@param since integer|nil  UTC ms: when it was asked

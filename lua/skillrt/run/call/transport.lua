@@ -1,7 +1,7 @@
--- run/call/transport.lua: calls that a transport has: what kinds of them share.
+-- run/call/transport.lua: the common part of calls that are sent through a transport.
 --
--- Sending may act: an intent is recorded before, and what was sent and not answered is repeated only where it may be.
--- Knows queue and replies, no kind. Called by run/call/kind/http, command, host, session and local.lua.
+-- A sent call may act: its intent is recorded first, and a call without an answer is repeated only where that is
+-- allowed. Knows queue and replies, no kind. Called by run/call/kind/http, command, host, session and local.lua.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -16,8 +16,8 @@ local views = require("skillrt.run.views")
 
 local M = {}
 
--- Whether it is the first of its branch behind a cut of the journal, and may act. A branch that was begun behind a
--- call made since is a new one.
+-- Whether it is the first of its branch after a truncation of the journal, and may act. A branch that was started by
+-- a later call is a new one.
 local function is_lost_maybe(call)
   local cut, prefix = call.step.cut, call.branch.prefix
   if not cut or call.idem or call.request.pure or cut[prefix] then
@@ -34,7 +34,7 @@ local function is_lost_maybe(call)
   return true
 end
 
----It is sent, once its limits have room and its agent's gate is open.
+---Sends it, once its limits have room and its agent's gate is open.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 function M.begin(calls, call)
@@ -57,9 +57,9 @@ function M.take_up(calls, call, open)
   if open.decision then
     call:become("unknown")
     reply_of.decide(calls, call, open.decision)
-  elseif open.failed then -- its attempt was over, the next one waits
+  elseif open.failed then -- its attempt had finished, the next one waits
     call.attempt = call.attempt + 1
-    local at = steady.at(calls.run, open.failed.at + open.failed.retry, open.failed.retry) -- clocks are put back
+    local at = steady.at(calls.run, open.failed.at + open.failed.retry, open.failed.retry) -- clocks may be set back
     calls.queue:pace(call, at)
     if call.request.gate and open.failed.class == "rate_limit" then
       calls.queue:close(call.request.gate, at, open.failed.message)
@@ -73,7 +73,7 @@ function M.take_up(calls, call, open)
   end
 end
 
----The wait before an attempt is over, or the one at its agent's gate.
+---The wait before an attempt, or at its agent's gate, is over.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 function M.rang(calls, call)
@@ -86,7 +86,7 @@ function M.rang(calls, call)
   end
 end
 
--- The words that are sent to an agent, for people: a run does not need them.
+-- The text that is sent to an agent, for people: a run does not need it.
 local function keep_prompt(run, call)
   local text = call.request.prompt
   if text and run.skill.context ~= "memory" then
@@ -94,7 +94,7 @@ local function keep_prompt(run, call)
   end
 end
 
----The task of a call that is sent now, and the record that it is.
+---The task of a call that is sent now, and the record of its intent.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@return table task
@@ -125,7 +125,7 @@ function M.send(calls, call)
   return task
 end
 
----A program runs where the run was begun, wherever it is resumed, and in its jail.
+---A program runs where the run was started, wherever it is resumed, and in its jail.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param task table
@@ -150,7 +150,7 @@ end
 ---@type fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)
 M.replied = reply_of.take
 
----The step gave it up. What was sent and may act comes to its end by itself.
+---The step gave it up. A sent call that may act runs to its own end.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param open table|nil  of the books
@@ -166,7 +166,7 @@ function M.give_up(calls, call, open)
   elseif state == "sent" and call.number or state == "canceling" or state == "unknown" then
     return false
   end
-  return not open or call.idem or open.failed ~= nil -- else it was sent before a crash: it is asked about
+  return not open or call.idem or open.failed ~= nil -- otherwise it was sent before a crash: a person decides
 end
 
 return M

@@ -1,5 +1,5 @@
--- run/ctx/agent.lua: ctx.agent: a prompt to an agent, by the words of workflow scripts; what comes back is its
--- text, or a value that fits a schema.
+-- run/ctx/agent.lua: ctx.agent: a prompt to an agent, as workflow scripts make it; the result is its text, or a value
+-- that fits a schema.
 --
 -- Knows agents and tasks; the calls are the agent's own. Used by ctx.lua.
 
@@ -13,12 +13,12 @@ local M = {}
 
 ---@class skillrt.AgentOptions
 ---@field agent string|table|nil   a declared agent, or one as `--agent` takes it; default: the skill's
----@field agent_type string?       one of the skill's by its name, a file's, or a host's own: Explore, Plan
----@field schema table?            JSON Schema of the answer: then it is that value, else a text
+---@field agent_type string?       one of the skill's by name, a file's, or a host's own: Explore, Plan
+---@field schema table?            JSON Schema of the answer: then the result is that value, else a text
 ---@field model string?
 ---@field effort string?           "low", "medium", "high", "xhigh", "max"
----@field label string?            how it is named to people
----@field phase string?            under which heading
+---@field label string?            its name for people
+---@field phase string?            the heading it is shown under
 ---@field tools string[]?          those it may use
 ---@field timeout number?          seconds
 ---@field isolation string|table|nil  "worktree", or { base = a commit, repository = a folder }
@@ -38,8 +38,8 @@ local OPTIONS <const> = {
 
 local ISOLATION <const> = { base = { type = "text" }, repository = { type = "text" }, commit = { type = "text" } }
 
--- A ctx whose calls say for whom and under which heading they are made, and whose programs run where they should;
--- what they used is added to `spent`.
+-- A ctx whose calls carry a label and a heading, and whose programs run in the given folder; adds their usage to
+-- `spent`.
 local function labeled(ctx, options, spent)
   return setmetatable({
     await = function(request)
@@ -56,13 +56,13 @@ local function labeled(ctx, options, spent)
   }, { __index = ctx })
 end
 
--- Where an agent of its own worktree works: named by the place it is asked at.
+-- The folder of an agent with its own worktree, named by the place it is asked at.
 local function worktree_path(run, step, ctx)
   local place = require("skillrt.run.branch.draws").place_of(step):gsub("[^%w]+", "-")
   return run.store:path(("worktrees/%d-%s"):format(ctx.step, place))
 end
 
--- What is wrong with what was asked; told before anything leaves.
+-- What is wrong with the arguments; found before anything is sent.
 local function checked(run, prompt, given)
   if type(prompt) ~= "string" or not prompt:find("%S") then
     return nil, "the prompt must be a text, not " .. names.show(prompt)
@@ -98,7 +98,7 @@ local function ask(run, step, definition, ctx, agent, prompt, options, spent)
     return nil, message, class
   end
   local answer = outcome.output
-  if answer == nil then -- as steps are answered
+  if answer == nil then -- answered as steps are
     answer = outcome.summary or outcome.updates
   end
   if answer == nil then
@@ -135,8 +135,8 @@ end
 ---@param given skillrt.AgentOptions?
 ---@return any answer
 ---@return string? message
----@return string? class  "definition": what was asked for cannot be
----@return boolean? kept  its worktree was
+---@return string? class  "definition": the request is invalid
+---@return boolean? kept  its worktree was kept
 ---@return skillrt.Usage spent
 function M.perform(run, step, definition, ctx, prompt, given)
   local options, agent = checked(run, prompt, given)

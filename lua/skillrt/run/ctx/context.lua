@@ -1,9 +1,9 @@
--- run/ctx/context.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
--- and what it sets itself, which is kept with its result.
+-- run/ctx/context.lua: the shared context as a step's function sees it (ctx.context): as it was when the step
+-- started, plus the step's own changes, which are recorded with its result.
 --
--- A function that does not run again, as its round of a loop is over or its value is recorded (ctx.once), sets nothing
--- again: what it set is recorded with that, too. Knows the state, no journal. Used by ctx.lua, and by the kinds of
--- calls `round` and `once`.
+-- A function that does not run again (a finished round of a loop, ctx.once) sets nothing again: its changes are
+-- recorded with its value, too. Knows the state, no journal. Used by ctx.lua, and by the kinds of calls `round` and
+-- `once`.
 
 local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
@@ -14,14 +14,14 @@ local state = require("skillrt.skill.state")
 local M = {}
 
 ---@class skillrt.Context
----@field get fun(key: string): any  read-only; as it was when the step began, or set by it
+---@field get fun(key: string): any  read-only; as it was when the step started, or set by the step
 ---@field set fun(key: string, value: any)
 
 ---@param step skillrt.Step
 ---@return skillrt.Context
 function M.of(step)
   local context = {}
-  ---Gives a value of the shared context; nil where it was never set (F14).
+  ---A value of the shared context; nil: it was never set (F14).
   function context.get(key)
     local own = step.live.context
     local value = own and own[key]
@@ -33,7 +33,7 @@ function M.of(step)
     end
     return state.view(value)
   end
-  ---Sets a value; it is kept together with the step's result.
+  ---Sets a value; it is recorded together with the step's result.
   function context.set(key, value)
     if drawn.step ~= step then
       error(draws.OTHERS, 2)
@@ -48,7 +48,7 @@ function M.of(step)
   return context
 end
 
----Sets values of the shared context, and notes the branch that did.
+---Sets values of the shared context, and notes which branch did.
 ---@param step skillrt.Step
 ---@param prefix string  of the places in that branch
 ---@param values table<string, any>
@@ -61,7 +61,7 @@ function M.restore(step, prefix, values)
   end
 end
 
----How often the step has set a value.
+---How often the step has set values.
 ---@param step skillrt.Step
 ---@return integer
 function M.count(step)
@@ -81,7 +81,7 @@ function M.since(step, count)
   return values
 end
 
----What was set below a place, by whichever branch; nil: nothing.
+---What any branch set below a place; nil: nothing.
 ---@param step skillrt.Step
 ---@param place string
 ---@return table<string, any>|nil
@@ -95,7 +95,7 @@ function M.below(step, place)
       rest[#rest + 1] = one
     end
   end
-  if values then -- one line for each key, however many rounds set it
+  if values then -- one entry for each key, however many rounds set it
     for key, value in pairs(values) do
       rest[#rest + 1] = { prefix = prefix, key = key, value = value }
     end

@@ -1,14 +1,14 @@
--- run/ctx/files.lua: the files that a function of a step may look for, read and write.
+-- run/ctx/files.lua: the files that a step's function may list, read and write.
 --
--- What is read is recorded, so that a function that runs again reads what it read before; what is written stays
--- below the run's folder. Part of ctx.lua.
+-- What is read is recorded, so that a function that runs again reads the same; what is written stays below the run's
+-- folder. Part of ctx.lua.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local draws = require("skillrt.run.branch.draws")
 local names = require("skillrt.base.names")
 
--- Where a path leads from a folder, which a relative one may not climb out of.
+-- The absolute path of a path in a folder, which a relative path may not leave.
 local function source(base, path, what, is_confined)
   if type(path) ~= "string" then
     error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
@@ -25,7 +25,8 @@ end
 
 local M = {}
 
----Files that match, sorted, relative to input.dir (or the current folder); recorded. A guest sees those of its folders.
+---Files that match, sorted, relative to input.dir (or the current folder); recorded. Untrusted code sees only its own
+---folders.
 function M.glob(self, pattern, dir, guest)
   if type(pattern) ~= "string" then
     error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
@@ -48,8 +49,8 @@ function M.glob(self, pattern, dir, guest)
   return list
 end
 
----The text of a file; a relative path is looked up below input.dir (or the current folder); recorded. A guest
----reads those of its folders.
+---The text of a file; a relative path is resolved against input.dir (or the current folder); recorded. Untrusted code
+---reads only its own folders.
 function M.read(self, path, guest)
   local from = source(self.run.input_dir, path, "read")
   return draws.read(self.steps.journal, self.step, function()
@@ -60,8 +61,7 @@ function M.read(self, path, guest)
   end)
 end
 
----Writes a file below the work directory, whole or not at all; with durability "power" it
----survives a power cut.
+---Writes a file below the work directory, completely or not at all; with durability "power" it survives a power cut.
 function M.write(self, path, text)
   source("", path, "write", true)
   if names.is_taken(path) then

@@ -1,7 +1,6 @@
--- run/ctx/tools.lua: what a function of a step may use of its skill's tools and of servers of the Model Context
--- Protocol, without a model.
+-- run/ctx/tools.lua: the skill's tools and MCP servers, used by a step's function without a model.
 --
--- Loaded when one of them is asked for. Part of ctx.lua.
+-- Loaded on first use. Part of ctx.lua.
 
 local approval = require("skillrt.tool.approval")
 local files = require("skillrt.base.files")
@@ -14,7 +13,7 @@ local task_of = require("skillrt.run.task")
 
 local M = {}
 
--- A tool of the skill as one thing in the journal.
+-- The use of a tool of the skill as one entry in the journal.
 local function use(ctx, task, tool, arguments)
   local text = assert(json.encode(arguments, { sorted = true }))
   local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = text:sub(1, 200) }
@@ -33,7 +32,7 @@ local function use(ctx, task, tool, arguments)
   return said.text, said.message, not said.text and "permanent" or nil
 end
 
----Uses a tool of the skill, or one of a server (mcp__SERVER__TOOL): what it gives; or nil, message, class.
+---Uses a tool of the skill, or one of a server (mcp__SERVER__TOOL): returns its result; or nil, message, class.
 function M.tool(self, name, arguments, options)
   local run, ctx = self.run, self.ctx
   local tool = run.skill.tools and run.skill.tools[name]
@@ -46,7 +45,7 @@ function M.tool(self, name, arguments, options)
   error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
 end
 
----A server of the skill: what is asked of it besides its tools.
+---A server of the skill, for requests other than tools.
 function M.mcp(self, name)
   local task = task_of.new(self.run, self.step, self.steps:definition_of(self.step))
   local client, message = require("skillrt.tool.mcp").client(self.ctx, name, { mcp = task.mcp or { servers = {} } })

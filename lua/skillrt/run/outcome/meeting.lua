@@ -1,8 +1,8 @@
--- run/outcome/meeting.lua: updates of a step that meet what other steps have made of the state since it began:
--- merged as the schema says.
+-- run/outcome/meeting.lua: merges a step's updates with what other steps have changed in the state since it started,
+-- as the schema says.
 --
--- Costs what the updates are, not what the fields hold that they change. Knows the books and ways of merging; records
--- nothing. Used by outcome.lua.
+-- The cost depends on the size of the updates, not of the fields they change. Knows the books and merge rules;
+-- records nothing. Used by outcome.lua.
 
 local json = require("skillrt.base.json")
 local merge = require("skillrt.skill.merge")
@@ -14,8 +14,8 @@ local M = {}
 local is_object = patch_of.is_object
 local NOTHING <const> = {} -- never written to
 
--- Whether a patch undoes some of what others made of a value: whether it matters which of both comes last. Where the
--- patch and the value are objects, that is decided by the members that the patch names.
+-- Whether a patch undoes some of what others changed in a value, so that the order of the two matters. If both are
+-- objects, the members that the patch names decide.
 local function undoes(base, now, patch)
   if is_object(now) and is_object(patch) then
     base = is_object(base) and base or NOTHING
@@ -31,8 +31,8 @@ local function undoes(base, now, patch)
   return theirs and not state.equal(state.merge(state.merge(base, patch), theirs), state.merge(now, patch))
 end
 
----The updates of a step as they meet the present state; of a field that the schema says nothing of the last
----one counts, and is named.
+---The updates of a step, merged with the present state; of a field without a merge rule the last update wins, and its
+---name is reported.
 ---@param run skillrt.Run
 ---@param step skillrt.Step
 ---@param updates table
@@ -46,7 +46,7 @@ function M.updates(run, step, updates)
     local way, now, base = ways[key], root[key], step.root[key]
     if way then
       base = state.copy(base)
-      if not state.equal(now, base) then -- what others changed elsewhere makes no difference
+      if not state.equal(now, base) then -- changes of others elsewhere do not matter
         local problem
         value, problem = merge.value(way, now, base, value)
         if problem then

@@ -1,4 +1,4 @@
--- run/record/abort.lua: a run is being aborted: what can be undone is undone, by steps whose start names the step.
+-- run/record/abort.lua: a run is being aborted: steps whose start names another step undo that step.
 
 local failures = require("skillrt.run.books.failures")
 

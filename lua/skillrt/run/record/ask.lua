@@ -19,7 +19,7 @@ return {
     questions.ask(books, record, whole)
   end,
 
-  line = function(lines, record) -- whoever watches the run is shown the whole question when it has paused
+  line = function(lines, record) -- whoever watches the run sees the whole question when it has paused
     if lines.detail or record.silent then
       lines:block(false, "warning", tostring(record.question.question or record.question.header or "?"), "Question: ")
     end

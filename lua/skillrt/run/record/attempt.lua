@@ -1,4 +1,4 @@
--- run/record/attempt.lua: an attempt of a call failed, and another one comes.
+-- run/record/attempt.lua: an attempt of a call failed, and another one follows.
 
 return {
   doc = "an attempt of a call failed, and the next one comes",

@@ -1,6 +1,6 @@
--- run/record/books.lua: all that the books say, now and then, so that reading begins at the newest.
+-- run/record/books.lua: a snapshot of the books, written from time to time, so that reading starts at the newest one.
 --
--- Written and read by run/snapshot.lua; whoever has read all records before it knows what it says.
+-- Written and read by run/snapshot.lua; it adds nothing for a reader of all earlier records.
 
 return {
   doc = "all that the books say, open steps too, now and then: reading begins at the newest",

@@ -1,4 +1,4 @@
--- run/record/call.lua: an attempt of a call is about to be sent, or a wait begins.
+-- run/record/call.lua: an attempt of a call is about to be sent, or a wait starts.
 
 local arrivals = require("skillrt.run.books.arrivals")
 local questions = require("skillrt.run.books.questions")
@@ -63,7 +63,7 @@ return {
       return
     end
     if record.sandbox == sandbox.LIFTED and not lines.lifted then
-      lines.lifted = true -- said once
+      lines.lifted = true -- shown once
       lines:say(step, "warning", "%s runs without a sandbox: none works here (skillrt agents says why)",
         record.to or "a program")
     end
@@ -82,7 +82,7 @@ return {
 
   story = function(story, record, step)
     local call = step.by_place[record.c]
-    if call and not call.ended then -- a further attempt, or taken up again
+    if call and not call.ended then -- a further attempt, or a resumed call
       call.a = record.a or call.a
       return
     end
@@ -103,7 +103,7 @@ return {
     end
   end,
 
-  point = function(record) -- what may act and must not be repeated: the place before it is one to go back to
+  point = function(record) -- it may act and must not be repeated: the place before it is one to return to
     return repeats.acted(record) and record.key
       and { what = "before", text = ("%s %s"):format(record.kind, record.to or "") }
   end,

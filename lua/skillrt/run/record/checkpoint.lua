@@ -1,4 +1,4 @@
--- run/record/checkpoint.lua: a skill names the place where its run stands (ctx.checkpoint).
+-- run/record/checkpoint.lua: a skill names the present place of its run (ctx.checkpoint).
 
 return {
   doc = "the skill names the place where the run stands",

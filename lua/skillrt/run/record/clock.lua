@@ -1,4 +1,4 @@
--- run/record/clock.lua: somebody set the wall clock: run_timeout counts what passed, not what it says.
+-- run/record/clock.lua: somebody set the wall clock: run_timeout counts the time that really passed.
 
 local consumption = require("skillrt.run.books.consumption")
 

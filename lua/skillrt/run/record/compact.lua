@@ -1,4 +1,4 @@
--- run/record/compact.lua: a conversation with a model was made shorter.
+-- run/record/compact.lua: a conversation with a model was shortened.
 
 return {
   doc = "a conversation with a model was [made shorter](../write/tools.md#the-loop)",

@@ -1,4 +1,4 @@
--- run/record/done.lua: a step is over, well or partly: what it changes in the state, and what it said.
+-- run/record/done.lua: a step has completed, fully or partly: what it changes in the state, and its result.
 
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
@@ -22,7 +22,7 @@ local function complete(books, step, record)
   end
 end
 
--- The state is as the skill says that it must never be.
+-- The state violates an invariant of the skill.
 local function note_damage(books, whole, step, record)
   whole.damaged = { id = step.id, broken = record.damaged }
   consumption.add(books, step.id, "max_errors", 1)
@@ -57,7 +57,7 @@ local function count(books, step, record)
   end
 end
 
--- What more there is to say: a field of the record, the kind of the line, its words.
+-- Further lines: a field of the record, the kind of the line, its words.
 local BEHIND <const> = {
   { "refused", "warning", "Warning: %s: only the runtime writes %s; the update was left out" },
   { "replaced", "warning", "Warning: %s: overwrote a parallel step's change of %s; the schema can say how to merge" },
@@ -102,7 +102,7 @@ return {
     if record.keep then
       repeats.hold(books, step, record)
     end
-    books.returned[id] = not record.is_large and set or steps.EMPTY -- what is large is released early
+    books.returned[id] = not record.is_large and set or steps.EMPTY -- large values are released early
     if step.tool_set then
       phases.over(books, step, record)
     end

@@ -1,4 +1,4 @@
--- run/record/drop.lua: changes were accepted, and results are forgotten.
+-- run/record/drop.lua: changes were accepted, and recorded results are discarded.
 
 local subs = require("skillrt.run.books.subs")
 

@@ -1,4 +1,4 @@
--- run/record/edit.lua: a state.json that a person edited was taken over.
+-- run/record/edit.lua: a state.json that a person edited was accepted.
 
 return {
   doc = "an edited `state.json` was taken over",

@@ -1,4 +1,4 @@
--- run/record/event.lua: an event came, and waits in the queue of its name until somebody takes it.
+-- run/record/event.lua: an event came, and waits in the queue of its name until a step receives it.
 
 local arrivals = require("skillrt.run.books.arrivals")
 

@@ -1,4 +1,4 @@
--- run/record/fail.lua: an attempt of a step failed: another one comes, or the step has failures.
+-- run/record/fail.lua: an attempt of a step failed: another one follows, or the step has failed.
 
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")

@@ -1,4 +1,4 @@
--- run/record/fire.lua: a schedule begins runs, and says when it does so again.
+-- run/record/fire.lua: a schedule starts runs, and records when it does so again.
 
 local instant = require("skillrt.base.instant")
 

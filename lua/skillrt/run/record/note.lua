@@ -1,4 +1,4 @@
--- run/record/note.lua: a line that a step's function or the runtime says: ctx.log, ctx.phase.
+-- run/record/note.lua: a log line of a step's function or of the runtime: ctx.log, ctx.phase.
 
 return {
   doc = "a line of `ctx.log`, or of the runtime; a heading of `ctx.phase`",
@@ -21,7 +21,7 @@ return {
   end,
 
   line = function(lines, record, step)
-    local head = not step and "" or record.title and "%s == " or "%s: " -- without a step the runtime says it
+    local head = not step and "" or record.title and "%s == " or "%s: " -- without a step it is the runtime's line
     lines:block(step, "info", tostring(record.title or record.text), head, step and step.id)
   end,
 

@@ -1,4 +1,4 @@
--- run/record/pin.lua: a file that decides was loaded while the run went on: its digest.
+-- run/record/pin.lua: a file that decides was loaded during the run: its digest.
 
 local state_of = require("skillrt.skill.state")
 

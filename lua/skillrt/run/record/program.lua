@@ -1,4 +1,4 @@
--- run/record/program.lua: a program has run for a while: a resume ends what a dead process left of it.
+-- run/record/program.lua: a program has run for a while: a resume ends it if its process died.
 
 return {
   doc = "a program has run for 0.2 s: what a resume ends should it be left",

@@ -1,4 +1,4 @@
--- run/record/result.lua: a call is over: what it gave is used from now on, whatever happens.
+-- run/record/result.lua: a call has finished: its result is used from now on, whatever happens.
 
 local arrivals = require("skillrt.run.books.arrivals")
 local questions = require("skillrt.run.books.questions")
@@ -6,8 +6,8 @@ local phases = require("skillrt.run.books.phases")
 local repeats = require("skillrt.mode.repeats")
 local subs = require("skillrt.run.books.subs")
 
--- What the books say of a call that is over. What it gave is read from the journal when it is asked for; where nothing
--- is kept there (`seq` never comes) it is held.
+-- A finished call in the books. Its result is read from the journal when it is needed; if the journal is not kept
+-- (`seq` never comes) it is held.
 local function known_of(call, record, seq)
   local failed = record.failed
   local canceled = failed and failed.class == "canceled" or nil
@@ -29,7 +29,7 @@ local function known_of(call, record, seq)
   }
 end
 
--- A local function whose value is kept has had no call before.
+-- A local function whose value is recorded has no earlier call record.
 local function of_once(record, step)
   local call = { step = step.number, c = record.c, kind = "once", at = record.at, attempts = {},
     to = type(record.digest) == "string" and record.digest:match("^once (.*)$") or nil }
@@ -38,7 +38,7 @@ local function of_once(record, step)
   return call
 end
 
--- What a reply came to, for people.
+-- The result of a reply, for people.
 local function judge(call, reply)
   local json, failure = require("skillrt.base.json"), nil
   call.ok = call.kind == "run" -- a failed run has `failed`
@@ -52,7 +52,7 @@ local function judge(call, reply)
   call.said = type(reply.extra) == "string" and reply.extra ~= "" and reply.extra or nil
 end
 
--- What a call came to, in a line for people; what was answered is not shown.
+-- The result of a call, in a line for people; the answer itself is not shown.
 local function in_words(record)
   local reply, failed, value = record.reply, record.failed, record.value
   local kind, name = tostring(record.digest):match("^(%l+) (%S+)")

@@ -1,19 +1,19 @@
--- run/record/resume.lua: a run is resumed that was paused, has ended at a limit, or lost its process.
+-- run/record/resume.lua: a paused run is resumed, or one that reached a limit or lost its process.
 
 local consumption = require("skillrt.run.books.consumption")
 
--- It resumes behind a cut of its journal: the first call of each open branch may have been made already.
+-- It resumes after a truncation of its journal: the first call of each open branch may have been sent already.
 local function cut(books, record)
   books.cuts = record.cuts or books.cuts
   if record.doubtful then
     for _, step in pairs(books.steps) do
       step:cut_off()
     end
-    books.doubtful = true -- what is chosen next may have been among it
+    books.doubtful = true -- what is chosen next may have been in the lost part
   end
 end
 
--- What paused it does not pause it again; what failed before it began does.
+-- The cause of the pause does not pause it again; an earlier failure does.
 local function begin_anew(books)
   books.signatures = nil
   if books.halt and books.halt[1] == "paused" then
@@ -61,7 +61,7 @@ return {
 
   story = function(story, record)
     local last = story.sessions[#story.sessions]
-    if last and not last.to then -- it was ended from outside
+    if last and not last.to then -- it was stopped from outside
       last.to, last.status = story.before, "interrupted"
     end
     story.sessions[#story.sessions + 1] = { from = record.at }

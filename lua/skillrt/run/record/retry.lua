@@ -1,4 +1,4 @@
--- run/record/retry.lua: a person, or a resume, has a failed step performed again.
+-- run/record/retry.lua: a person, or a resume, retries a failed step.
 
 local back = require("skillrt.run.books.back")
 local failures = require("skillrt.run.books.failures")
@@ -27,7 +27,7 @@ return {
       books.free_errors = books.free_errors - 1
     end
     failures.forgive(books, id)
-    if record.scratch then -- all that it had got, too
+    if record.scratch then -- all its results, too
       for _, step in pairs(whole.steps) do
         if step.id == id and step.sub == books.sub then
           steps.close(books, step, record)

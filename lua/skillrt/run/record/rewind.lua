@@ -1,11 +1,11 @@
--- run/record/rewind.lua: phases run again, as if they never had.
+-- run/record/rewind.lua: phases run again, as if for the first time.
 
 local back = require("skillrt.run.books.back")
 local failures = require("skillrt.run.books.failures")
 local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
--- Rounds that hold one of the phases are as if they had not begun.
+-- Rounds that contain one of the phases count as not started.
 local function forget_rounds(books, again)
   for key in pairs(books.rounds or {}) do
     local first, last = key:match("^(.-) %.%. (.*)$")

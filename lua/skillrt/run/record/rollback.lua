@@ -1,11 +1,12 @@
--- run/record/rollback.lua: a run is taken back to an earlier place, or begins at another run's. What was spent stays
--- spent; which field of the books does what says run/books/fields.lua.
+-- run/record/rollback.lua: a run is rolled back to an earlier place, or starts at another run's. Usage stays counted;
+-- run/books/fields.lua says how each field of the books is handled.
 
 local fields = require("skillrt.run.books.fields")
 local state_of = require("skillrt.skill.state")
 local steps = require("skillrt.run.step.step")
 
--- Steps under way, also those of sub-runs, are as if they had not begun: what those of the place had got is in `held`.
+-- Steps under way, also those of sub-runs, count as not started: the results that steps had at the place are in
+-- `held`.
 local function give_up_steps(books, record)
   local list = {}
   for _, step in pairs(books.steps) do
@@ -21,7 +22,7 @@ local function give_up_steps(books, record)
   end
 end
 
--- Every key becomes what it was, also those that are gone now; but for what has happened, which is not undone.
+-- Every key gets its old value, also those that are gone now; except effects outside, which are not undone.
 local function restore_state(books, wanted)
   local of_machine = books.mode == "machine" and fields.MACHINE or {}
   local function grows(key)

@@ -1,4 +1,4 @@
--- run/record/round.lua: a round of ctx.loop is over, and what it awaited is not asked for again.
+-- run/record/round.lua: a round of ctx.loop has finished, and its calls are not asked for again.
 
 return {
   doc = "a round of `ctx.loop` finished; its calls are discarded",

@@ -1,4 +1,4 @@
--- run/record/rounds.lua: a further round of repeating phases begins, or there is none.
+-- run/record/rounds.lua: another round of repeating phases starts, or there is none.
 
 local instant = require("skillrt.base.instant")
 

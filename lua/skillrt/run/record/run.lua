@@ -1,4 +1,4 @@
--- run/record/run.lua: a run or a sub-run begins: the first record of its journal, or of its scope.
+-- run/record/run.lua: a run or a sub-run starts: the first record of its journal, or of its scope.
 
 local json = require("skillrt.base.json")
 local instant = require("skillrt.base.instant")

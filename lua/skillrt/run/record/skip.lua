@@ -1,4 +1,4 @@
--- run/record/skip.lua: a phase was left out, or a step given up.
+-- run/record/skip.lua: a phase was skipped, or a step given up.
 
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
@@ -23,7 +23,7 @@ return {
     if step then
       repeats.hold(books, step, record)
       steps.close(books, step, record)
-      books.runs[id] = (books.runs[id] or 0) + 1 -- it is given up, not chosen once more
+      books.runs[id] = (books.runs[id] or 0) + 1 -- it is given up, not chosen again
       subs.sweep(whole)
     end
     if not step or step.kind == "phase" then

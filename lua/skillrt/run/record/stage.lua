@@ -1,4 +1,4 @@
--- run/record/stage.lua: a step by the execution protocol comes to a stage (docs/write/protocol.md).
+-- run/record/stage.lua: a step of the execution protocol reaches a stage (docs/write/protocol.md).
 
 return {
   doc = "a step by [the protocol](../write/protocol.md) is preparing, executing or validating",

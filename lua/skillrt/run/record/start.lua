@@ -1,5 +1,5 @@
--- run/record/start.lua: a step was chosen. It stands in the step's first record as `start`; alone only where something
--- else is recorded, or the run stops, before the step has recorded anything: it waits for room.
+-- run/record/start.lua: a step was chosen. The step's first record carries it as `start`; it is a record of its own
+-- only if something else is recorded, or the run stops, before that: the step waits for room.
 
 local steps = require("skillrt.run.step.step")
 

@@ -1,16 +1,16 @@
--- run/record/steer.lua: a person steers one agent: skips it, has it asked again, or tells it something more.
+-- run/record/steer.lua: a person steers one agent: skips it, asks it again, or tells it something more.
 
 local places = require("skillrt.run.places")
 local tables = require("skillrt.base.tables")
 
--- The message that the agent gets behind its reply at the place.
+-- The message that the agent gets after its reply at the place.
 local function tell(step, record)
   local told = tables.fill({}, step.told or {})
   local before = told[record.c]
   told[record.c], step.told = before and ("%s\n\n%s"):format(before, record.text) or record.text, told
 end
 
--- The step is over, and a resume performs it again: what it finds is another thing.
+-- The step had finished, and a resume performs it again: it finds something different.
 local function change(held, record)
   local place, known = record.c, held.known[record.c]
   held.is_steered, held.blamed = true, held.blamed or {}

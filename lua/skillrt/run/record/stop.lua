@@ -1,8 +1,8 @@
--- run/record/stop.lua: a run or a sub-run stopped: it is over, or paused.
+-- run/record/stop.lua: a run or a sub-run stopped: it has ended, or is paused.
 
 local instant = require("skillrt.base.instant")
 
--- What a status that ends a run is called in its last line.
+-- The word for a status in the last line of a run.
 local ENDS <const> = { completed = true, failed = true, aborted = true }
 
 return {
@@ -26,7 +26,7 @@ return {
     end
     for _, row in ipairs(record.kept and books.contexts or {}) do
       if record.kept[row.name] ~= nil then
-        row.digest = record.kept[row.name] or nil -- it is what the session holds now
+        row.digest = record.kept[row.name] or nil -- the session holds it now
       end
     end
     if record.sub then
@@ -67,7 +67,7 @@ return {
     else
       lines:banner(pins, "info", "=== Orchestrator Paused (%s) ===", tostring(reason))
     end
-    if lines.detail then -- below a run, closing.lua says it
+    if lines.detail then -- for a run, closing.lua prints it
       lines:say(false, "info", "Run %s (%s)", status, tostring(reason))
     end
   end,

@@ -1,4 +1,4 @@
--- run/record/switch.lua: in a conversation another tool set becomes active; or why it does not.
+-- run/record/switch.lua: a conversation switches to another tool set; or why it does not.
 
 local phases = require("skillrt.run.books.phases")
 

@@ -1,4 +1,4 @@
--- run/record/tool.lua: a model uses a tool, or asked for one that is not performed.
+-- run/record/tool.lua: a model uses a tool, or asked for one that is refused.
 
 return {
   doc = "a model uses a tool; the `result` of its place ends that, and what the tool awaited is forgotten",

@@ -1,4 +1,4 @@
--- run/record/used.lua: what the calls of a step used, as its function says (ctx.used).
+-- run/record/used.lua: what the calls of a step used, as its function reports (ctx.used).
 
 local consumption = require("skillrt.run.books.consumption")
 

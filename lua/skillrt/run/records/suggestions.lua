@@ -63,7 +63,7 @@ local function row_of(class, reason)
   return found or CLASSES.execution
 end
 
----What a class is called.
+---The name of a class.
 ---@param class string
 ---@param lang "en"|"zh"
 ---@return string
@@ -71,7 +71,7 @@ function M.name(class, lang)
   return ("%s (%s)"):format(row_of(class)[lang == "zh" and 2 or 1], class)
 end
 
----What a stage of the lifecycle is called.
+---The name of a stage of the lifecycle.
 ---@param name "preparing"|"executing"|"validating"
 ---@param lang "en"|"zh"
 ---@return string
@@ -79,7 +79,7 @@ function M.stage_name(name, lang)
   return STAGES[name][lang]
 end
 
----The stage of the lifecycle in which failures of a class come up.
+---The stage of the lifecycle in which failures of a class occur.
 ---@param class string
 ---@param lang "en"|"zh"
 ---@return string

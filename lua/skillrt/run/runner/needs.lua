@@ -1,8 +1,8 @@
--- run/runner/needs.lua: what a skill's agents need of this program: the module that sends HTTP tasks, as libcurl is not
--- in the program, and functions of the host.
+-- run/runner/needs.lua: what a skill's agents need from this program: the module that sends HTTP requests, as libcurl
+-- is not in the program, and functions of the host.
 --
--- A skill is refused before its first step where something of it is missing. Knows the skill's agents, no run. Called
--- by runner.lua, turn/subs.lua and ctx.lua.
+-- A skill is refused before its first step if something is missing. Knows the skill's agents, no run. Called by
+-- runner.lua, turn/subs.lua and ctx.lua.
 
 local names = require("skillrt.base.names")
 
@@ -27,10 +27,10 @@ function M.problem(name, known)
   return "the host has no such function" .. names.suggest(name, known)
 end
 
----Where the module lies that sends HTTP tasks, which is loaded with the first of them; or what is missing.
+---The path of the module that sends HTTP requests, loaded with the first request; or what is missing.
 ---@param skill skillrt.Skill
 ---@param known table<string, boolean>  the host's functions
----@param given string|nil  the module's path, if somebody knows better
+---@param given string|nil  the module's path, if the caller knows it
 ---@return string|nil path  nil without a message: there is none, and no agent needs it
 ---@return string? message
 ---@return string? code

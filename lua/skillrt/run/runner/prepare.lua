@@ -1,5 +1,5 @@
--- run/runner/prepare.lua: a skill made ready for one run: its strategy found, its files pinned, and
--- the mode that will choose. Knows no journal and no engine. Called by runner.lua.
+-- run/runner/prepare.lua: prepares a skill for one run: finds its strategy, pins its files, and makes the mode that
+-- chooses. Knows no journal and no engine. Called by runner.lua.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -11,8 +11,8 @@ local strategy = require("skillrt.skill.strategy")
 
 local M = {}
 
--- Strategies: a file of the author's (relative to the skill, and read through no link), else one that travels with us.
--- Any other path was typed, or built by a script, which may open what it likes.
+-- Loads strategies: a file of the author's (relative to the skill, without following links), else a built-in one. Any
+-- other path was typed, or built by a script, which may open what it likes.
 local function strategy_loader(dir, is_typed)
   local function read(name)
     if files.is_confined(name) and not is_typed then
@@ -43,14 +43,15 @@ local function strategy_loader(dir, is_typed)
   end
 end
 
-local MAXIMUM <const> = 4 << 20 -- bytes of a document that is read whole
+local MAXIMUM <const> = 4 << 20 -- bytes of a document that is read completely
 
 local function refused(skill, path, problem, code)
   local message = "%s: %s; %s demands it to be read before its first step: write it, or take it out of its specs"
   return nil, message:format(path, problem, skill.name), code
 end
 
--- Reads the specs and the config a skill was made from: no run starts without them (F15); their texts go to `keep`.
+-- Reads the specs and the config that a skill was made from: no run starts without them (F15); passes their texts to
+-- `keep`.
 local function read_specs(skill, keep)
   for _, path in ipairs(skill.specs or {}) do
     local there = files.join(skill.dir, path)
@@ -127,7 +128,7 @@ local function pins_of(skill)
   return pins, prompts
 end
 
----What chooses in a run.
+---The mode that chooses in a run.
 ---@param run skillrt.Run
 ---@return table mode
 function M.mode(run)
@@ -157,7 +158,7 @@ function M.mode(run)
   return require("skillrt.mode.autonomous").new(skill, books, ctx)
 end
 
--- A strategy given for this run, as a resume finds it again: a name, or a file's full path.
+-- A strategy given for this run, in a form that a resume finds again: a name, or a file's full path.
 ---@param given any
 ---@return string?
 function M.strategy_name(given)
@@ -178,8 +179,8 @@ local function agent_missing(skill)
   return message:format(skill.name, names ~= "universal-executor" and " for " .. names or "")
 end
 
----The given agent as the journal records it, so that a resume finds it again; an address that
----may hold a secret is left out.
+---The given agent in the form that the journal records, so that a resume finds it again; without an address that may
+---hold a secret.
 ---@param given string|string[]|nil
 ---@return string|string[]|nil
 function M.agent_name(given)
@@ -189,12 +190,12 @@ function M.agent_name(given)
   return given
 end
 
--- How steps are tried again, by the limits of this run.
+-- How steps are retried, by the limits of this run.
 local function with_retries(retry, limits)
   return setmetatable({ max_retries = limits.max_retries }, { __index = retry })
 end
 
----A copy of the skill with the strategy found and the options' choices in place.
+---A copy of the skill with the strategy found and the options applied.
 ---@param skill skillrt.Skill
 ---@param options table  { strategy, durability, context, limits, sandbox }
 ---@return table|nil prepared
@@ -229,7 +230,7 @@ function M.skill(skill, options)
   end
   local here = files.current()
   local prepared = setmetatable({
-    dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
+    dir = skill.dir == "." and here or files.join(here, skill.dir), -- it is fixed, even if somebody changes the folder
     strategy = found,
     durability = options.durability or skill.durability,
     sandbox_override = override,

@@ -1,6 +1,6 @@
--- run/step/each.lua: an action that is performed once for each item of a list, as ctx.map does (`each`).
+-- run/step/each.lua: an action that is performed once for each item of a list, like ctx.map (`each`).
 --
--- Its updates are merged in the order of the items, as the schema says where several change a field; outputs of agents
+-- Updates are merged in the order of the items, by the schema's rules where several change a field; outputs of agents
 -- form a list. Knows states and outcomes, no agents. Used by steps.lua.
 
 local json = require("skillrt.base.json")
@@ -11,7 +11,7 @@ local state = require("skillrt.skill.state")
 
 local M = {}
 
--- The items: a key of the state, or what a function gives.
+-- The items: from a key of the state, or from a function.
 local function items_of(step, each)
   local source = each.items
   local list
@@ -30,7 +30,7 @@ local function items_of(step, each)
   return list
 end
 
--- What the function gave for one item, as an outcome.
+-- The function's result for one item, as an outcome.
 local function outcome_of(step, by_agent, first, second, third)
   if by_agent then
     return first, second, third
@@ -38,7 +38,7 @@ local function outcome_of(step, by_agent, first, second, third)
   return function_result.outcome(step.kind, step.id .. ": run", first, second, third)
 end
 
--- The updates of one more item, those of fields that items before it have changed merged with these.
+-- Adds the updates of one more item; fields that earlier items have changed are merged.
 local function met(step, ways, updates, more)
   local out = {}
   for key, value in pairs(more) do
@@ -77,7 +77,7 @@ end
 ---@param step skillrt.Step
 ---@param definition skillrt.Action  with each = { items, as, max_parallel, on_error, key }
 ---@param perform fun(state: table, ctx: table, item: any, index: integer): any
----@param ways table<string, string>?  how fields are merged that several change, of the skill's schema
+---@param ways table<string, string>?  the merge rules of fields that several items change, from the skill's schema
 ---@return fun(view: table, ctx: table): table|nil, string?, string?
 function M.over(step, definition, perform, ways)
   local each, by_agent = definition.each, definition.agent ~= nil

@@ -1,8 +1,8 @@
--- run/step/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
--- refused it, and cleaned up whatever came of it (docs/write/protocol.md).
+-- run/step/lifecycle.lua: a step of the execution protocol: prepared, executed, validated, repaired if a check
+-- refused it, and always cleaned up (docs/write/protocol.md).
 --
--- A function over ctx around the one that does the work: all it waits for are calls of the step, so a crash
--- loses nothing of it. Only steps whose action says so are performed by it. Part of steps.lua.
+-- A function over ctx around the one that does the work: everything it waits for is a call of the step, so a crash
+-- loses none of it. Used only for actions that ask for it. Part of steps.lua.
 
 local draws = require("skillrt.run.branch.draws")
 local json = require("skillrt.base.json")
@@ -23,12 +23,13 @@ local M = {}
 ---@field view table  the state
 ---@field ctx table
 
--- The lifecycle's word for the step, once, whoever runs again (F38, F68: the run's status stays what it is).
+-- Reports the lifecycle's word for the step, once, even if the function runs again (F38, F68: the run's status is
+-- unchanged).
 local function stage(self, word)
   draws.say(self.steps.journal, self.step, { t = "stage", stage = word })
 end
 
--- Calls a function of the skill; what it raises is a failure like one that it returns.
+-- Calls a function of the skill; an error it raises is a failure like one that it returns.
 local function try(self, fn, ...)
   local trace
   local values = table.pack(xpcall(fn, function(problem)
@@ -72,7 +73,7 @@ local function of_source(self, source)
   return self.steps:by_agent(self.step, self.definition, source), true
 end
 
--- The work, and where it fails for want of context, that of the alternative sources in their order (R145).
+-- The work; if it fails for lack of context, the alternative sources in order (R145).
 local function execute(self, perform, by_agent, ...)
   local outcome, failure = work(self, perform, by_agent, ...)
   for i, source in ipairs(self.definition.sources or {}) do
@@ -100,7 +101,7 @@ local VERDICT <const> = {
   required = json.array({ "valid" }),
 }
 
--- Another agent judges; nil: it is content.
+-- Another agent judges; nil: it accepts.
 local function judged(self, result)
   local validate = self.definition.validate
   local prompt = require("skillrt.agent.prompt")
@@ -150,7 +151,7 @@ local function problem_of(self, outcome)
   end
 end
 
--- Executed and validated; what a check refused is asked for anew, with what was wrong (R146, R159).
+-- Executes and validates; a result that a check refused is requested again, with the problem (R146, R159).
 local function worked(self, perform, by_agent, ...)
   local ctx, most = self.ctx, self.definition.repair or 0
   for round = 0, most do
@@ -220,12 +221,12 @@ local function prepared(self)
   return nil, failure
 end
 
----A function that performs a step by the protocol.
+---A function that performs a step of the protocol.
 ---@param steps skillrt.Steps
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param perform function   the work
----@param by_agent boolean   it gives an outcome
+---@param by_agent boolean   it returns an outcome
 ---@return fun(view: table, ctx: table, ...: any): skillrt.Outcome|nil, table|nil
 function M.over(steps, step, definition, perform, by_agent)
   return function(view, ctx, ...)
@@ -239,11 +240,11 @@ function M.over(steps, step, definition, perform, by_agent)
     end
     local main = step.live.execution and step.live.execution.main
     if failure and main then
-      failure.seen = { last = main.last, failed = main.failed } -- not what cleaning up calls
+      failure.seen = { last = main.last, failed = main.failed } -- not the calls of the cleanup
     end
     clean_up(self, outcome, failure)
     if outcome then
-      outcome.ours = nil -- the skill's functions looked at it
+      outcome.ours = nil -- the skill's functions read it
     end
     if definition.supervised then
       people.tell(self, outcome, failure)

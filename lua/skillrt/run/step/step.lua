@@ -1,8 +1,8 @@
--- run/step/step.lua: a step under way: what is recorded of it, what lives of it in this process, and the list of those
--- of each kind in the order they began, whose newest is "the current action" or phase.
+-- run/step/step.lua: a step under way: its recorded part, its part in this process, and the list of steps of each
+-- kind in the order they started; the newest is "the current action" or phase.
 --
--- A step begins in the books before its function runs; its start is written with its first record. Called by the types
--- of records, which alone change what is recorded, and by journal.lua.
+-- A step starts in the books before its function runs; its start is written with its first record. Called by the
+-- record types, which alone change what is recorded, and by journal.lua.
 
 local failures = require("skillrt.run.books.failures")
 local phases = require("skillrt.run.books.phases")
@@ -12,7 +12,7 @@ local consumption = require("skillrt.run.books.consumption")
 
 local M = {}
 
--- What a step may ask for where calls of it are recorded; `become` alone changes that.
+-- What a step may ask for at places where its calls are recorded; changed only by `become`.
 --
 --   from             when                                                             to
 --   first            an attempt failed, and another one follows; or it failed for     further
@@ -20,8 +20,8 @@ local M = {}
 --   first, further   its code failed: it stays open until a person has fixed that     broken
 --   any              its script was changed, or what is asked anew changes the rest   loose
 --
--- first: for just that, in that order. further, broken: for something else where nothing may have acted. loose: for
--- anything, in any order; it keeps the answer to what it asks for as before.
+-- first: exactly the recorded call, in that order. further, broken: something else, where nothing may have acted.
+-- loose: anything, in any order; it keeps the answer to what it asks for as before.
 ---@alias skillrt.StepState "first"|"further"|"broken"|"loose"
 
 ---@type table<skillrt.StepState, table<skillrt.StepState, true>>
@@ -39,48 +39,48 @@ local NEXT <const> = {
 ---@field kind "action"|"phase"
 ---@field sub string|nil        the sub-run that it belongs to
 ---@field attempt integer       from 1
----@field since integer         attempts that were over when it was resumed: `max_retries` counts from there
+---@field since integer         attempts before it was resumed: `max_retries` counts from there
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
----@field after integer|nil     how many steps were over when it started
+---@field after integer|nil     how many steps had finished when it started
 ---@field edge integer|nil      in machine mode: the row of the table that it was chosen by
 ---@field undoes integer|nil    the step that it undoes
----@field file string|nil       the output file that it is to give
+---@field file string|nil       the output file that it must give
 ---@field retry_at integer|nil  UTC ms: not before
 ---@field failures table[]      failed attempts: their `fail` records
----@field calls table<string, table>    by place: the `call` record of a call that is not over
----@field known table<string, table>    by place: { digest, seq | result } of a call that is over
----@field order string[]        the places of `known`, as they were over; what was dropped stands there still
+---@field calls table<string, table>    by place: the `call` record of an open call
+---@field known table<string, table>    by place: { digest, seq | result } of a finished call
+---@field order string[]        the places of `known`, in the order in which they finished; dropped ones are still in it
 ---@field values table<string, any[]>   by place: times, random numbers and ids drawn there
----@field notes table<string, integer>  by place: lines that were said there
+---@field notes table<string, integer>  by place: log lines that were written there
 ---@field rounds table<string, table>   by place: the newest round of a loop: { n, seq | value, from }
 ---@field generations table<string, integer>  by place: answered results that were dropped
----@field tools table<string, table>    by place: the use of a tool that is not over: { digest, name, after }
----@field talks table<string, integer>  by session: the number of the program that it talked with last
----@field blamed table<string, true>    places at which whoever asked had no result
----@field told table<string, string>    by place: what a person tells an agent behind its reply there
----@field acted_in string|nil   the place of a loop in whose rounds that are over something may have acted
----@field cut table|nil         the end of the journal was cut off: by prefix of a branch, its first call since
+---@field tools table<string, table>    by place: the unfinished use of a tool: { digest, name, after }
+---@field talks table<string, integer>  by session: the number of the program that it conversed with last
+---@field blamed table<string, true>    places where the caller got no result
+---@field told table<string, string>    by place: what a person tells an agent after its reply there
+---@field acted_in string|nil   the place of a loop in whose finished rounds something may have acted
+---@field cut table|nil         the journal was truncated: by prefix of a branch, its first call since
 ---@field stage string|nil      of the execution protocol: preparing, executing, validating
 ---@field late true|nil         it took longer than its skill's soft deadline
----@field ms integer|nil        it was open before the run was opened last
----@field people_ms integer|nil it waited for people
----@field live skillrt.Live     what lives of it in this process
+---@field ms integer|nil        how long it was open before the run was opened last
+---@field people_ms integer|nil how long it waited for people
+---@field live skillrt.Live     its part in this process
 
----@class skillrt.Live  of it nothing is recorded; each attempt and each replay begins with a new one
----@field home skillrt.Steps    who performs it
+---@class skillrt.Live  not recorded; each attempt and each replay starts with a new one
+---@field home skillrt.Steps    the object that performs it
 ---@field definition skillrt.Action|nil
 ---@field thread thread|false|nil  its function
----@field execution skillrt.Execution|nil  from its first wait on
+---@field execution skillrt.Execution|nil  after its first wait
 ---@field context table<string, any>|nil   what it set in the shared context (run/ctx/context.lua)
 ---@field context_log table[]|nil          ... in which branch
 ---@field cursors table<string, integer>|nil  by place: how many values were drawn there (run/branch/draws.lua)
 ---@field lines table<string, integer>|nil    ... and lines said
 ---@field chances table|nil     the generators of its random numbers
----@field fresh table|nil       what it drew, of which no record says anything yet
+---@field fresh table|nil       what it drew that is in no record yet
 ---@field read table|nil        ... and read
 
--- Most steps never fill their lists: they share this one until they do.
+-- Most steps never fill their lists: they share this one until then.
 local EMPTY = setmetatable({}, {
   __newindex = function()
     error("books: the shared empty list was written to")
@@ -97,14 +97,14 @@ for field in ("failures calls known order values notes rounds tools generations 
 end
 Step.__index = Step
 
----Its next state, by the table above: it never comes back to one.
+---Changes its state, as the table above allows; it never returns to an earlier one.
 ---@param step skillrt.Step
 ---@param state skillrt.StepState
 function Step.become(step, state)
   step.state = NEXT[step.state][state] and state or step.state
 end
 
----A list of a step's that may be written to.
+---A list of a step that may be written to.
 ---@param step skillrt.Step
 ---@param field string
 ---@return table
@@ -136,7 +136,7 @@ end
 
 ---@param books skillrt.Books
 ---@param step skillrt.Step
----@return skillrt.Step|nil newest  of its kind, of those that are left
+---@return skillrt.Step|nil newest  of its kind, among the remaining ones
 function M.remove(books, step)
   local newest, kind, before, behind = books.newest, step.kind, step.before, step.behind
   books.steps[step.number], books.open = nil, books.open - 1
@@ -151,7 +151,7 @@ function M.remove(books, step)
   return newest[kind]
 end
 
--- What its start says besides, of few steps.
+-- Rare further fields of its start.
 local function take_said(books, step, said)
   step.edge, step.undoes, step.file = said.edge, said.undo, said.file
   step.tool_set = said.tool_set
@@ -166,8 +166,9 @@ local function take_said(books, step, said)
   end
 end
 
--- A failed step is resumed, with all its results but those that are asked for again. Where it is performed again by a
--- person, or as the run is, that is what had no result, too: what is made of the answers is another call then.
+-- A failed step is resumed with all its results but those that are asked for again. If a person retries it, or the
+-- whole run is performed again, that includes calls without a result: what is made of the new answers may then
+-- differ.
 local function resume(books, step, from, whole, is_again, is_allowed)
   local held = books.held[step.id]
   for _, field in ipairs(repeats.HELD) do
@@ -221,13 +222,13 @@ function M.begin(books, step, said, whole)
   end
 end
 
----A step is over, or as if it had not begun: its state is not read any more.
+---A step has finished, or counts as not started: its state is not read any more.
 ---@param books skillrt.Books  of its scope
 ---@param step skillrt.Step
----@param record table  that ends it
+---@param record table  the record that ends it
 function M.close(books, step, record)
   local newest = M.remove(books, step)
-  if books.sub or books.bounds and books.bounds[step.id] then -- there is a limit that its time may count in
+  if books.sub or books.bounds and books.bounds[step.id] then -- there is a limit that its time may count for
     consumption.closed(books, step, record.at)
   end
   if step.undoes and record.step == step.number then
@@ -240,8 +241,7 @@ function M.close(books, step, record)
   books.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
 end
 
----A line was said at a place of a step, once for good; or that it came to a stage, or that what was asked for there had
----no result.
+---A log line was written at a place of a step; or it reached a stage, or a call there had no result.
 ---@param record table
 function Step:said(record)
   local place, notes = record.c or "0", self:own("notes")
@@ -263,13 +263,13 @@ function Step:was_open(ms)
   self.ms = ms
 end
 
----It has waited so long for people: that time is none of its own.
+---It has waited this long for people: that time does not count as its own.
 ---@param ms integer
 function Step:wait_for_people(ms)
   self.people_ms = (self.people_ms or 0) + ms
 end
 
----More is known of a call that is under way: `failed`, `doubt`, `asked`, `decision`, `program`.
+---More about a call that is under way: `failed`, `doubt`, `asked`, `decision`, `program`.
 ---@param place string
 ---@param field string
 ---@param value any
@@ -277,12 +277,12 @@ function Step:note(place, field, value)
   self.calls[place][field] = value
 end
 
----The end of the journal was cut off: what it calls next may have been sent already.
+---The journal was truncated: the next call may have been sent already.
 function Step:cut_off()
   self.cut = { ["."] = true } -- and by prefix where branches have first called since
 end
 
----An attempt failed, and the step is not over: another one comes, or a person fixes its code.
+---An attempt failed, and the step has not ended: another attempt follows, or a person fixes its code.
 ---@param record table  `fail`
 ---@param scopes table<string, skillrt.Books>|nil  of sub-runs
 function Step:failed(record, scopes)
@@ -313,8 +313,8 @@ function Step:called(record)
   end
 end
 
--- Forgets what is known below a place, from the newest back to the result `after`, or to the round before of a loop
--- there. Whether something of it may have acted.
+-- Forgets what is known below a place, from the newest back to the result `after`, or to the previous round of a loop
+-- there. Returns whether something of it may have acted.
 local function forget_below(step, place, after)
   local order, known, kept, acted = step.order, step:own("known"), {}, nil
   for i = #order, 1, -1 do
@@ -339,7 +339,7 @@ local function forget_below(step, place, after)
   return acted
 end
 
----A call is over, or the use of a tool: what it awaited since is not asked for again.
+---A call or the use of a tool has finished: calls since then are not asked for again.
 ---@param place string
 ---@param known table  what is known of it from now on
 function Step:answered(place, known)
@@ -355,9 +355,9 @@ function Step:answered(place, known)
   end
 end
 
--- ---- what is recorded of its calls, and what of it is forgotten ----
+-- ---- what is recorded of its calls, and what is forgotten ----
 
----Times, random numbers and ids that came with a record: a list of those drawn before the first call, or by place.
+---Times, random numbers and ids of a record: a list of those drawn before the first call, or by place.
 ---@param step skillrt.Step
 ---@param rec table
 function Step.keep_values(step, rec)
@@ -371,7 +371,7 @@ function Step.keep_values(step, rec)
   end
 end
 
--- Takes out what `is_gone` says of all that is kept by place.
+-- Removes everything kept by place for which `is_gone` is true.
 local function without(step, is_gone)
   local order, kept = step.order, {}
   for i = 1, #order do
@@ -390,19 +390,19 @@ local function without(step, is_gone)
   step.order = kept
 end
 
--- What is waited for again, whatever is kept: what was given up before anything of it acted, and what is made
--- of the rest.
+-- What is waited for again in any case: what was given up before anything of it acted, and what is computed from the
+-- rest.
 local function is_open_again(step, place)
   local known = step.known[place] or step.calls[place]
   return known and (known.canceled and not known.acted or known.pure)
 end
 
----A further attempt keeps all results but those of blamed calls; one in the state `loose` asks anew for all
----that it awaits, in any order. A sub-run that failed is under way again, with all that its own steps have got.
+---A further attempt keeps all results but those of blamed calls; a step in the state `loose` asks again for everything
+---that it awaits, in any order. A sub-run that failed is under way again, with all the results of its own steps.
 ---@param step skillrt.Step
 ---@param from string[]  their places
----@param scopes table<string, skillrt.Books>|nil  of sub-runs; nil: each begins anew
----@param is_allowed boolean|nil  a person lets what failed in a sub-run be sent again
+---@param scopes table<string, skillrt.Books>|nil  of sub-runs; nil: each starts again
+---@param is_allowed boolean|nil  a person allows to repeat what failed in a sub-run
 ---@param is_asking boolean|nil  its function runs, and has asked for what is under way: that stays
 function Step.drop(step, from, scopes, is_allowed, is_asking)
   local function is_asked_anew(at)
@@ -420,7 +420,7 @@ function Step.drop(step, from, scopes, is_allowed, is_asking)
       end
     end
     without(step, function(at)
-      local open = step.calls[at] -- a wait that comes later is asked for when its turn comes
+      local open = step.calls[at] -- a later wait is asked for when its turn comes
       return at == place or places.is_below(at, place) or is_asked_anew(at)
         or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
@@ -435,10 +435,10 @@ function Step.drop(step, from, scopes, is_allowed, is_asking)
   end
 end
 
----Forgets the calls for which whoever asked had no result: they are asked for anew, and all that is made of their
+---Forgets the calls whose caller got no result: they are asked for again, and so is all that is computed from their
 ---answers.
 ---@param step skillrt.Step
----@param is_steered boolean|nil  a person changed what some of them give
+---@param is_steered boolean|nil  a person changed the result of some of them
 function Step.drop_unanswered(step, is_steered)
   local from = repeats.without_result(step)
   if from[1] or is_steered then
@@ -447,7 +447,7 @@ function Step.drop_unanswered(step, is_steered)
   end
 end
 
----Forgets all of an attempt: it had no call.
+---Forgets everything of an attempt: it had no call.
 ---@param step skillrt.Step
 function Step.forget(step)
   step.talks = nil
@@ -456,7 +456,7 @@ function Step.forget(step)
   end)
 end
 
----A round of a loop is over: what it awaited is not asked for again.
+---A round of a loop has finished: its calls are not asked for again.
 ---@param step skillrt.Step
 ---@param record table
 ---@param seq integer|nil

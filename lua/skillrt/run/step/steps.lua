@@ -1,9 +1,9 @@
--- run/step/steps.lua: steps from their start to their end: who performs them, what they gave, and what follows where
--- that is a failure.
+-- run/step/steps.lua: steps from their start to their end: what performs them, their result, and what follows a
+-- failure.
 --
--- A step's function runs in a worker coroutine; it has an execution (run/branch/execution.lua) from its first wait on.
--- A further attempt makes the call anew that is blamed; whether it may, says repeats.lua. Knows actions, agents and
--- outcomes; which step is next knows the mode. Called by turn.lua and the scheduler, one for each scope of a run.
+-- A step's function runs in a worker coroutine; it has an execution (run/branch/execution.lua) after its first wait.
+-- A further attempt makes the blamed call again, if repeats.lua allows it. Knows actions, agents and outcomes; the
+-- mode knows which step is next. Called by turn.lua and the scheduler, one for each scope of a run.
 
 local context = require("skillrt.run.ctx")
 local claimed = require("skillrt.agent.failure").claimed
@@ -26,17 +26,18 @@ local task_of = require("skillrt.run.task")
 
 local printable, wall_ms = record.printable, core.wall_ms
 local WAIT, OVER = execution_of.WAIT, execution_of.OVER
-local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
+local resume = coroutine.resume -- the one that limits.c can interrupt: core is loaded
 
 ---@class skillrt.Steps
 ---@field run table
 ---@field journal skillrt.Journal
 ---@field calls skillrt.Calls
----@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
+---@field sub skillrt.Sub|nil  the scope it belongs to (subs.lua); nil: the run itself
 ---@field top skillrt.Steps    the run's own
----@field verdict table|false  of the run's own: { status, reason, message }: a step ends the run, whatever is next
----@field dropped string[]|nil  of the run's own: what was forgotten as changes were accepted
----@field performing integer[]  engine's numbers of functions to be performed once their start is durable
+---@field verdict table|false  of the run's own: { status, reason, message }: a step ends the run, whatever would be
+---  next
+---@field dropped string[]|nil  of the run's own: what was discarded when changes were accepted
+---@field performing integer[]  engine's numbers of functions to perform once their start is durable
 local Steps = {}
 Steps.__index = Steps
 
@@ -55,16 +56,16 @@ function Steps.new(run, journal, calls, mode, sub, top)
     calls = calls,
     mode = mode,
     iterations = mode.iterations,
-    root = run.books.state.root, -- the same table all the time
+    root = run.books.state.root, -- always the same table
     limits = run.limits,
     performing = top and top.performing or {},
     idle = {},
-    sub = sub or false, -- what is asked with each step is there, also where the answer is no
+    sub = sub or false, -- checked for each step, so it exists even if it is empty
     is_phased = run.skill.tool_sets or run.skill.kept or false,
     verdict = false,
   }, Steps)
   self.top = top or self
-  self.numbered = self.top.books -- steps of all scopes are numbered through
+  self.numbered = self.top.books -- steps of all scopes share one numbering
   self.face = context.face(run, self)
   return self
 end
@@ -85,16 +86,16 @@ end
 ---@return skillrt.Action
 function Steps:definition_of(step)
   local live = step.live
-  if not live.definition then -- of a step taken up from the journal
+  if not live.definition then -- of a step resumed from the journal
     live.definition = self.mode:find(step.id)
       or step.undoes and require("skillrt.run.step.undo").definition(self, step.id)
   end
   return live.definition
 end
 
----An action or phase was chosen. Its start is recorded with what comes next of it.
+---An action or phase was chosen. Its start is recorded with its next record.
 ---@param definition skillrt.Action
----@param said table|nil  what its `start` says besides: same, print, edge, why, undo, plan
+---@param said table|nil  further fields of its `start`: same, print, edge, why, undo, plan
 ---@return skillrt.Step
 function Steps:start(definition, said)
   local kind, id, number = definition.kind, definition.id, self.numbered.last_step + 1
@@ -123,8 +124,8 @@ function Steps:start(definition, said)
   return step
 end
 
----Lets a step be performed: a function of the script once what was recorded before is durable, an agent
----at once, as it does nothing but call; a step that continues with results does so when they are read.
+---Lets a step be performed: a function of the script once all earlier records are durable; an agent at once, as it
+---only makes calls; a step with recorded results when those are read.
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = step.live.definition or self:definition_of(step)
@@ -140,7 +141,7 @@ function Steps:go(step)
   end
 end
 
----Whether a function of the script performs what this agent is asked.
+---Whether a function of the script performs this agent's work.
 ---@param name string|nil
 ---@return boolean|nil
 function Steps:is_script(name)
@@ -163,7 +164,7 @@ function Steps:by_agent(step, definition, name)
   end
 end
 
--- The function that performs a step which is no function alone: an agent's, or for each item of a list.
+-- The function that performs a step which is more than one function: an agent's, or one for each item of a list.
 local function performer(self, step, definition)
   local perform = definition.run or self:by_agent(step, definition, definition.agent)
   local gives_outcome = definition.agent ~= nil
@@ -177,7 +178,7 @@ local function performer(self, step, definition)
   return perform
 end
 
----Performs a step from its beginning: what is recorded of it is given back to it.
+---Performs a step from its start: its recorded results are given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
   if self.sub and not self.sub:is_awaited() then
@@ -191,7 +192,7 @@ function Steps:perform(step)
   elseif definition.takes_ctx then
     ctx = context.new(self.face, step)
   end
-  if live.thread then -- nothing is left of the attempt before, or of the replay
+  if live.thread then -- nothing is left of the previous attempt, or of the replay
     live = { home = self, definition = definition }
     step.live = live
   end
@@ -221,7 +222,7 @@ function Steps:execution_of(step)
   return execution
 end
 
--- The function's first stretch is over: it ended, or it waits.
+-- The function's first stretch has finished: it ended, or it waits.
 function Steps:after(step, ok, first, a, b, c)
   local live = step.live
   local execution = live.execution
@@ -233,7 +234,7 @@ function Steps:after(step, ok, first, a, b, c)
   elseif ok then
     ok, a = false, step.id .. ": run yielded; to wait, call ctx.await(request)"
   else
-    fatal.pass_on(first) -- at once: no call of it may be waited for first
+    fatal.pass_on(first) -- at once: none of its calls may be waited for first
     a = first
   end
   if not execution then
@@ -245,12 +246,12 @@ function Steps:after(step, ok, first, a, b, c)
   execution:free_main()
   self:over(step, ok, a, b, c)
   if execution.state ~= "closed" then
-    execution:replay() -- of what it began and did not wait for, calls may be out
+    execution:replay() -- it may have started calls without waiting for them
   end
   return self:look(step)
 end
 
--- Changes are accepted: what was recorded from a place on is forgotten, and the step is performed anew.
+-- Changes are accepted: discards what was recorded from a place on, and performs the step again.
 local function drop(self, step, diverged)
   local top = self.top
   top.dropped = top.dropped or {}
@@ -261,7 +262,7 @@ local function drop(self, step, diverged)
   return self:perform(step)
 end
 
--- Calls that a step which has diverged does not ask for any more: that they may have acted is kept with their results.
+-- Calls that a diverged step no longer asks for: that they may have acted is kept with their results.
 local function leave_calls(self, step)
   for _, place in ipairs(names.sorted(step.calls)) do
     local call = step.calls[place]
@@ -273,8 +274,8 @@ local function leave_calls(self, step)
   end
 end
 
----Whether a step asked for something else than before: then it is refused, or, where changes are accepted, it forgets
----what it was given, and resumes from there.
+---Whether a step asked for something else than before: then it is refused; or, if changes are accepted, it discards
+---what it was given, and continues from there.
 ---@param step skillrt.Step
 function Steps:look(step)
   local execution = step.live.execution
@@ -282,7 +283,7 @@ function Steps:look(step)
     return
   end
   local diverged = execution:give_divergence()
-  if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
+  if diverged.before == diverged.now then -- its arguments, input, headers or method have changed
     diverged.now = "another " .. diverged.now
   end
   if self.top.run.phase == "opening" and self.run.accept_changes then
@@ -297,13 +298,13 @@ function Steps:look(step)
   local blame = step.known[diverged.place] and diverged.place
   for place in pairs(step.known) do
     if blame and places.is_below(place, blame) then
-      blame = nil -- the changed script has a combinator there: to blame it is to send all of it again
+      blame = nil -- the changed script has a combinator there: to blame it would repeat all of it
     end
   end
   self:fail(step, self:definition_of(step), { class = "permanent", message = text, blame = blame })
 end
 
--- A step is over: of a scope's own, the scope is asked what is next.
+-- A step has finished: the scope is asked what is next.
 function Steps:ended(definition)
   self.mode:finished(definition)
   if definition.limits then
@@ -316,7 +317,7 @@ end
 
 -- ---- ending ----
 
----The step's function has ended; so does the step when no call of it is out.
+---The step's function has ended; the step ends when none of its calls is open.
 function Steps:over(step, ok, a, b, c)
   local execution = step.live.execution
   execution:drain(function(branch) return branch ~= execution.main end, function()
@@ -328,7 +329,7 @@ function Steps:over(step, ok, a, b, c)
   end)
 end
 
--- What a function raised, as a failure.
+-- An error that a function raised, as a failure.
 local function raised(step, problem)
   local failure = function_result.failure(step.id, problem)
   if failure.raised then
@@ -338,8 +339,8 @@ local function raised(step, problem)
   return failure
 end
 
--- What a step's function gave: updates, and words besides; or a failure. A function of the script's gives updates or
--- nothing, as most do; an agent gives an outcome.
+-- The result of a step's function: updates and words; or a failure. A function of the script returns updates or
+-- nothing; an agent returns an outcome.
 ---@return table|nil updates
 ---@return table|nil words
 ---@return table|nil failure
@@ -361,7 +362,7 @@ local function meaning(step, definition, ok, a, b, c)
   return words and words.updates, words
 end
 
----What the step's function gave becomes its end, or a failure.
+---Turns the result of a step's function into its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
   local definition = step.live.definition
   local updates, words, failure = meaning(step, definition, ok, a, b, c)
@@ -370,7 +371,7 @@ function Steps:finish(step, ok, a, b, c)
   end
   local entry, unfit = outcome.record(self.run, step, definition, updates, words)
   if not entry and unfit.here then
-    self:ends_run("paused", "output_failed", unfit.message) -- the step stays open: a resume writes again what it gave
+    self:ends_run("paused", "output_failed", unfit.message) -- the step stays open: a resume writes its output again
     return
   elseif not entry then
     return self:fail(step, definition, unfit)
@@ -390,7 +391,7 @@ function Steps:finish(step, ok, a, b, c)
   self:ended(definition)
 end
 
----A step ends the run, whatever is next; the first one counts.
+---A step ends the run, whatever would be next; the first one counts.
 ---@param status string
 ---@param reason string
 ---@param message string|nil
@@ -401,8 +402,8 @@ end
 
 -- ---- failing ----
 
--- The place of the call that a failure blames: the one it names; the one whose failure it passes on; of an agent, and
--- where another attempt may help, the last one. An error that was raised and blames none is a slip of the code.
+-- The place of the call that a failure blames: the one it names; the one whose failure it passes on; for an agent,
+-- where another attempt may help, the last one. A raised error that blames none is a bug in the code.
 local function put_down(execution, definition, failure)
   local main = failure.seen or execution and execution.main
   local of_call = main and main.failed
@@ -421,7 +422,7 @@ local function put_down(execution, definition, failure)
   return blame, is_slip or nil
 end
 
--- When the next attempt begins; nil: there is none. The second value says why not.
+-- When the next attempt starts; nil: there is none. The second value says why not.
 local function next_attempt(run, step, definition, failure, blame)
   local settings = setmetatable({
     max_retries = definition.max_retries or run.skill.limits.max_retries,
@@ -435,9 +436,9 @@ local function next_attempt(run, step, definition, failure, blame)
   return may and delay or nil, delay and why
 end
 
--- What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
--- (`over`); and whether it counts for the run's max_errors (`free`: it does not). Where the code itself failed, and
--- nothing says what follows, the step stays open until a person has fixed it (`over` is "script").
+-- What follows a final failure, for its record: nothing yet (`again`), or what `on_error` says (`over`); and whether
+-- it counts for the run's max_errors (`free`: it does not). If the code itself failed, and nothing says what follows,
+-- the step stays open until a person has fixed it (`over` is "script").
 local function follow(run, definition, entry, step, is_slip)
   local class = entry.class
   local word = on_error.word(definition, class)
@@ -510,8 +511,8 @@ function Steps:fail(step, definition, failure)
   end
 end
 
--- Changes are accepted: what was made of recorded results alone is made anew, by the changed script. What it asks for
--- then is compared with what was recorded when it asks.
+-- Changes are accepted: what was computed from recorded results alone is computed again by the changed script. What
+-- it then asks for is compared with what was recorded.
 local function loosen(self, step)
   for _, known in pairs(step.known) do
     if known.pure then
@@ -521,7 +522,8 @@ local function loosen(self, step)
   end
 end
 
----Performs a step with what is recorded of it; what may leave leaves with the next batch. Called while the store is
+---Performs a step with its recorded results; calls that may be sent are sent with the next batch. Called while the
+---store is read: in `load`.
 ---read: in `load`.
 ---@param step skillrt.Step
 function Steps:perform_again(step)
@@ -531,7 +533,7 @@ function Steps:perform_again(step)
   end
 end
 
----Resumes a step that an earlier process began; its script may have changed since.
+---Resumes a step that an earlier process started; its script may have changed since.
 ---@param step skillrt.Step
 function Steps:resume(step)
   if step.state == "broken" or self.run.accept_changes and step.state ~= "loose" then
@@ -544,7 +546,7 @@ function Steps:resume(step)
   end
 end
 
----Takes up the steps that were under way when the run stopped.
+---Continues the steps that were under way when the run stopped.
 function Steps:take_up()
   local numbers = {}
   for number, step in pairs(self.books.steps) do
@@ -561,7 +563,7 @@ function Steps:take_up()
       local entry = { t = "undoable", sub = self.books.sub, step = number, id = step.id, cleanup = true }
       assert(self.journal:emit({ t = "skip", step = number, why = "the run is being aborted" }))
       assert(not self:definition_of(step).cleanup or self.journal:emit(entry)) -- a step of its own does it
-    elseif step.retry_at then -- never longer than it was to be, though the clock was put back
+    elseif step.retry_at then -- never longer than intended, even if the clock was set back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) or next(step.values) then
       self:resume(step)
@@ -571,7 +573,7 @@ function Steps:take_up()
   end
 end
 
----The wait before an attempt is over.
+---The wait before an attempt has passed.
 ---@param step skillrt.Step
 function Steps:rang(step)
   if self.books.steps[step.number] == step then

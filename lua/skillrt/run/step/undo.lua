@@ -1,9 +1,9 @@
--- run/step/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
--- each once, by steps of their own (docs/write/protocol.md, "Undoing").
+-- run/step/undo.lua: compensation: when a run is aborted, undoes completed actions and phases in reverse order, each
+-- once, by steps of their own (docs/write/protocol.md, "Undoing").
 --
--- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
--- others, so a crash loses and repeats nothing of it. A step that was under way is cleaned up so, too. Called by
--- scheduler.lua and steps.lua.
+-- The books hold that a run is being aborted, and what is left to undo; an undo is a normal step, so a crash loses
+-- and repeats none of it. A step that was under way is cleaned up the same way. Called by scheduler.lua and
+-- steps.lua.
 
 local state = require("skillrt.skill.state")
 
@@ -11,7 +11,7 @@ local M = {}
 
 local PREFIX <const>, CLEANUP <const> = "undo-", "cleanup-"
 
--- What is undone by a step, for the functions that do it.
+-- Information about the undone step, for functions that undo.
 local function undone_by(steps, number)
   local step = steps.books.steps[number]
   for _, one in ipairs(steps.books.undo or {}) do
@@ -21,7 +21,7 @@ local function undone_by(steps, number)
   end
 end
 
--- Leave is asked first where people take part; without leave it stays as it is.
+-- Asks for approval first if people take part; without it nothing is undone.
 local function ask_first(steps, one)
   if (one.interaction or steps.run.skill.interaction) ~= "interactive" then
     return nil
@@ -44,7 +44,7 @@ local function by_function(steps, fn)
   end
 end
 
--- The function that cleans up behind a step that was given up.
+-- The function that cleans up after a step that was given up.
 local function cleaning(fn)
   return function(view, ctx)
     fn(view, ctx, { status = "failed", class = "canceled", message = "the run is being aborted" })
@@ -86,7 +86,7 @@ function M.definition(steps, id)
   return own
 end
 
----The run is about to end as aborted: what it did is undone first. True: something is to be undone.
+---The run is about to end as aborted: undoes first what it did. True: there is something to undo.
 ---@param scheduler skillrt.Scheduler
 ---@param kind string
 ---@param status any

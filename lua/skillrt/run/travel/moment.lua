@@ -1,7 +1,7 @@
--- run/travel/moment.lua: a run as it was behind one of its records: where that is, what the books said then, and the
--- points that a person can go back to.
+-- run/travel/moment.lua: a run as it was after one of its records: where that is, its books then, and the points that
+-- a person can return to.
 --
--- Reads journals, without a lock; changes nothing. Called by travel.lua and the commands that look back.
+-- Reads journals without a lock; changes nothing. Called by travel.lua and the commands that look back.
 
 local books_of = require("skillrt.run.books")
 local fields = require("skillrt.run.books.fields")
@@ -17,7 +17,7 @@ local store = require("skillrt.run.store")
 
 local M = {}
 
----A word of a command line: "runs/a@12" is the run runs/a behind record 12, "runs/a@begun" at its checkpoint begun.
+---A word of a command line: "runs/a@12" is the run runs/a after record 12, "runs/a@begun" at its checkpoint begun.
 ---@param word string
 ---@return string dir
 ---@return string|nil place
@@ -26,13 +26,13 @@ function M.split(word)
   return dir or word, place
 end
 
--- The point that a record is, if any.
+-- The point that a record marks, if any.
 local function point_of(entry)
   local kind = entry.t and record_of.types[entry.t]
   return kind and kind.point and kind.point(entry)
 end
 
--- What the run's own steps under way there have got is held for their actions; sub-runs begin again.
+-- The results of the run's own steps under way there are kept for their actions; sub-runs start again.
 local function suspend(books)
   for _, step in pairs(books.steps) do
     if not step.sub then
@@ -46,8 +46,8 @@ local function suspend(books)
   end
 end
 
----The record that takes a run back to where books stood.
----@param books skillrt.Books  as they were there; they change: what is under way is held (repeats.lua)
+---The record that rolls a run back to these books.
+---@param books skillrt.Books  as they were there; they change: results of steps under way are kept (repeats.lua)
 ---@return table record  without `to`
 function M.rollback(books)
   local position = {}
@@ -58,7 +58,7 @@ function M.rollback(books)
   return { t = "rollback", position = position, state = books.state.root }
 end
 
----The record behind which a run is as `place` says: a record's number, or the newest checkpoint of that name.
+---The record after which a run is at `place`: a record's number, or the newest checkpoint of that name.
 ---@param dir string
 ---@param place string|nil  nil: as it is now
 ---@return integer|nil seq
@@ -69,7 +69,7 @@ function M.find(dir, place)
   local known, wishes, behind = {}, {}, nil
   local report, message, code = store.at(dir):read(function(payload, seq)
     last = seq
-    behind = wanted and seq <= wanted and seq or behind -- a number may be that of a journal's end, which says nothing
+    behind = wanted and seq <= wanted and seq or behind -- may be the number of the journal's end, which reports nothing
     if place and not wanted and payload:find('"checkpoint"', 1, true) then
       local point = point_of(record.decode(payload, wishes.blob) or {})
       local name = point and point.name
@@ -109,7 +109,7 @@ function M.at(dir, place)
   return books, books and seq or message, code
 end
 
----@class skillrt.Point  a place that a person may go back to
+---@class skillrt.Point  a place that a person may return to
 ---@field seq integer
 ---@field at integer      UTC ms
 ---@field name string?    of a checkpoint
@@ -119,7 +119,7 @@ end
 ---@field what "begun"|"checkpoint"|"before"|"done"|"failed"|"rolled back"|"stopped"
 ---@field text string?    more about it
 
--- Takes one record, and tells of the point that it is.
+-- Takes one record, and reports the point that it marks.
 local function take(entry, books, seq, each)
   local step = entry.step and books.steps[entry.step]
   local about = { id = step and step.id, attempt = step and step.attempt }
@@ -155,8 +155,8 @@ local function by_path(a, b)
   return a.path < b.path
 end
 
----A point as the protocol writes checkpoints down (R173, F69). An artifact is written, with the
----digest of the file's bytes, or in progress, while the step that is to give it is open (R200).
+---A point in the protocol's form of a checkpoint (R173, F69). An artifact is written, with the digest of the file's
+---bytes, or in progress, while the step that must give it is open (R200).
 ---@param point skillrt.Point
 ---@param books skillrt.Books  as they were then
 ---@return table

@@ -1,8 +1,8 @@
--- run/travel/rolled_files.lua: files that tools wrote, as they were at a place of a run: worked out backwards from
--- what they are now, by what the journal tells of each write; and outputs that came later, put aside.
+-- run/travel/rolled_files.lua: restores files that tools wrote to a place of a run, computed backwards from their
+-- present content by the journal's records of each write; and sets later outputs aside.
 --
--- A file that someone else changed since is never touched, but named. Called by travel.lua, damage.lua, and when a run
--- is resumed whose rollback was interrupted: all that is done is in its record before.
+-- A file that somebody else changed since is never touched, only reported. Called by travel.lua, damage.lua, and when
+-- a run is resumed whose rollback was interrupted: everything to be done is in its record.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -17,13 +17,13 @@ local LONGEST <const> = 16 << 20
 ---@class skillrt.Write  one write of a file, by a tool or a rollback
 ---@field root string
 ---@field name string     below it
----@field before string?  the file's digest; nil: it was not there
+---@field before string?  the file's digest; nil: it did not exist
 ---@field after string?
----@field text string?    what it held before, where that is kept
+---@field text string?    its earlier content, if that is kept
 ---@field back table?     { at, old, length }: what an edit replaced
 ---@field seq integer
 
--- The writes of each file, in their order.
+-- The writes of each file, in order.
 local function writes_of(dir)
   local all, order = {}, {}
   local function add(write, seq, text)
@@ -50,7 +50,7 @@ local function writes_of(dir)
   return all, order
 end
 
--- What a file held before a write; false: it was not there; nil: no longer known.
+-- The content of a file before a write; false: it did not exist; nil: no longer known.
 local function before_of(write, after)
   local text
   if not write.before then
@@ -64,7 +64,7 @@ local function before_of(write, after)
   return text and core.sha256(text) == write.before and text or nil
 end
 
--- What a file held in front of its write number `first`; nil and why that is not known.
+-- The content of a file before its write number `first`; or nil and why that is not known.
 local function restored(list, first, text, digest)
   for i = #list, first, -1 do
     local is_after = digest == list[i].after
@@ -86,11 +86,11 @@ local function digest_of(text)
   return text and core.sha256(text) or nil
 end
 
----What is to be done so that files are as they were behind a record.
+---The changes that restore files to their content after a record.
 ---@param dir string
 ---@param seq integer
----@return table[]|nil changes  { root, name, before, after, text = now, to = then (false: it goes) }
----@return table[]|string left  { path, now, was, why }: files that stay as they are; digests
+---@return table[]|nil changes  { root, name, before, after, text = now, to = then (false: removed) }
+---@return table[]|string left  { path, now, was, why }: files that are not changed; digests
 ---@return string? code
 function M.plan(dir, seq)
   local all, order, code = writes_of(dir)
@@ -121,7 +121,7 @@ function M.plan(dir, seq)
   return changes, left
 end
 
----Adds to the record of a rollback which files it changes, so that it can be gone back on.
+---Adds to the record of a rollback which files it changes, so that the rollback can itself be rolled back.
 ---@param entry table  the record
 ---@param changes table[]
 function M.tell(entry, changes)
@@ -135,24 +135,24 @@ function M.tell(entry, changes)
   end
 end
 
--- What an output file holds now: its digest; LARGE: more than is looked at; nil: none is there, or why it cannot be
--- read.
+-- The present content of an output file: its digest; LARGE: too long to read; nil: it does not exist, or why it
+-- cannot be read.
 local LARGE <const> = "large"
 local function held(store, name)
   local text, message, code = store:kept(name, LONGEST)
   if text or code == "limit" then
     return text and core.sha256(text) or LARGE
   end
-  return nil, code ~= "missing" and code ~= "invalid" and message or nil -- a link is none of ours
+  return nil, code ~= "missing" and code ~= "invalid" and message or nil -- a link is not our file
 end
 
--- What the books say that an output file holds, as a value; nil: they know of none.
+-- The content of an output file by the books, as a value; nil: they know none.
 local function output_of(books, name)
   local id = books.outputs[name]
   return id and books.state.root.outputs[id]
 end
 
--- The files of the newest rollback that were to be put aside.
+-- The files that the newest rollback was to set aside.
 local function pending(dir)
   local aside = {}
   local ok, message, code = look.some(dir, function(entry)
@@ -164,8 +164,8 @@ local function pending(dir)
   return aside
 end
 
----Adds to the record of a rollback which output files are put aside, by what they hold now: those that are not what
----they were there, and those that a rollback which was interrupted has left.
+---Adds to the record of a rollback which output files are set aside, by their present content: those that differ from
+---the place, and those that an interrupted rollback left.
 ---@param entry table  the record
 ---@param store skillrt.Store
 ---@param books skillrt.Books  as they are
@@ -193,7 +193,7 @@ end
 ---@param store skillrt.Store
 ---@param aside table<string, string>|nil  of the record of a rollback
 ---@param seq integer
----@return string? message  why one could not be
+---@return string? message  why one could not be set aside
 function M.put_aside(store, aside, seq)
   for name, digest in pairs(aside or {}) do
     local to = ("%s.rolled-back-%d"):format(name, seq)
@@ -208,7 +208,7 @@ function M.put_aside(store, aside, seq)
 end
 
 ---@param changes table[]
----@return string[] paths  those that were written or taken away
+---@return string[] paths  files that were written or removed
 ---@return string? message  why one could not be
 function M.apply(changes)
   local paths = {}
@@ -228,7 +228,7 @@ function M.apply(changes)
   return paths
 end
 
----A run is resumed behind a rollback that was interrupted, or that did not restore files.
+---A run is resumed after a rollback that was interrupted, or that did not restore files.
 ---@param turn skillrt.Turn
 ---@param seq integer
 function M.finish(turn, seq)

@@ -1,8 +1,8 @@
 -- run/turn/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
--- came, between the times that were due before and after them.
+-- came, and in order with the times that were due.
 --
--- Recorded first, then acted on; a file is removed only when its record is durable. Knows turn, store, questions
--- and waits. Called by turn.lua.
+-- Recorded first, then applied; a file is removed only when its record is durable. Knows turn, store, questions and
+-- waits. Called by turn.lua.
 
 local arrived = require("skillrt.run.books.arrivals")
 local core = require("skillrt.core")
@@ -13,12 +13,12 @@ local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Arrivals
 ---@field turn skillrt.Turn
----@field recorded string[]    arrivals whose records are not durable yet
----@field handed table[]|nil   what a host, or whoever resumed the run, gave
----@field has_come boolean     something is there, or may be
+---@field recorded string[]    arrivals whose records are not yet durable
+---@field handed table[]|nil   answers and events from a host, or from whoever resumed the run
+---@field has_come boolean     there is or may be something
 ---@field deaf boolean         the inbox cannot be watched
 ---@field unread integer       how often in a row it could not be read
----@field again_at integer|nil  of steady.lua: when it is looked at again therefore
+---@field again_at integer|nil  of steady.lua: when it is read again after that
 local Arrivals = {}
 Arrivals.__index = Arrivals
 
@@ -28,10 +28,10 @@ function Arrivals.new(turn)
   return setmetatable({ turn = turn, recorded = {}, has_come = false, deaf = false, unread = 0 }, Arrivals)
 end
 
--- Until the inbox is looked at again where it could not be read, and how often that is tried.
+-- The delay before an unreadable inbox is read again, and how often.
 local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 
--- What somebody put into the inbox, or a host handed over: an answer or an event; or why it is neither.
+-- An entry from the inbox or a host: an answer or an event; or why it is neither.
 local function read(text, name)
   local entry, why = json.decode(text)
   if type(entry) ~= "table" then
@@ -52,7 +52,7 @@ local function read(text, name)
   return what
 end
 
--- The reason is reported, and the file is put aside.
+-- Reports the reason, and sets the file aside.
 local function refuse(turn, what, why)
   turn.journal:note(("%s: %s"):format(what.name and "inbox/" .. what.name or "what was handed to the run", why))
   if what.name then
@@ -60,7 +60,7 @@ local function refuse(turn, what, why)
   end
 end
 
--- An event is kept until somebody takes it.
+-- An event is kept until a step receives it.
 local function keep(turn, what)
   local books = turn.books
   local problem = names.problem_of_event(what.event)
@@ -81,7 +81,7 @@ end
 local function take(turn, what, recorded)
   if what.problem then
     return refuse(turn, what, what.problem)
-  elseif not (what.arrival and arrived.is_seen(turn.books, what.arrival)) then -- else it was put twice
+  elseif not (what.arrival and arrived.is_seen(turn.books, what.arrival)) then -- otherwise it was put in twice
     local ok, why
     if what.event then
       ok, why = keep(turn, what)
@@ -109,7 +109,7 @@ function Arrivals:take()
       list[i].name, list[i].came = arrival.name, math.min(now, arrival.came)
     end
     self.unread = not whole and self.unread + 1 or 0
-    if not whole and self.unread <= MOST_UNREAD then -- no descriptors now: it lies there
+    if not whole and self.unread <= MOST_UNREAD then -- no free descriptors now: it stays there
       self.has_come, self.again_at = true, core.mono_ms() + AGAIN_MS
     end
   end
@@ -129,7 +129,7 @@ function Arrivals:take()
   end
 end
 
----What was recorded is durable: the inbox need not have it any more.
+---Records are durable: removes the entries from the inbox.
 function Arrivals:durable()
   for i = #self.recorded, 1, -1 do
     self.turn.run.store:acknowledge(table.remove(self.recorded, i))
@@ -142,7 +142,7 @@ function Arrivals:reopen(answers)
   self.handed, self.has_come = answers, true
 end
 
----Something came: it is looked at with the next choice.
+---Something came: the next choice handles it.
 ---@param source string
 ---@param bytes string
 function Arrivals:noticed(source, bytes)

@@ -1,8 +1,8 @@
--- run/turn/pause.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
+-- run/turn/pause.lua: what a run waits for when nothing is under way, and whether its process stays for that.
 --
--- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
--- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows turn, calls and
--- books; decides, changes nothing. Called by turn.lua.
+-- The process stays for a wait of a minute; for a person, an event or a later time the run pauses, and says for what
+-- and until when: a sleep, or an attempt that a provider's limit delays for hours. Knows turn, calls and books;
+-- decides, changes nothing. Called by turn.lua.
 
 local core = require("skillrt.core")
 local questions = require("skillrt.run.books.questions")
@@ -13,7 +13,7 @@ local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Rest
 ---@field turn skillrt.Turn
----@field at integer|nil     of the last record, when it began to rest
+---@field at integer|nil     the time of the last record, when it began to rest
 ---@field since integer|nil  of steady.lua: when that was
 local Rest = {}
 Rest.__index = Rest
@@ -24,10 +24,10 @@ function Rest.new(turn)
   return setmetatable({ turn = turn }, Rest)
 end
 
----A run stays for what is due within so long.
+---A run stays for what is due within this time.
 local PATIENCE_MS <const> = 60 * 1000
 
--- Why an attempt waits: how the one before it ended.
+-- Why an attempt waits: how the previous one ended.
 local function failure_of(what)
   local open = what.place and what.step.calls[what.place]
   local failed = what.place and open and open.failed or what.failures and what.failures[#what.failures]
@@ -35,7 +35,7 @@ local function failure_of(what)
   return failed and failed.message or gate and gate:why()
 end
 
--- The next time something is due that is waited for, and why; true: an attempt is due soon, which is stayed for.
+-- The next due time, and what is waited for; true: an attempt is due soon, and the process stays for it.
 local function next_due(turn)
   local due, soon, at, why = turn.calls.due, nil, nil, nil
   for i = 1, due.count do
@@ -59,8 +59,8 @@ local function next_due(turn)
   return at, why
 end
 
----When the first wait or attempt is due, where tests and replays let time go by; what only looks at the time now and
----then waits for nothing.
+---When the first wait or attempt is due, where tests and replays let time pass; a wait that only looks at the time
+---has none.
 ---@param turn skillrt.Turn
 ---@param leaves_out nil|fun(what: table): boolean
 ---@return integer|nil at  of steady.lua
@@ -78,7 +78,7 @@ function Rest.due_at(turn, leaves_out)
   return at
 end
 
--- Whether a program that runs is waited for to say something.
+-- Whether the run waits for a running program's messages.
 local function listens_to_a_session(calls)
   for name in pairs(calls.waiters) do
     local session = name:match("^session:(.+)$")
@@ -93,7 +93,7 @@ local function names_of(waiters)
   return names.listed(names.sorted(waiters), 5)
 end
 
--- What is waited for, in words.
+-- What the run waits for, in words.
 local function told(open, waiters, at, why)
   local list = {}
   if #open == 1 and not next(waiters) and not at then
@@ -110,7 +110,7 @@ local function told(open, waiters, at, why)
   return table.concat(list, "; ")
 end
 
--- Until when, by steady.lua, a host lets a run stay that has long to wait; then it puts it back into its books.
+-- Until when, by steady.lua, a host keeps a run with a long wait loaded; then it parks (unloads) it.
 local function stays_until(self, at)
   local turn = self.turn
   local most = turn.session.park_ms
@@ -123,16 +123,16 @@ local function stays_until(self, at)
   return self.since + most
 end
 
----Whether a run pauses of which nothing is under way; nil: it stays.
+---Whether a run with nothing under way pauses; nil: it stays.
 ---@return "pause"|"again"|nil decision
----@return string|integer|nil reason  where it stays: until when, by steady.lua
+---@return string|integer|nil reason  if it stays: until when, by steady.lua
 ---@return string? message
----@return integer? due  UTC ms: when it resumes by itself
+---@return integer? due  UTC ms: when it resumes automatically
 function Rest:decide()
   local turn = self.turn
   local calls, session, world = turn.calls, turn.session, turn.run.world
   if world and world:idle(turn) then
-    return "again" -- something has come, or time has gone by
+    return "again" -- something has come, or time has passed
   end
   local waiters, open = calls.waiters, questions.list(turn.books)
   local at, why = next_due(turn)

@@ -1,8 +1,8 @@
--- run/turn/scheduler.lua: lets steps begin: those a mode has named, up to max_parallel at once, each as soon as
--- there is room; and asks, before the mode names more, whether the run is over.
+-- run/turn/scheduler.lua: starts steps: those a mode has named, up to max_parallel at once, each as soon as there is
+-- room; and checks, before the mode names more, whether the run has ended.
 --
--- The same for all modes: limits, ends (a terminal action that completed, a condition of `terminate`, too many errors,
--- nothing left to do: R59, F27-F29), errors and a person's retry are decided here. Which step is next knows the mode.
+-- The same for all modes: limits, ends (a completed terminal action, a condition of `terminate`, too many errors,
+-- nothing left to do: R59, F27-F29), errors and a person's retry are decided here. The mode knows which step is next.
 -- Called by turn.lua.
 
 local names = require("skillrt.base.names")
@@ -11,7 +11,7 @@ local undo = require("skillrt.run.step.undo")
 local when = require("skillrt.skill.when")
 
 ---@class skillrt.Scheduler
----@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
+---@field queue skillrt.Action[]  those that were named; from `head` on they have not started
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
@@ -22,7 +22,8 @@ local function has_left(root)
   return root.status == "user_exit"
 end
 
--- The termination conditions, to be asked before each choice: those that cannot fail without ado. Of the
+-- The termination conditions that are checked before each choice. The other built-in ones are no conditions, but
+-- always checked.
 -- built-in ones the others are no conditions, but always looked at.
 local function rows_of(skill)
   local rows = {}
@@ -50,7 +51,7 @@ function Scheduler.new(run, journal, steps, mode)
     journal = journal,
     steps = steps,
     mode = mode,
-    root = run.books.state.root, -- the same table all the time
+    root = run.books.state.root, -- always the same table
     rows = rows_of(run.skill),
     terminals = {},
     limits = run.limits,
@@ -68,7 +69,7 @@ function Scheduler.new(run, journal, steps, mode)
   return self
 end
 
--- ---- what ends a run besides a limit ----
+-- ---- ends of a run besides limits ----
 
 -- A terminal action that completed ends the run with its status.
 local function after_terminal(self)
@@ -93,7 +94,7 @@ local function abort(self, status, reason, message)
   return "stop", status, reason, message
 end
 
--- What is begun before anything is chosen: a step that a person tries again, who takes over where one failed.
+-- What starts before anything is chosen: a step that a person retries, or one that takes over from a failed one.
 local function first_of(self, books)
   local one = books.retrying and self.mode:find(books.retrying)
   if not one and books.handlers[1] then
@@ -107,15 +108,15 @@ local function first_of(self, books)
   return one and "start", { one }
 end
 
--- Whether the run is over before anything is chosen: "stop", status, reason, message; or "start" and what
--- runs first: a step that a person tries again, action-abort.
+-- Whether the run ends before anything is chosen: "stop", status, reason, message; or "start" and what runs first: a
+-- step that a person retries, action-abort.
 ---@return "stop"|"start"|nil kind
 ---@return any what
 ---@return string? reason
 ---@return string? message
 local function reached(self)
   local books, rows, root = self.books, self.rows, self.root
-  local in_loop = not books.loop_end -- what ended the loop does not end what trails
+  local in_loop = not books.loop_end -- what ended the loop does not end the trailing phases
   if books.halt then
     return "stop", table.unpack(books.halt)
   end
@@ -168,7 +169,7 @@ local function unmet(self, one)
   return ("%s: %s"):format(one.id, table.concat(when.unmet(one, self.books.state.root), "; "))
 end
 
--- Nothing is left to do: well, or not where the others only went on behind a failure.
+-- Nothing is left to do: a success, unless the others only continued after a failure.
 local function all_done(self)
   for _, one in ipairs(self.run.skill.actions) do
     if self.books.given_up[one.id] == "continue" then
@@ -183,8 +184,8 @@ local function all_done(self)
   return "completed", "task_completed"
 end
 
--- Nothing can be chosen: done, or blocked with the conditions that are not met; or, where something could be,
--- strategy's reason not to choose it.
+-- Nothing can be chosen: completed, or blocked with the conditions that are false; or, if something could be chosen,
+-- the strategy's reason not to.
 ---@return string status
 ---@return string reason
 ---@return string? message
@@ -213,9 +214,9 @@ local function nothing_left(self, why)
   return "paused", "blocked", shown
 end
 
--- ---- what begins ----
+-- ---- starting steps ----
 
--- Begins named steps while there is room, and keeps the others; what ends the run instead, if anything does.
+-- Starts named steps while there is room, and keeps the others; returns what ends the run instead, if anything does.
 local function fill(self, queue, head, why)
   local steps, mode, books, one = self.steps, self.mode, self.books, queue[head]
   while one and books.open < self.max_parallel do
@@ -233,7 +234,7 @@ local function fill(self, queue, head, why)
       said.why = why
       said.plan = mode.take_plan and mode:take_plan()
     end
-    if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
+    if head == 1 or mode:may_begin(one) then -- the others may have changed what its condition reads
       steps:go(steps:start(one, said))
       if mode.concurrent then
         mode:began(one)
@@ -249,7 +250,7 @@ local function fill(self, queue, head, why)
   end
 end
 
--- What a mode's answer is, where it is no step: "again" if the mode is to be asked once more.
+-- A mode's answer that is no step: "again" if the mode is to be asked once more.
 local function carry_out(self, decision, what, why, message)
   if decision == "skip" then
     assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
@@ -266,15 +267,15 @@ local function carry_out(self, decision, what, why, message)
   return true
 end
 
--- Whether a mode that may name more while steps run does not now: there is no room, or it was asked since one
--- of them ended.
+-- Whether a mode that may name more steps meanwhile does not now: there is no room, or it was asked since a step
+-- ended.
 local function must_wait(self)
   local books = self.books
   return self.queue[self.head] or books.open >= self.max_parallel or self.asked_at == books.finished
     or not self.mode:is_concurrent()
 end
 
----A step that is performed again begins while the run is opened: where a changed script asks for something else, it is
+---A step that is performed again starts while the run is opened: if a changed script asks for something else, it is
 ---refused before anything is sent.
 function Scheduler:reopen()
   local books = self.books
@@ -312,7 +313,7 @@ function Scheduler:choose()
       decision, what, why, message = reached(self)
       if decision == "stop" then
         if busy then
-          return "wait" -- what has begun is ended first
+          return "wait" -- steps that have started are finished first
         end
         decision, what, why, message = mode:over(what, why, message)
       elseif not decision then

@@ -1,8 +1,8 @@
--- run/turn/subs.lua: skills that are run by a step of another (ctx.run): scopes of one run, each with a mode, steps
+-- run/turn/subs.lua: skills that a step of another skill runs (ctx.run): scopes of one run, each with a mode, steps
 -- and ends of its own over the same journal, engine and calls (docs/write/steps.md, "Sub-runs").
 --
--- Opens a scope when its call begins, asks the scopes in which something ended what is next, and ends their calls.
--- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by turn.lua.
+-- Opens a scope when its call starts, asks the scopes in which something ended what is next, and finishes their
+-- calls. Knows calls, steps and modes; skill.open, which is set from outside, loads a path. Called by turn.lua.
 
 local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
@@ -31,15 +31,15 @@ local DEPTH <const> = 8
 ---@field state "going"|"paused"|"canceling"|"over"
 ---@field id string
 ---@field subs skillrt.Subs
----@field call skillrt.Call   that waits for it
+---@field call skillrt.Call   the call that waits for it
 ---@field depth integer
 ---@field run skillrt.Run
 ---@field steps skillrt.Steps
 ---@field scheduler skillrt.Scheduler
 ---@field reason string|nil   paused: why
 ---@field message string|nil
----@field is_touched boolean  something ended in it, and it was not asked since
----@field left integer        canceling: steps with calls that are not over
+---@field is_touched boolean  something ended in it since it was last asked
+---@field left integer        canceling: steps with unfinished calls
 local Sub = {}
 Sub.__index = Sub
 
@@ -62,7 +62,7 @@ local function depth_of(step)
   return step.live.home.sub and step.live.home.sub.depth or 0
 end
 
--- The skill that a call names: given, or loaded from its path as it was when the scope began.
+-- The skill that a call names: given, or loaded from its path as it was when the scope started.
 local function skill_for(turn, call, known)
   local given = call.request.skill
   if type(given) ~= "string" then
@@ -83,7 +83,7 @@ local function skill_for(turn, call, known)
   return skill, message
 end
 
--- The skill made ready for the run, as a run's own is; or nil and why not.
+-- Prepares the skill for the run, like a run's own; or nil and why not.
 local function prepared_for(turn, call, known)
   if depth_of(call.step) >= DEPTH then
     return nil, ("%s: sub-runs are nested %d deep already"):format(call.to, DEPTH)
@@ -115,7 +115,7 @@ local function prepared_for(turn, call, known)
   return prepared, pins, prompts
 end
 
--- A journal whose records belong to a scope where they belong to no step that does.
+-- A journal whose records belong to a scope unless their step says otherwise.
 local function journal_for(journal, id)
   return setmetatable({
     begin = function(_, step, said)
@@ -128,14 +128,14 @@ local function journal_for(journal, id)
   }, { __index = journal })
 end
 
--- What the scope of a call is called.
+-- The name of a call's scope.
 local function id_of(call)
   local step = call.step
   local generation = step.generations[call.place]
   return ("%d.%s%s"):format(step.number, call.place, generation and ("-%d"):format(generation + 1) or "")
 end
 
--- A scope begins: its first records.
+-- A scope starts: its first records.
 local function begin(turn, call, id, skill, pins)
   local input = call.request.input
   turn.calls:emit(call, { t = "call", kind = "run", to = call.to, digest = call.digest, idem = true, sub = id })
@@ -161,13 +161,13 @@ local function begin(turn, call, id, skill, pins)
   end
 end
 
--- A scope whose books are there.
+-- A scope whose books exist.
 local function made(self, call, id, skill, prompts)
   local turn = self.turn
   local run = turn.run:sub(id, skill, prompts, call)
   if not run.keeps_nothing then
     local ok, why, cause = run.store:make()
-    if not ok then -- as any record that finds no room: the run pauses
+    if not ok then -- like any record that finds no room: the run pauses
       error({ message = why, code = cause == "system" and "store" or cause }, 0)
     end
   end
@@ -180,7 +180,7 @@ local function made(self, call, id, skill, prompts)
   return sub
 end
 
--- A call whose scope has begun, or begins now.
+-- A call whose scope exists, or starts now.
 local function open(self, call)
   local turn, recorded = self.turn, call:open()
   local id = recorded and recorded.sub or id_of(call)
@@ -208,7 +208,7 @@ local function open(self, call)
   sub:touch()
 end
 
----Opens the scopes of calls that have begun; those that were under way are taken up as they were.
+---Opens the scopes of calls that have started; continues those that were under way.
 function Subs:open()
   local calls = self.turn.calls
   while calls.opening[1] do
@@ -225,7 +225,7 @@ function Sub:is_awaited()
   return self.state == "going" or self.state == "paused"
 end
 
----Something ended in it: it is asked what is next.
+---Something ended in it: asks what is next.
 function Sub:touch()
   if not self.is_touched then
     self.is_touched = true
@@ -235,7 +235,7 @@ end
 
 -- ---- ending ----
 
----Its step gave it up: nothing begins in it, and calls that may be given up are.
+---Its step gave it up: nothing more starts in it, and calls that may be given up are.
 function Sub:cancel()
   if not self:is_awaited() then
     return
@@ -255,7 +255,7 @@ function Sub:cancel()
   self:touch()
 end
 
--- What a function is given of a sub-run: what is its own of the state.
+-- What a function gets from a sub-run: its own part of the state.
 local function result_of(sub, status, reason, message)
   local books = sub.run.books
   local root, own = books.state.root, {}
@@ -277,7 +277,7 @@ local function result_of(sub, status, reason, message)
   }
 end
 
--- The scope is over: so is its call.
+-- The scope has finished, and so has its call.
 local function finish(self, sub, entry)
   local call = sub.call
   sub.state, self.by_id[sub.id] = "over", nil
@@ -286,7 +286,7 @@ local function finish(self, sub, entry)
   call.execution:go_on()
 end
 
--- The last record of a scope, and what its call comes to.
+-- The last record of a scope, and the result of its call.
 local function stop(self, sub, status, reason, message)
   local turn, skill = self.turn, sub.run.skill
   local unkept = turn.books.session and skill.contexts and require("skillrt.run.contexts").keep(turn, sub.run)
@@ -325,7 +325,7 @@ local function ask(self, sub)
   end
 end
 
----Asks each scope in which something ended what is next. True: something came of it elsewhere.
+---Asks each scope in which something ended what is next. True: that changed something elsewhere.
 ---@return boolean
 function Subs:choose()
   local any = self.turn.calls.opening[1] ~= nil or self.touched[1] ~= nil

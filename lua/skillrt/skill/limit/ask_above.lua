@@ -1,4 +1,4 @@
--- skill/limit/ask_above.lua: how many agents a workflow script may ask at once before a person is asked.
+-- skill/limit/ask_above.lua: how many agents a workflow script may ask at once without asking a person first.
 -- skill/workflow/script.lua asks, before any of them is sent.
 
 ---@type skillrt.Limit

@@ -1,5 +1,5 @@
--- skill/limit/ask_above_usd.lua: how much the agents that a workflow script asks for at once may cost, as far as that
--- can be told from those before them, until a person is asked. skill/workflow/script.lua asks.
+-- skill/limit/ask_above_usd.lua: how much the agents that a workflow script asks for at once may cost, estimated from
+-- earlier ones, without asking a person first. skill/workflow/script.lua asks.
 
 ---@type skillrt.Limit
 return { name = "ask_above_usd", type = "amount", unit = "dollars",

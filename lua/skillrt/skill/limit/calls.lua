@@ -1,4 +1,4 @@
--- skill/limit/calls.lua: how many calls may be sent, each attempt; of a run, or of one action.
+-- skill/limit/calls.lua: how many calls may be sent, counting each attempt; for a run, or for one action.
 --
 -- A call that is about to be sent counts as one until the books count it. Found by its name, by skill/limits.lua.
 
@@ -7,7 +7,7 @@ local M = { name = "calls", type = "positive", unit = "calls", status = "paused"
   action = true, text = "calls that are sent (requests, programs), counting every attempt", is_spent = true,
   reserved_until = "sent" }
 
----What a call that is to be sent takes of it.
+---What a call that is to be sent counts.
 function M.asked()
   return 1
 end

@@ -1,21 +1,21 @@
 -- skill/limit/edges.lua: how often a run has taken the edges of a machine that have a limit (F61): their names in
--- `metrics.edges` of its state, whether one may be taken once more, and how `--add` names their limits.
+-- `metrics.edges` of the state, whether one may be taken again, and their names for `--add`.
 --
--- The table of the machine says them, so that they are no field of `limits`. Pure. Called by the mode, which asks
--- before an action begins, and by the run, when it is over; found by its name, by skill/limits.lua.
+-- They are in the machine's table, not in `limits`. Pure. Called by the mode before an action starts, and by the run
+-- when it has ended; found by its name, by skill/limits.lua.
 
 ---@type skillrt.Limit
 local M = { name = "edges", type = "positive", is_field = false, unit = "times", status = "failed",
   reason = "edge_limit", also = "unrecoverable", text = "how often an edge of a machine may be taken" }
 
----How `metrics.edges` names an edge that has a limit.
+---The name in `metrics.edges` of an edge with a limit.
 ---@param edge skillrt.Edge
 ---@return string
 function M.key(edge)
   return ("%s > %s: %s"):format(edge.any and "*" or table.concat(edge.from, ", "), edge.to, edge.action)
 end
 
----How a class of errors with a limit stands there.
+---The name there of a class of errors with a limit.
 ---@param row skillrt.ErrorClass
 ---@return string
 function M.class_key(row)
@@ -33,14 +33,14 @@ function M.taken(root, key)
   return type(count) == "number" and count or 0
 end
 
----How `--add` names the limit of an edge, or of a class of errors.
+---The name for `--add` of the limit of an edge, or of a class of errors.
 ---@param key string
 ---@return string
 function M.full(key)
   return "edges." .. key
 end
 
----How often an edge, or a row of `errors`, may be taken, with what a resume added.
+---How often an edge, or a row of `errors`, may be taken, including what a resume added.
 ---@param key string
 ---@param max_runs integer
 ---@param added table<string, number>|nil  of the books
@@ -58,7 +58,7 @@ function M.is_open(root, edge, added)
   if not edge.max_runs then
     return true
   end
-  local key = edge.key or M.key(edge) -- as a journal has it
+  local key = edge.key or M.key(edge) -- as in a journal
   return M.taken(root, key) < M.most(key, edge.max_runs, added)
 end
 
@@ -86,7 +86,7 @@ function M.limits(machine)
   return found
 end
 
----The limit by which nothing leads on from where a machine is, as `--add` names it.
+---The limit because of which nothing leads on from the machine's state, by its name for `--add`.
 ---@param run skillrt.Run
 ---@return string|nil
 function M.named(run)

@@ -1,5 +1,5 @@
--- skill/limit/max_errors.lua: how many steps may fail before the run does; and how often one action may, before its
--- `on_error` counts.
+-- skill/limit/max_errors.lua: how many steps may fail before the run does; and how often one action may fail before
+-- its `on_error` applies.
 --
 -- Reads the books that it is given. Found by its name, by skill/limits.lua.
 
@@ -16,7 +16,7 @@ function M.spent(books, id)
   return (books.state and books.state.root.error_count or 0) - (books.free_errors or 0)
 end
 
----Of an action whose own limit ended the run it is that action's.
+---If an action's own limit ended the run, that action's.
 function M.full(bound)
   return bound.books.fatal and bound.books.fatal .. ".max_errors" or bound.full
 end
@@ -29,7 +29,7 @@ function M.before_choice(bound)
   end
 end
 
----Whether an action or phase that fails now may fail once more before its `on_error` counts.
+---Whether an action or phase that fails now may fail once more before its `on_error` applies.
 ---@param bound skillrt.Bound  the run's
 ---@param one skillrt.Action
 ---@param class skillrt.FailureClass

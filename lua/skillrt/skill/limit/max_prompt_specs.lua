@@ -1,4 +1,4 @@
--- skill/limit/max_prompt_specs.lua: how much of `specs` a prompt holds; run/task.lua names the files of what is more.
+-- skill/limit/max_prompt_specs.lua: how much of `specs` a prompt contains; run/task.lua names the files of the rest.
 
 ---@type skillrt.Limit
 return { name = "max_prompt_specs", type = "count", default = 65536, unit = "bytes",

@@ -1,5 +1,5 @@
--- skill/limit/max_retries.lua: how often a failed attempt of a step or call is repeated. skill/retry.lua says when
--- the next one begins, and that there is none.
+-- skill/limit/max_retries.lua: how often a failed attempt of a step or call is retried. skill/retry.lua decides when
+-- the next one starts, or that there is none.
 
 ---@type skillrt.Limit
 return { name = "max_retries", type = "count", default = 3, unit = "attempts",

@@ -1,7 +1,8 @@
--- skill/limit/no_progress.lua: how often an action may be chosen again while nothing changes that it depends on (F33).
+-- skill/limit/no_progress.lua: how often an action may be chosen again while nothing that it depends on changes
+-- (F33).
 --
--- Knows the state's fingerprints and what an action's conditions read; how often an action began in a state, the
--- books keep over every resume. Found by its name, by skill/limits.lua.
+-- Knows the state's fingerprints and what an action's conditions read; the books count over all resumes how often an
+-- action started in a state. Found by its name, by skill/limits.lua.
 
 local names = require("skillrt.base.names")
 
@@ -12,7 +13,7 @@ local M = { name = "no_progress", type = "count", default = 3, unit = "choices",
 local PLAIN <const> = { number = true, string = true, boolean = true }
 local REMEMBERED <const> = 128 -- distinct states kept per action
 
--- Of an action: the only key that it reads, if that is one, and when it was chosen with which values.
+-- For an action: the only key that it reads, if there is just one, and when it was chosen with which values.
 local function seen_of(bound, one)
   local keys = one.reads
   local seen = { at = {}, size = 0, key = keys and not keys[2] and keys[1] or nil }
@@ -20,8 +21,8 @@ local function seen_of(bound, one)
   return seen
 end
 
--- How often the action is now chosen in the same state, and what tells that state. Has anything moved since
--- it was chosen before? Then the whole state counts: it may go round in a circle.
+-- How often the action has now been chosen in the same state, and a fingerprint of that state. If anything has
+-- changed since it was chosen before, the whole state counts, as the run may go in a circle.
 local function times(state, known, before, stands_still)
   local print = tostring(state:whole_fingerprint())
   local count = known and known[print]
@@ -35,7 +36,7 @@ local function named(keys)
   return keys[1] and names.listed(keys, 10) or "nothing"
 end
 
--- What stands still, in words: the keys that an action reads, and those that it gave in this session.
+-- What does not change, in words: the keys that an action reads, and those that it set in this session.
 local function told(books, one)
   local parts, gave = {}, books.returned[one.id]
   if one.reads then
@@ -52,8 +53,8 @@ local function told(books, one)
   return parts[1] and ": " .. table.concat(parts, "; ") or ""
 end
 
----Whether an action that may be chosen again ends the run instead, as nothing moves; the second value is for the
----record of its start, where it was chosen in this state before: { same, print }.
+---Whether an action that may be chosen again ends the run instead, as nothing changes; the second value is for the
+---record of its start, if it was chosen in this state before: { same, print }.
 function M.before_step(bound, one)
   local books, id = bound.books, one.id
   if one.max_runs == 1 or bound.most == 0 or books.retrying == id then
@@ -62,11 +63,11 @@ function M.before_step(bound, one)
   local state, same = books.state, books.same
   local seen, progress = bound.seen and bound.seen[id] or seen_of(bound, one), state.progress
   local key, at = seen.key, seen.at
-  local values = key and state.root[key] -- what tells them from others: a single plain value is its own mark
+  local values = key and state.root[key] -- a single plain value identifies itself
   if not PLAIN[type(values)] or values ~= values then
     values = one.reads and state:fingerprint(one.reads) or 0
   end
-  local before = at[values] -- how far the state had moved when it was chosen with these before
+  local before = at[values] -- the progress of the state when it was last chosen with these values
   if not before then
     local size = seen.size
     if size >= REMEMBERED then
@@ -76,7 +77,7 @@ function M.before_step(bound, one)
     seen.size = size + 1
   end
   at[values] = progress
-  local stands_still = books.chosen[id] == progress -- since it began last, maybe in an earlier session
+  local stands_still = books.chosen[id] == progress -- since it last started, maybe in an earlier session
   if not before and not stands_still and not same[id] then
     return nil
   end

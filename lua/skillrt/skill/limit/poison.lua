@@ -1,13 +1,13 @@
--- skill/limit/poison.lua: how many processes in a row may end in a run before a call or a step of it does.
+-- skill/limit/poison.lua: how many processes in a row may die in a run before one of its calls or steps finishes.
 --
--- Asked before a worker resumes a run: the count has to be right where each process ends before it can decide anything.
--- Called by books.lua for each record behind a resume; found by its name, by skill/limits.lua.
+-- Checked before a worker resumes a run: a process may die before it can decide anything, so the count must be right
+-- then. Called by books.lua for each record after a resume; found by its name, by skill/limits.lua.
 
 ---@type skillrt.Limit
 local M = { name = "poison", type = "positive", is_field = false, default = 3, unit = "processes", status = "paused",
   reason = "poison", text = "processes that end in a run before a call or a step of it does" }
 
----The reason of the pause of a run whose process died before it recorded anything: it is no end of its own.
+---The pause reason of a run whose process died before it recorded anything: it is no end of its own.
 M.DIED = "died"
 
 local ADVANCES <const> = { done = true, result = true, fail = true, stop = true }
@@ -23,7 +23,7 @@ function M.count(books, record)
   end
 end
 
----Why no further process is to begin in a run.
+---Why no further process is started for a run.
 ---@param books skillrt.Books
 ---@return string|nil message
 function M.reached(books)

@@ -1,14 +1,14 @@
--- skill/limit/run_timeout.lua: how long a run may be open, or the steps of one action together; pauses do not count.
+-- skill/limit/run_timeout.lua: how long a run may be open, or the steps of one action in total; pauses do not count.
 --
--- Reads the books that it is given: all times are theirs, of the wall clock. run/limits.lua turns them into those of
--- the clock that waits count on. Found by its name, by skill/limits.lua.
+-- All times in the books are those of the wall clock; run/limits.lua converts them to the monotonic clock. Found by
+-- its name, by skill/limits.lua.
 
 ---@type skillrt.Limit
 local M = { name = "run_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
   code = 12, action = true, is_timed = true,
   text = "seconds that a run is open, or that the steps of an action take in total; pauses do not count" }
 
----How long a run has been open, as far as its records tell: a pause is no work.
+---How long a run has been open, according to its records: a pause does not count.
 ---@param books skillrt.Books
 ---@return number ms
 function M.open_ms(books)
@@ -40,7 +40,7 @@ function M.spent(books, id)
   return ms / 1000
 end
 
----How much of it is left when it runs again: of the run, or of an action after its finished steps.
+---How much time is left when it continues: for the run, or for an action after its finished steps.
 ---@param bound skillrt.Bound
 ---@return integer ms
 function M.left_ms(bound)
@@ -51,7 +51,7 @@ function M.left_ms(bound)
   return math.ceil(bound.most * 1000 - (by and by.ms or 0))
 end
 
----What took too long, in words.
+---A message about what took too long.
 function M.message(bound)
   local sub, who = bound.books.sub, "the run"
   if bound.id then
@@ -62,7 +62,7 @@ function M.message(bound)
   return ("%s took longer than run_timeout, %g seconds"):format(who, bound.most)
 end
 
----What the core stopped, in words.
+---A message about what the core stopped.
 function M.interrupted(bound, where)
   return bound and ("%s: %s"):format(where or "a function", M.message(bound))
 end

@@ -1,4 +1,4 @@
--- skill/limit/same_failures.lua: how often an action may fail in the same way, one time after the other.
+-- skill/limit/same_failures.lua: how often in a row an action may fail in the same way.
 --
 -- The books keep what its last failures had in common. Found by its name, by skill/limits.lua.
 
@@ -8,12 +8,12 @@ local M = { name = "same_failures", type = "positive", unit = "failures", status
 
 local SIGNATURE <const> = 200
 
--- What failures of the same kind have in common: numbers differ.
+-- What failures of the same kind have in common: numbers are ignored.
 local function signature(failure)
   return (("%s: %s"):format(failure.class, failure.message):gsub("%d+", "#"):sub(1, SIGNATURE))
 end
 
----An action's attempt failed: how often it did so in the same way, one time after the other.
+---An action's attempt failed: how often in a row it did so in the same way.
 ---@param books skillrt.Books
 ---@param id string
 ---@param failure table  { class, message }
@@ -30,7 +30,7 @@ function M.count(books, id, failure)
   return known.n
 end
 
----Whether an action that fails now has failed so as often as it may.
+---Whether an action that fails now has reached its limit of equal failures.
 function M.at_failure(bound, id, failure)
   local known = bound.books.signatures and bound.books.signatures[id]
   if bound.most > 1 and not known then

@@ -1,7 +1,7 @@
--- skill/limit/usage.lua: what calls may use of what their replies count: tokens, dollars; of a run, or of one action.
+-- skill/limit/usage.lua: how much calls may use of what their replies count (tokens, dollars); for a run, or for one
+-- action.
 --
--- What a call says beforehand that it may use is reserved for it until it is over. Found by its name, by
--- skill/limits.lua.
+-- The amount that a call announces is reserved until it has finished. Found by its name, by skill/limits.lua.
 
 ---@type skillrt.Limit
 local M = { name = "usage", type = "amount", map = true, unit = "what is named", status = "paused",
@@ -9,7 +9,7 @@ local M = { name = "usage", type = "amount", map = true, unit = "what is named",
   text = "what calls report as used, by name: `usage = { tokens = 100000, dollars = 2.5 }`", is_spent = true,
   reserved_until = "over" }
 
----What a call that is to be sent takes of it, as far as is known before it is.
+---What a call that is to be sent counts, as far as that is known before.
 function M.asked(bound, call)
   local usage = call.request.usage
   return usage and usage[bound.what] or 0

@@ -1,8 +1,8 @@
--- skill/workflow/init.lua: a workflow as a skill: a function of Lua over ctx, or a JavaScript file as coding agents
--- have them (docs/write/workflows.md).
+-- skill/workflow/init.lua: a workflow as a skill: a Lua function over ctx, or a JavaScript file in the form that
+-- coding agents use (docs/write/workflows.md).
 --
--- One action performs it; what it returns is `result` in the state. An agent that gave nothing is counted, and
--- the run that had one does not end as if all were well. Knows skills and scripts, no run.
+-- One action performs it; its return value is `result` in the state. Agents without an answer are counted, and such a
+-- run does not end as a full success. Knows skills and scripts, no run.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -15,19 +15,19 @@ local M = {}
 ---The largest script, in bytes.
 M.MAX_SCRIPT = 1024 * 1024
 
----Where a run has copies of its script, and of what belongs to it.
+---Where a run keeps copies of its script and its files.
 M.COPIES = "workflow/"
 
 local REST_SECONDS <const> = 60
 
--- Agents that gave nothing are no success, whatever the script made of it.
+-- Agents without an answer prevent a full success, whatever the script made of it.
 local function has_failed(state)
   local failed = state.agents and state.agents.failed or {}
   return #failed > 0, ("%d of %d agents gave no result: %s"):format(#failed, state.agents and state.agents.asked or 0,
     table.concat(failed, "\n", 1, math.min(#failed, 3)))
 end
 
--- The files that may be meant by a name.
+-- The files that a name may mean.
 local function named(folders, name)
   local paths = {}
   for _, folder in ipairs(folders) do
@@ -36,7 +36,7 @@ local function named(folders, name)
   return paths
 end
 
----Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
+---Where another script may be: a path from the script's folder; a name in the project's folder, then in the person's.
 ---@param dir string
 ---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
 function M.found_by(dir)
@@ -55,7 +55,7 @@ function M.found_by(dir)
   end
 end
 
----What the words behind `--` are to a script: together JSON, else one text, as people type it; nil: there are none.
+---The words after `--` as a script gets them: JSON if they are JSON, else one text; nil: there are none.
 ---@param words string[]?
 ---@return any
 function M.argument(words)
@@ -67,7 +67,7 @@ function M.argument(words)
   return value
 end
 
--- The arguments of a script: what stands behind `--`, else the values of --set, else none.
+-- The arguments of a script: what follows `--`, else the values of --set, else none.
 local function arguments(ctx)
   if ctx.args[1] then
     return M.argument(ctx.args)
@@ -75,26 +75,26 @@ local function arguments(ctx)
   return next(ctx.input) ~= nil and ctx.input or nil
 end
 
--- A name as skills have them.
+-- A valid skill name.
 local function id_of(name)
   local id = name:lower():gsub("[^%w._-]+", "-"):gsub("^[^%w]+", ""):gsub("%.%.+", "."):sub(1, 60)
   return id ~= "" and id or "workflow"
 end
 
--- A skill's definition whose one action is this function.
+-- A skill's definition with this function as its only action.
 local function with_action(definition, run)
   definition.state = definition.state or {}
   definition.agents = definition.agents or {}
   definition.terminate = { { when = has_failed, status = "failed", reason = "agents_failed" } }
   definition.limits = definition.limits or {}
-  definition.limits.max_errors = definition.limits.max_errors or 1 -- a script that failed fails again
+  definition.limits.max_errors = definition.limits.max_errors or 1 -- a script that failed would fail again
   definition.actions = { { id = "workflow", run = run, max_retries = 0, resumable = true } }
   return definition
 end
 
----A workflow of Lua: `run(ctx, args)` returns its result, any value that JSON can say.
+---A workflow in Lua: `run(ctx, args)` returns its result, any JSON value.
 ---@param given function|table  or { name, description, agents, limits, run }
----@param new fun(definition: table): skillrt.Skill  makes the skill of the script that called
+---@param new fun(definition: table): skillrt.Skill  makes the skill for the calling script
 ---@return skillrt.Skill
 function M.of(given, new)
   local definition = type(given) == "function" and { run = given } or given
@@ -113,13 +113,14 @@ function M.of(given, new)
   end))
 end
 
--- What of the meta is there without running the script: its name.
+-- The part of the meta that is known without running the script: its name.
 local function name_in(source)
   return source:match("name%s*:%s*(['\"])([^'\"]+)%1", (source:find("meta%s*=")))
 end
 
--- Keeps with the run what its script is made of, for people who look at it, and for a resume where the script is gone:
--- under names by which it is found from there. What the script names by a literal is kept before it is asked for.
+-- Keeps with the run the files of its script, for people who look at it, and for a resume if the script is gone:
+-- under names by which they are found from there. Files that the script names by a literal are kept before it asks
+-- for them.
 local function keeper(ctx, dir)
   local self, known, looked = {}, {}, {}
   function self.file(name, text)

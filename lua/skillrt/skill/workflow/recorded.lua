@@ -1,7 +1,7 @@
--- skill/workflow/recorded.lua: what agents answered in a run of another runtime, which `skillrt adopt` wrote beside a
--- script: taken where the script asks the same prompt again, each once, in the order of their agents.
+-- skill/workflow/recorded.lua: the answers of agents in a run of another runtime, which `skillrt adopt` wrote next to
+-- a script: used when the script asks the same prompt again, each once, in the order of their agents.
 --
--- Data that others wrote: it is an answer only where it is one for this agent, as if it had given it now. Pure but for
+-- Data from others: an answer counts only if it is valid for this agent, as if it had just given it. Pure but for
 -- reading that file.
 
 local condition = require("skillrt.agent.condition")
@@ -13,12 +13,12 @@ local trim = require("skillrt.base.text").trim
 
 local M = {}
 
----Where they lie, behind the script's path.
+---Their file: the script's path with this suffix.
 M.BESIDE = ".adopted.json"
 
 local MAX_FILE <const> = 1 << 30
 
--- Whether a value is what an agent could have answered: the value itself, as the script gets it.
+-- Whether an agent could have answered with a value: returns the value itself, as the script gets it.
 local function as_answer(value, schema)
   if not schema then
     return type(value) == "string" and value:find("%S") and not condition.is_told(value) and value or nil
@@ -27,11 +27,11 @@ local function as_answer(value, schema)
   return json_schema.check(schema, "schema", true) and json_schema.judge(schema, value) and value or nil
 end
 
--- The options that count in the keys of qwen-code, under its names.
+-- The options that are part of qwen-code's keys, under its names.
 local COUNTED <const> = { schema = "schema", model = "model", effort = "effort", agent_type = "agentType",
   tools = "tools" }
 
--- What is behind the key before it in the digest that is a key of qwen-code: its JSON has the keys in their order.
+-- What follows the previous key in the digest that is a key of qwen-code: its JSON has the keys in order.
 local function behind(ask)
   local options = { isolation = ask.options.isolation and "worktree" }
   for ours, theirs in pairs(COUNTED) do
@@ -40,8 +40,8 @@ local function behind(ask)
   return ("\0%s\0%s"):format(ask.prompt, assert(json.encode(options, { sorted = true })))
 end
 
----What lies beside a script; nil: nothing does. Gives the next result for what is asked, false where none is left that
----fits, nil where such a prompt was never answered. With a source: that one was taken before.
+---The answers next to a script; nil: there are none. Returns a function that gives the next result for a prompt,
+---false if none is left that fits, nil if such a prompt was never answered. With a source: that one was used before.
 ---@param path string
 ---@return (fun(ask: table, source: string?): { value: any, source: string }|false|nil)|nil
 function M.beside(path)

@@ -1,8 +1,8 @@
--- skill/workflow/script.lua: performs a workflow script: what it asks for is done by calls of the step, each in a
--- branch of its own that is named by the place in the script, and told to it as it comes.
+-- skill/workflow/script.lua: performs a workflow script: each request of the script is a call of the step in its own
+-- branch, named by its place in the script, and the script gets the result as soon as it arrives.
 --
--- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
--- order agents answer in (docs/write/workflows.md). Knows ctx, no records and no journal.
+-- So a resume finds each answer by the path of `parallel` and `pipeline` at which it was requested, in whatever order
+-- agents answer (docs/write/workflows.md). Knows ctx, no records and no journal.
 
 local fatal = require("skillrt.base.fatal")
 local files = require("skillrt.base.files")
@@ -13,11 +13,11 @@ local worktree = require("skillrt.skill.workflow.worktree")
 
 local M = {}
 
--- ---- its talk with the program that runs it ----
+-- ---- its messages to and from the program that runs it ----
 
--- Node without files, programs and addons, whatever the script reaches: by the flag that this node knows (9 is what
--- it ends with where it knows it not; 18 knows neither). In a network of its own, where the system gives one. Code is
--- never made of texts.
+-- Node without files, programs and addons, whatever the script does: by the flag that this node supports (exit code 9
+-- means that it does not know the flag; 18 knows neither). In a network namespace of its own, if the system allows
+-- one. Code is never made from texts.
 local BEGIN <const> = [[
 if ! command -v node >/dev/null; then
   echo "node was not found in PATH: install nodejs, 18 or later" >&2
@@ -33,10 +33,10 @@ unshare -nr true 2>/dev/null && set -- unshare -nr "$@"
 exec "$@"
 ]]
 
--- How often in a row the program may have begun anew when it gets what it missed.
+-- How often in a row the program may be restarted when it gets the messages it missed.
 local MOST_BEGUN <const> = 8
 
--- What the program may send. A script that escaped its realm may send anything: only these messages are taken.
+-- The messages that the program may send. A script that escaped its realm may send anything: only these are accepted.
 local TEXT <const>, FLAG <const> = { type = "string" }, { type = "boolean" }
 local function object(properties, ...)
   return { type = "object", properties = properties, required = { ... } }
@@ -58,7 +58,7 @@ local ASKED <const> = {
   workflow = object({ at = TEXT, name = TEXT }, "at", "name"),
 }
 
--- What a program said; nil and what is wrong with it.
+-- A message of the program; or nil and what is wrong with it.
 local function heard(text)
   local said, why = json.decode(text)
   local ok = said ~= nil
@@ -81,12 +81,12 @@ end
 
 ---@class skillrt.Talk
 ---@field ctx table
----@field said string[]  every message, to be told again to a program that began anew
+---@field said string[]  every message, to be sent again to a restarted program
 local Talk = {}
 Talk.__index = Talk
 
 ---@param ctx table
----@param timeout number  seconds within which a script must come to rest
+---@param timeout number  seconds within which a script must yield
 ---@return skillrt.Talk
 local function new(ctx, timeout)
   return setmetatable({ ctx = ctx, said = {}, timeout = timeout,
@@ -128,7 +128,7 @@ local function exchange(self, text)
   return nil, message, class
 end
 
----Says one thing to the script; gives what it asks for then: { asks, done, meta }.
+---Sends one message to the script; returns its next requests: { asks, done, meta }.
 ---@param message table
 ---@return table|nil said
 ---@return string? message
@@ -141,7 +141,7 @@ function Talk:say(message)
   for _ = 1, MOST_BEGUN do
     if not (told and told.have) then
       break
-    end -- it does not know what was said before: it began anew
+    end -- it was restarted and lost the earlier messages
     local missing = table.concat(said, ",", told.have + 1, message.n)
     told, why, class = exchange(self, ('{"n":%d,"since":[%s]}'):format(message.n, missing))
   end
@@ -152,14 +152,14 @@ end
 ---@field ctx table
 ---@field talk skillrt.Talk
 ---@field begin fun(key: string, perform: function, ...)
----@field outcome table|nil   what the script returned or threw
+---@field outcome table|nil   the script's result or error
 ---@field asked integer       agents
----@field failed string[]     agents that gave nothing: how they are named, and why
+---@field failed string[]     agents without an answer: their names, and why
 ---@field skipped integer
----@field taken integer       agents whose answers were recorded in a run that was adopted
----@field used table[]        what agents used, each with its label and phase
----@field places table<string, boolean>  that it asked at
----@field reasons table<string, string>  why something is null, with the place that has it first
+---@field taken integer       agents whose answers came from an adopted run
+---@field used table[]        usage of the agents, each with its label and phase
+---@field places table<string, boolean>  places of its requests
+---@field reasons table<string, string>  why something is null, with the first place that has this reason
 local Performance = {}
 Performance.__index = Performance
 
@@ -175,7 +175,7 @@ local function line_of(text, bytes)
   return #line > bytes and line:sub(1, utf8.offset(line, 0, bytes) - 1) .. "..." or line
 end
 
----How an agent is named to people.
+---The name of an agent for people.
 ---@param ask table
 ---@return string
 function M.name_of(ask)
@@ -183,10 +183,10 @@ function M.name_of(ask)
 end
 local name_of = M.name_of
 
--- Tells the script of an answer, and does what it asks for then.
+-- Sends an answer to the script, and handles its next requests.
 function Performance:tell(message)
   if self.outcome then
-    return true -- it is over, and waits for nothing
+    return true -- it has ended, and waits for nothing
   end
   message.budget = self.budget and self.budget() or nil
   local said, why, class = self.talk:say(message)
@@ -207,12 +207,12 @@ function SERVE.phase(self, ask)
   self.ctx.phase(ask.text)
 end
 
--- An option that is not known.
+-- Reports an unknown option.
 function SERVE.option(self, ask)
   self.warn(ask.text, "option")
 end
 
--- Where in the script an error was thrown: the first line of the stack that is the script's.
+-- Where in the script an error was thrown: the first stack line in the script.
 local function place_of(stack, name)
   for line in (stack or ""):gmatch("[^\n]+") do
     local at = line:find(name .. ":", 1, true)
@@ -222,14 +222,14 @@ local function place_of(stack, name)
   end
 end
 
--- A reason that many share is said once; the others name the place of the first.
+-- A reason that many share is given once; the others name the first place.
 local function reason_of(self, text, at)
   local first = self.reasons[text]
   self.reasons[text] = first or at
   return first and "as " .. first or text
 end
 
--- A branch of the script threw and is null in its results: said, as the script itself may never tell.
+-- A branch of the script threw, so its result is null: reported, as the script itself may never do so.
 function SERVE.threw(self, ask)
   local at = place_of(ask.stack, self.name) or ask.at
   self.warn(("%s: null, as it threw: %s"):format(at, reason_of(self, line_of(ask.error, 900), at)))
@@ -239,7 +239,7 @@ local function without_result(self, ask, message)
   self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name_of(ask), ask.at, line_of(message, 600))
 end
 
--- What an agent's failure is for the script: null, or something it throws.
+-- How the script sees an agent's failure: null, or an error.
 local function refused(self, ask, message, class)
   if class ~= "skipped" and class ~= "definition" then -- a resume of the run asks it again
     privileges.of(self.ctx).mark({ t = "note", failed = true,
@@ -255,7 +255,7 @@ local function refused(self, ask, message, class)
   end
 end
 
--- What an agent answered in a run that was adopted: which result it is, is decided once, at the place of the agent.
+-- An agent's answer from an adopted run: which result it is, is decided once, at the place of the agent.
 local function take_recorded(self, ask)
   local recorded = self.recorded
   local taken = recorded and recorded(ask) ~= nil and self.ctx.once("adopted", function()
@@ -302,7 +302,7 @@ function SERVE.agent(self, ask)
   local most = self.limits.max_agents
   if self.asked > most then
     local text = ("agent: %d were asked for; the limit is %d"):format(self.asked, most)
-    if self.asked == most + 1 then -- of those behind it as many may follow as a script can name
+    if self.asked == most + 1 then -- as many calls may follow after it as a script can name
       without_result(self, ask, text .. "; neither it nor those after it were asked")
     end
     return self.begin("/" .. ask.at, self.tell, self, { answer = { at = ask.at, error = text } })
@@ -310,7 +310,7 @@ function SERVE.agent(self, ask)
   self.begin("/" .. ask.at, perform_agent, self, ask)
 end
 
--- Why a person is asked before so many agents are, with what they may cost by what those before them did; false: no
+-- The question before so many agents are asked, with their estimated cost; false: no limit requires it.
 -- limit says so.
 local function price_of(self, count)
   local tokens, least, most = 0, math.huge, 0
@@ -329,8 +329,8 @@ local function price_of(self, count)
     #self.used)
 end
 
--- Asks agents that the script wants at once: a person before them, where a limit says so. What they may cost is
--- recorded, as it would be another amount after a resume.
+-- Asks agents that the script wants at once: a person first, if a limit says so. Their estimated cost is recorded, as
+-- it would differ after a resume.
 local function fan_out(self, asks)
   local function begin()
     for _, ask in ipairs(asks) do
@@ -365,7 +365,7 @@ end
 function SERVE.question(self, ask)
   self.begin("/" .. ask.at, function()
     local ok, value, message = pcall(self.ctx.ask, ask.question)
-    if not ok then -- the script's question is wrong: it gets the reason
+    if not ok then -- the script's request is invalid: it gets the reason
       fatal.pass_on(value)
       value, message = nil, tostring(value):gsub("^.-ctx%.await: its request: ", "ask: ")
     end
@@ -410,12 +410,12 @@ function Performance:take(said)
   return true
 end
 
--- Where agents get their worktrees from: the commit the run was begun on, whatever comes to be committed.
+-- The base of the agents' worktrees: the commit at which the run started, whatever is committed later.
 local function worktrees_from(ctx)
   local base, message = worktree.base(ctx, ".")
   if not base then
     ctx.log(message)
-    return "worktree" -- the log says so for each
+    return "worktree" -- each has its own log line
   elseif base.open[1] then
     ctx.log(("worktrees begin at the commit %s; not committed, and not in them: %s"):format(base.commit:sub(1, 10),
       table.concat(base.open, ", ")))
@@ -428,22 +428,22 @@ end
 ---@field name string            of the file, as it is shown
 ---@field args any
 ---@field limits table           { max_agents, max_agents_parallel, ask_above, ask_above_usd }
----@field timeout number         seconds for the script to come to rest
+---@field timeout number         seconds in which the script must yield
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
----@field options_of (fun(ask: table): table)?   of an agent, in place of its own
----@field recorded (fun(ask: table, source: string?): table|false|nil)?  what agents answered in a run that was adopted
----@field warn (fun(text: string, what: "option"?))?  what the script did not mean; default: the log
+---@field options_of (fun(ask: table): table)?   of an agent, instead of its own
+---@field recorded (fun(ask: table, source: string?): table|false|nil)?  answers of agents in an adopted run
+---@field warn (fun(text: string, what: "option"?))?  mistakes of the script; default: written to the log
 ---@field budget (fun(): { spent: number, total: number|nil })?
----@field began (fun(meta: table))?  it could be read, and says this of itself
+---@field began (fun(meta: table))?  it was loaded, and describes itself so
 
----Performs a script: gives what it returned, and what became of its agents.
+---Performs a script: returns its result, and what happened to its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
 ---@return table|nil performed  { value, asked, failed, skipped, used, taken, worktrees }
 ---@return string? message
 ---@return string? class
----@return boolean? fault  it is no script that can be run
----@return boolean? thrown  the script is to be fixed
+---@return boolean? fault  it is not a script that can be run
+---@return boolean? thrown  the script must be fixed
 function M.perform(ctx, wish)
   local talk = new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {},

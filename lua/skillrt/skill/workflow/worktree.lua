@@ -1,9 +1,9 @@
--- skill/workflow/worktree.lua: a git worktree for one agent: made before it begins, removed when the agent left it as
--- it was, else kept and named (`isolation`).
+-- skill/workflow/worktree.lua: a git worktree for one agent: created before the agent starts, removed if the agent
+-- left it unchanged, else kept and reported (`isolation`).
 --
--- Each step of it is a call that may be repeated: after a crash it finds the worktree that was there.
--- It is cut from the commit that the run was begun on, in the repository that the run was begun in. Functions
--- over ctx; knows git, no agents.
+-- Each of its steps is a call that may be repeated: after a crash it finds the existing worktree. It is based on the
+-- commit at which the run started, in the repository in which the run started. Functions over ctx; knows git, no
+-- agents.
 
 local M = {}
 
@@ -13,9 +13,9 @@ git rev-parse --show-toplevel HEAD
 git status --porcelain | head -n 20]]
 
 -- `git worktree add` writes its files into the repository one after the other, and any other git command that looks
--- while it does fails ("failed to read .../commondir"): so what gitrepository-layout(5) asks for is written aside
--- and renamed into its place. `.git` comes last, so that what has it is whole; the lock keeps it from being pruned
--- till then. Its name follows from its path: what a crash left is taken up again.
+-- meanwhile fails ("failed to read .../commondir"): so the files that gitrepository-layout(5) requires are written
+-- elsewhere and renamed into place. `.git` comes last, so that a folder with it is complete; until then the lock
+-- prevents pruning. Its name follows from its path, so what a crash left is found again.
 local MAKE <const> = [[
 [ -e "$1/.git" ] && exit 0
 set -e
@@ -37,7 +37,7 @@ echo "gitdir: $own" > "$path/.git.new"
 mv "$path/.git.new" "$path/.git"
 rm -f "$own/locked"]]
 
--- What is not committed, and what was committed there, is work. It goes as it came: by a rename.
+-- Uncommitted changes and new commits are work. It is removed as it was created: by a rename.
 local END <const> = [[
 [ -e "$1/.git" ] || { echo removed; exit 0; }
 own=$(git -C "$1" rev-parse --absolute-git-dir) || exit 1
@@ -67,9 +67,9 @@ end
 ---@class skillrt.workflow.Base
 ---@field repository string  its folder
 ---@field commit string
----@field open string[]      what is not committed there, as `git status` says it
+---@field open string[]      uncommitted files, as `git status` lists them
 
----Where worktrees of a run are cut from.
+---The base of a run's worktrees.
 ---@param ctx table
 ---@param folder string
 ---@return skillrt.workflow.Base|nil base

@@ -1,9 +1,9 @@
--- test/replay/init.lua: a run again from its recording, with the same skill or a changed one: in a folder that goes
--- away, without a network; what is said of it in the end. Nothing is written into the recorded run.
+-- test/replay/init.lua: runs a run again from its recording, with the same or a changed skill: in a temporary folder,
+-- without a network; and the result. Writes nothing into the recorded run.
 --
 -- Knows recordings, the runner and who opens skills; no command line. Called by `skillrt replay`.
 
-local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
+local clock = require("skillrt.base.fake_clock") -- before any module that reads the time
 local changes = require("skillrt.report.changes")
 local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
@@ -20,8 +20,8 @@ local M = {}
 ---@class skillrt.Replay
 ---@field same boolean
 ---@field divergence table|nil   { step, id, call, recorded, now, why, nearest }
----@field differences string[]   what steps and the end came to that is not what they came to
----@field ended table|nil        the recording has no more: { step, id, call }
+---@field differences string[]   results of steps, and the end, that differ
+---@field ended table|nil        the recording ends here: { step, id, call }
 ---@field notes string[]
 ---@field steps integer
 ---@field answered integer       calls
@@ -30,7 +30,7 @@ local M = {}
 ---@field live boolean           the recorded run is under way
 ---@field recording skillrt.Recording
 
--- The skill as it is now; its script draws while it is loaded what it drew then.
+-- The present skill; its script draws the recorded values while it is loaded.
 local function load(path, first, options)
   local before, own = _G.arg, runner.own(options)
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
@@ -43,7 +43,7 @@ local function load(path, first, options)
   return value, message, code
 end
 
--- Keys are in no recording, and nothing leaves: any will do.
+-- Recordings contain no keys, and nothing is sent: any key will do.
 local function with_keys(work, ...)
   local getenv = os.getenv
   local _ <close> = setmetatable({}, { __close = function() os.getenv = getenv end }) -- luacheck: ignore
@@ -87,7 +87,7 @@ end
 local ENDS <const> = { status = true, completed_actions = true, phases_completed = true, phases_skipped = true,
   errors = true, outputs = true, context = true, input = true }
 
--- A state without what every run has of its own: times, ids, folders.
+-- A state without the parts that differ in every run: times, ids, folders.
 local function comparable(root, world)
   local json = require("skillrt.base.json")
   local out = {}
@@ -103,7 +103,7 @@ local function comparable(root, world)
   return value
 end
 
--- How the end differs, where the recording has one.
+-- How the end differs, if the recording has one.
 local function compare_ends(found, result, world)
   local recording = found.recording
   local stop, differences = recording.stop, found.differences
@@ -121,7 +121,7 @@ local function compare_ends(found, result, world)
   end
 end
 
--- A step of the recording that the run ended without.
+-- A recorded step that is missing when the run has ended.
 local function missed(recording, world)
   local all = recording.starts["/"] or {}
   return all[(world.counts["/"] or 0) + 1]
@@ -159,7 +159,7 @@ function M.of(dir, path, person)
   })
   local world = world_of.new(recording, store.at(files.join(files.current(), dir)))
   world.places = { files.join(folder, "run"), world.store.place }
-  for _, script in ipairs({ path, recording.first.script }) do -- as messages name them, from wherever it was begun
+  for _, script in ipairs({ path, recording.first.script }) do -- as messages name them, wherever it was started
     table.insert(world.places, files.join(files.current(), script))
     table.insert(world.places, script)
     table.insert(world.places, script:match("[^/]+$"))

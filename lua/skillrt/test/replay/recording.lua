@@ -1,8 +1,8 @@
--- test/replay/recording.lua: a journal as the recording of its run: what each step asked for and was given, what it
--- drew, in the order in which it came; and what people did to the run in between.
+-- test/replay/recording.lua: a journal as the recording of its run: the requests and results of each step, its draws,
+-- in the order in which they came; and what people did to the run in between.
 --
--- Steps are known by their scope, id and how often that one had begun, so that a changed skill finds its own. Takes no
--- lock, changes nothing. Knows record shapes, no runs.
+-- A step is identified by its scope, its id and how many with that id came before, so that a changed skill finds its
+-- own. Takes no lock, changes nothing. Knows record shapes, no runs.
 
 local books_of = require("skillrt.run.books")
 local look = require("skillrt.run.look")
@@ -14,9 +14,9 @@ local M = {}
 ---@field number integer
 ---@field id string
 ---@field scope string
----@field results table<string, table[]>  by place: { entry, seq, digest, call }, in their order
----@field calls table[]       records of calls that left, in their order
----@field open table<string, table>  those that are not over, by place
+---@field results table<string, table[]>  by place: { entry, seq, digest, call }, in order
+---@field calls table[]       records of calls that were sent, in order
+---@field open table<string, table>  the unfinished ones, by place
 ---@field attempts table[]    what each attempt drew and kept: { values, known }
 ---@field fails table<integer, table>  records of failed attempts
 ---@field over table|nil      the record that ended it
@@ -25,18 +25,18 @@ local M = {}
 ---@field first table
 ---@field steps skillrt.recording.Step[]
 ---@field by_number table<integer, skillrt.recording.Step>
----@field starts table<string, skillrt.recording.Step[]>  by scope, in the order they began
+---@field starts table<string, skillrt.recording.Step[]>  by scope, in the order they started
 ---@field scopes table<string, string>  by the id of a sub-run
 ---@field adds table<string, number>
 ---@field operator table[]    what people did when it had stopped: { retry = true } or { from = phase }
 ---@field answers table[]     to a strategy's questions: { question, value }
 ---@field sessions integer    how often it was opened
----@field stop table|nil      how it ended; nil: it is under way, or was ended from outside
----@field cut table|nil       what no replay goes beyond: { seq, what }
+---@field stop table|nil      how it ended; nil: it is under way, or was stopped from outside
+---@field cut table|nil       where every replay must stop: { seq, what }
 ---@field books skillrt.Books as they were at the end, or at the cut
 ---@field last integer        of its records
 
----The scope of what runs inside a call.
+---The scope of a sub-run of a call.
 ---@param step { scope: string, id: string, nth: integer }
 ---@param place string
 ---@return string
@@ -44,7 +44,7 @@ function M.scope_of(step, place)
   return ("%s%s#%d:%s/"):format(step.scope, step.id, step.nth, place)
 end
 
--- Whether a call of a step is over, and what a step keeps, by the type of a record.
+-- The record types that finish a call of a step, and those that a step keeps.
 local take = {}
 
 function take.start(self, entry, seq)
@@ -133,7 +133,7 @@ function take.rewind(self, entry)
   end
 end
 
--- What a step drew; texts that lie beside the journal are put in.
+-- A step's draws, with the texts that are stored separately.
 local function keep_values(step, rec, blob)
   local values = step.attempts[#step.attempts].values
   for place, list in pairs(rec[1] ~= nil and { ["0"] = rec } or rec) do
@@ -148,7 +148,7 @@ local function keep_values(step, rec, blob)
   end
 end
 
--- A further attempt begins with what the books still have of the one before.
+-- A further attempt starts with what the books still have of the previous one.
 local function next_attempt(self, step)
   local before, now = step.attempts[#step.attempts], self.books.steps[step.number]
   local attempt = { values = {}, known = {} }

@@ -1,9 +1,8 @@
--- test/replay/world.lua: the world of a run that is replayed: each call is given what the recording has at its
--- place, in the order in which it came; nothing leaves. What is asked for in another way than before is the
--- divergence.
+-- test/replay/world.lua: the world of a replayed run: each call gets the recorded result of its place, in the
+-- recorded order; nothing is sent. A request that differs from the recorded one is the divergence.
 --
--- The run is one like any other, over the engine's places, digests and recorded draws (docs/write/steps.md). Called by
--- turn, calls and rest as run.world (skillrt.World), and as the run's watcher.
+-- The run is a normal one with the engine's places, digests and recorded draws (docs/write/steps.md). Called by turn,
+-- calls and rest as run.world (skillrt.World), and as the run's watcher.
 
 local asked_of = require("skillrt.run.books.questions")
 local changes = require("skillrt.report.changes")
@@ -19,17 +18,17 @@ local steady = require("skillrt.run.steady")
 local tables = require("skillrt.base.tables")
 local views = require("skillrt.run.views")
 
--- ---- records of the run that is replayed, as they come: a step is the recorded one at its place ----
+-- ---- records of the replay as they come: each step belongs to the recorded one at its place ----
 
--- What a step gave, by its `done`, as text.
+-- The result of a step, from its `done`, as text.
 local function given(entry)
   return assert(json.encode({ updates = entry.set, output = entry.out, context = entry.context }, { sorted = true }))
 end
 
----By type of record: what is made of one, function(world, entry, books).
+---By record type: function(world, entry, books).
 local of = {}
 
--- What a step draws, and what its own functions gave, is as it was.
+-- A step's draws, and the results of its own functions, are the recorded ones.
 local function attach(self, step, number)
   local known = self.of[step.number]
   local attempt = known and (known.attempts[number] or known.attempts[#known.attempts])
@@ -39,7 +38,7 @@ local function attach(self, step, number)
   end
 end
 
----A step that waits for nothing more ends when it ended.
+---A step that waits for nothing more ends when it ended in the recording.
 ---@param self skillrt.replay.World
 ---@param known table|nil  of the recording
 local function hurry(self, known)
@@ -53,7 +52,7 @@ local function hurry(self, known)
   end
 end
 
--- What a step gave against what it gave when it was recorded.
+-- Compares a step's result with the recorded one.
 local function compare(self, known, entry)
   local function differs(how)
     self.differences[#self.differences + 1] = ("step %d (%s): %s"):format(known.number, known.id, how)
@@ -124,7 +123,7 @@ local function shown(value)
   return (json.encode(value, { sorted = true }) or tostring(value)):sub(1, 200)
 end
 
--- Where two texts differ first: "line 3: a -> b"; nil: nowhere.
+-- The first difference of two texts: "line 3: a -> b"; nil: none.
 local function line_of(was, is)
   local a, b = was:gmatch("([^\n]*)\n?"), is:gmatch("([^\n]*)\n?")
   for number = 1, math.huge do
@@ -137,13 +136,13 @@ local function line_of(was, is)
   end
 end
 
--- A call of now: a program with its arguments, which the journal has only as a digest.
+-- A call of the replay: a program with its arguments, of which the journal has only a digest.
 local function named(call)
   local argv = (call.request.declared or {}).argv or call.request.argv
   return ("%s %s"):format(call.kind, argv and table.concat(argv, " "):sub(1, 500) or call.to)
 end
 
--- What differs, in words: the journal keeps digests of what was sent, and beside it the words to agents.
+-- What differs, in words: the journal has digests of what was sent, and separately the prompts to agents.
 local function difference(world, recorded, known, call)
   local to = recorded.to or recorded.kind
   if recorded.kind ~= call.kind then
@@ -159,7 +158,7 @@ local function difference(world, recorded, known, call)
     or call.kind == "http" and "its method, headers or body" or "its arguments, input, environment or folder"
 end
 
--- The recorded call that is most like one: the same one elsewhere, else one to the same address in its step.
+-- The recorded call most similar to one: the same one elsewhere, else one to the same address in its step.
 local function nearest(world, known, call)
   for _, step in ipairs(world.recording.steps) do
     for _, one in ipairs(step.calls) do
@@ -200,7 +199,7 @@ end
 
 -- ---- skill ----
 
--- Limits are as they came to be; those of time are not counted.
+-- The recorded limits; those of time are not counted.
 local function limits_of(skill, adds)
   local limits = tables.fill({}, skill.limits)
   limits.run_timeout = nil
@@ -231,8 +230,8 @@ end
 
 ---@class skillrt.replay.World
 ---@field divergence table|nil  { step, id, call, recorded, now, why }
----@field differences string[]  what steps gave that is not what they gave
----@field ended table|nil       the recording has no more: { step, id, call }
+---@field differences string[]  results of steps that differ
+---@field ended table|nil       the recording ends here: { step, id, call }
 ---@field answered integer      calls
 local World = {}
 World.__index = World
@@ -248,7 +247,7 @@ function World.new(recording, store)
   return self
 end
 
--- A message names its script as it is called now: as it was called then, it is the same one.
+-- A message may contain the script's earlier name: that makes no difference.
 local function renamed(self, entry)
   local known = self.of[entry.step]
   local was = known and known.fails[entry.attempt]
@@ -303,7 +302,7 @@ end
 
 -- ---- calls ----
 
--- What the recording has for a call that is not answered yet.
+-- The recorded result of a call that is not answered yet.
 local function item_of(self, call)
   local known = self.of[call.step.number]
   for _, item in ipairs(known and known.results[call.place] or {}) do
@@ -314,7 +313,7 @@ local function item_of(self, call)
   return nil, known
 end
 
--- The script of a workflow depends only on its inputs: a changed one is run again, without a network.
+-- The script of a workflow depends only on its inputs: a changed one is really run, without a network.
 function World:takes(call)
   local number = call.step.number
   if call.request.pure and not self.loose[number] then
@@ -328,7 +327,7 @@ function World:takes(call)
   return not (call.request.pure and self.loose[number])
 end
 
----Texts without the places of this run and of the recorded one, and of their scripts.
+---Texts without the paths of this run and of the recorded one, and of their scripts.
 ---@param text string
 ---@return string
 function World:placeless(text)
@@ -340,7 +339,7 @@ function World:placeless(text)
   return text
 end
 
--- Looks whether a call is asked for as it was recorded.
+-- Checks whether a call is requested as it was recorded.
 local function check(self, call)
   local item, known = item_of(self, call)
   local recorded = item and item.call or known and known.open[call.place]
@@ -355,7 +354,7 @@ local function check(self, call)
   end
 end
 
--- What is asked for and never answered: behind the end of the recording, unless there is more of the step.
+-- A request that is never answered: after the end of the recording, unless there is more of the step.
 local function stuck(self, open)
   local beyond = self.beyond
   for _, list in pairs(beyond and beyond.known.results or {}) do
@@ -378,14 +377,14 @@ function World:perform(call)
   end
 end
 
----Whether the recording says when a wait is over.
+---Whether the recording decides when a wait ends.
 ---@param call skillrt.Call
 ---@return boolean
 function World:holds(call)
   return item_of(self, call) ~= nil
 end
 
--- The recorded result that came first, of all that is waited for.
+-- Of all awaited recorded results, the one that came first.
 local function first_item(self, turn)
   local best, chosen, open
   for _, step in pairs(turn.books.steps) do
@@ -406,7 +405,7 @@ local function first_item(self, turn)
   return best, chosen, open
 end
 
--- What its agent wrote as the step's output is there before the step looks for it.
+-- The output that its agent wrote is there before the step looks for it.
 local function put_output(self, call)
   local known = self.of[call.step.number]
   local over = known and known.over
@@ -441,7 +440,7 @@ local function deliver(self, turn, item, call)
   call.execution:go_on()
 end
 
--- A strategy's question is answered as it was.
+-- A strategy's question gets the recorded answer.
 local function answers(self, turn)
   for _, one in ipairs(asked_of.list(turn.books)) do
     for i, answer in ipairs(not one.step and self.recording.answers or {}) do

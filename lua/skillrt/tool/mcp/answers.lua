@@ -1,7 +1,7 @@
--- tool/mcp/answers.lua: what is answered where a server asks: the folders it may know of, a person's words, what a
--- model says; each only as far as its skill lets it.
+-- tool/mcp/answers.lua: answers the requests of an MCP server: the folders it may know, a person's words, a model's
+-- reply; each only as far as the skill allows.
 --
--- What a server asks is shown as its words and changes nothing else. Knows ctx. Loaded when a server asks.
+-- A server's request is shown as its words and changes nothing else. Knows ctx. Loaded when a server asks.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -40,7 +40,7 @@ end
 
 -- ---- elicitation ----
 
--- What a field may be one of: its values, and what each is called; nil: nothing is said of that.
+-- The allowed values of a field, with their labels; nil: any.
 local function choices_of(field)
   local list, called = field.enum or field.type == "boolean" and { "true", "false" }, field.enumNames
   local titled = type(field.oneOf) == "table" and field.oneOf or field.anyOf
@@ -53,7 +53,7 @@ local function choices_of(field)
   return type(list) == "table" and list[1] ~= nil and list or nil, tables.object(called)
 end
 
--- One field's question; the ids of options are texts. `spared`: what "-" stands for, where it may be answered.
+-- The question about one field; the ids of options are texts. `spared`: what "-" means, if it is allowed.
 local function question_of(client, name, field, spared)
   local about = field.description and ": " .. words(field.description, 500) or ""
   local list, called = choices_of(field)
@@ -77,7 +77,7 @@ local function question_of(client, name, field, spared)
     question = ("%s%s%s"):format(words(field.title or name, 200), about, hint) }
 end
 
--- What a person's words mean for a field.
+-- The meaning of a person's words for a field.
 local function value_of(field, answer)
   if field.type == "boolean" then
     return answer == "true"
@@ -93,7 +93,7 @@ local function value_of(field, answer)
   return answer
 end
 
--- The content of a form, asked for field by field; nil: a person gave up.
+-- The content of a form, asked field by field; nil: the person gave up.
 local function filled(client, form)
   local content, needed = {}, {}
   tables.fill(needed, tables.set(tables.object(form.required)))
@@ -187,7 +187,7 @@ M["sampling/createMessage"] = function(client, params)
     model = client.server.sampling }
 end
 
----What a client says it can be asked.
+---The capabilities that a client declares.
 ---@param server skillrt.McpServer
 ---@return table capabilities
 function M.capabilities(server)
@@ -198,7 +198,7 @@ function M.capabilities(server)
   }
 end
 
----What answers a method; nil: it may not be asked.
+---The handler of a method; nil: it may not be used.
 ---@param server skillrt.McpServer
 ---@param method any
 ---@return (fun(client: skillrt.McpClient, params: any): table|nil, table?)|nil

@@ -1,8 +1,8 @@
--- tool/mcp/client.lua: a server of the Model Context Protocol as a step talks to it: a request is a call of the run;
--- what the server asks meanwhile is answered, and the answer to the request waited for again.
+-- tool/mcp/client.lua: an MCP server as a step uses it: a request is a call of the run; the server's own requests
+-- meanwhile are answered, and the answer to the request is awaited again.
 --
--- All that it does follows from what was recorded, so that a resume does the same. What a server says is data: it is
--- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
+-- Everything it does follows from what was recorded, so a resume does the same. A server's words are data: they are
+-- read here and obeyed nowhere. Knows ctx; stdio.lua and http.lua transport messages.
 
 local content = require("skillrt.tool.mcp.content")
 local privileges = require("skillrt.base.privileges")
@@ -15,13 +15,13 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
----@class skillrt.McpLive  what this process knows of a server; a resume begins without it
+---@class skillrt.McpLive  what this process knows of a server; a resume starts without it
 ---@field place table?      where its program runs, filled in
----@field starts integer    how often it began
----@field ended boolean?     it broke off when it was last talked to
----@field changed integer   how often it said that its tools changed
----@field problem string?   why it cannot be talked to
----@field heard fun(message: any): boolean, any, string?  taken; of which request what is shown
+---@field starts integer    how often it was started
+---@field ended boolean?     its last exchange broke off
+---@field changed integer   how often it reported that its tools changed
+---@field problem string?   why it cannot be used
+---@field heard fun(message: any): boolean, any, string?  takes a message; returns which request its progress belongs to
 
 ---@class skillrt.McpClient
 ---@field ctx table
@@ -39,7 +39,7 @@ Client.__index = Client
 
 local MAX_PAGES <const>, MAX_ITEMS <const> = 200, 2000
 
--- What reads only.
+-- Requests that only read.
 local READS <const> = { idempotent = true, acts = false }
 
 local NOTICE = {
@@ -53,7 +53,7 @@ local NOTICE = {
   end,
 }
 
--- Takes what is said unasked: nothing of it is recorded, and nothing waits for it.
+-- Takes unrequested messages: none is recorded, and nothing waits for them.
 local function live_of(server, all)
   local live = all[server.name]
   if not live then
@@ -80,7 +80,7 @@ function M.new(ctx, server, more)
     cwd = more.cwd, wire = require(server.argv and "skillrt.tool.mcp.stdio" or "skillrt.tool.mcp.http") }, Client)
 end
 
----The client of a server for a step: of one by its name, or of what is declared.
+---The client of a server for a step: of one by its name, or by its declaration.
 ---@param ctx table
 ---@param server skillrt.McpServer|string
 ---@param task { mcp: skillrt.McpTask }
@@ -105,7 +105,7 @@ function Client:said(text, ...)
   return record.printable(("mcp %s: " .. text):format(self.server.name, ...))
 end
 
--- It began too often, as one does that dies of each call.
+-- It was started too often, like one that dies of each call.
 local function problem_of(self)
   local live = self.live
   if live.problem == stateless.REFUSED or self.server.protocol == stateless.VERSION then
@@ -118,7 +118,7 @@ end
 
 local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
 
--- What tells a question from others: not what a server draws for each time that it asks.
+-- The identity of a question, without what a server draws anew each time that it asks.
 local function key_of(question)
   local params = {}
   for name, value in pairs(tables.object(question.params)) do
@@ -127,7 +127,7 @@ local function key_of(question)
   return json.encode({ question.method, params }, { sorted = true })
 end
 
----The answer to what the server asks: the text that is sent back. A repeated call gets the same answer.
+---The reply to the server's question: the text that is sent back. A repeated call gets the same one.
 ---@param question table
 ---@param call table
 ---@return string
@@ -149,7 +149,7 @@ function Client:answered(question, call)
   return assert(json.encode(answer, { sorted = true }))
 end
 
--- What a request came to, once.
+-- The result of a request, once.
 local function exchange(self, call)
   local answer, message, class = self.wire.exchange(self, call)
   return answer, message and self:said("%s", message), class
@@ -165,7 +165,7 @@ local function may_again(self, call, why)
   return answer == "retry"
 end
 
----Sends a message, again where a person says so who was asked about it: the message that answers it.
+---Sends a message, again if a person who was asked says so; returns the message that answers it.
 ---@param call table
 ---@return table|nil answer
 ---@return string? message
@@ -181,7 +181,7 @@ function Client:send(call)
   return answer, message, (class == "doubt" or class == "lost") and "permanent" or class
 end
 
----Asks the server for something: its result; or nil and why not.
+---Sends a request to the server: returns its result; or nil and why not.
 ---@param method string
 ---@param params table?
 ---@param options { timeout: number?, idempotent: boolean?, acts: boolean?, shown: string? }?
@@ -214,7 +214,7 @@ function Client:request(method, params, options)
   return self:result_of(answer)
 end
 
----What a message that answers gives; nil and why it gives nothing.
+---The result in an answer; or nil and why there is none.
 ---@param answer table
 ---@return table|nil result
 ---@return string? message
@@ -228,7 +228,7 @@ function Client:result_of(answer)
   return nil, self:said("%s", names.said(why)), "permanent"
 end
 
--- ---- what a script may ask of a server ----
+-- ---- what a script may request from a server ----
 
 -- All that the server lists, page by page; `field` of a page holds its items.
 local function pages(client, method, field)
@@ -265,7 +265,7 @@ function Client:tools()
   return list and out, message, class
 end
 
----Calls a tool by the server's own name: its text, and its whole result; or nil, message and class.
+---Calls a tool by the server's own name: returns its text, and its whole result; or nil, message and class.
 ---@param name string
 ---@param arguments table?
 ---@param options { timeout: number?, idempotent: boolean?, acts: boolean?, input: table? }?

@@ -1,4 +1,4 @@
--- tool/mcp/content.lua: what a server gives as content becomes a text: texts as they are, of all else what it is.
+-- tool/mcp/content.lua: converts a server's content to a text: texts unchanged, other items described.
 --
 -- Pure.
 
@@ -47,7 +47,7 @@ function M.of_resource(one)
 end
 
 ---@param list any      of content
----@param structured any  the same as a value
+---@param structured any  the same result as a value
 ---@return string
 function M.text(list, structured)
   local parts = {}

@@ -1,9 +1,9 @@
--- tool/mcp/file.lua: a file that lists servers of the Model Context Protocol in the form of other programs
--- (`.mcp.json`, `.vscode/mcp.json`, a desktop's configuration): their words become ours, and what has no meaning here
--- is reported.
+-- tool/mcp/file.lua: reads a file that lists MCP servers in the format of other programs (`.mcp.json`,
+-- `.vscode/mcp.json`, a desktop app's configuration): translates their fields, and reports those without a meaning
+-- here.
 --
--- Starts nothing, checks no values: server.lua does. Called by server.lua, by the loader of a folder, which tells what
--- was found, and by who shows what a folder starts.
+-- Starts nothing, checks no values: server.lua does. Called by server.lua, by the loader of a folder, which reports
+-- what was found, and by whoever shows what a folder starts.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -21,7 +21,7 @@ local function set(words)
   return out
 end
 
--- What is called otherwise elsewhere.
+-- Fields with another name elsewhere.
 local NAMES <const> = { serverUrl = "url", httpUrl = "url", transport = "type", transportType = "type",
   workingDirectory = "cwd" }
 local OF_OAUTH <const> = { clientId = "client_id", clientSecret = "client_secret", scopes = "scope",
@@ -29,17 +29,17 @@ local OF_OAUTH <const> = { clientId = "client_id", clientSecret = "client_secret
   grant = "grant", addresses = "addresses" }
 local KINDS <const> = { stdio = "stdio", ["local"] = "stdio", http = "http", streamablehttp = "http", remote = "http" }
 
--- What is for people or for the program that the file was written for.
+-- Fields for people or for the program that the file was written for.
 local SILENT <const> = set("description note notes comment name title displayName icon version author homepage "
   .. "category tags setup gallery metadata dev disabled enabled isActive")
 
--- What is looked at by nothing here, and what is said of it.
+-- Fields that are ignored here, and what is reported about them.
 local UNKNOWN <const> = "is not known here, and was not looked at"
 local LEAVE <const> = "has no meaning here: which tools need a person's leave says `approval`"
 local UNREAD <const> = { auth = UNKNOWN, authentication = UNKNOWN, authProvider = UNKNOWN, autoApprove = LEAVE,
   alwaysAllow = LEAVE, trust = LEAVE, envFile = "is not read: name what it needs in env, as ${NAME}" }
 
--- Without comments, or without commas that nothing follows, as editors write JSON.
+-- Removes comments, or commas that nothing follows, as editors write JSON.
 local function without(text, pattern, drop)
   local parts, from, pos = {}, 1, 1
   while true do
@@ -85,7 +85,7 @@ local function decoded(text)
   return value, message
 end
 
--- The servers of a file: under a name that tells them, or all that there is.
+-- The servers of a file: under a known key, or the whole object.
 local function servers_of(raw)
   if type(raw) ~= "table" then
     return nil
@@ -100,7 +100,7 @@ local function servers_of(raw)
   return type(one) == "table" and (one.command or one.url or one.serverUrl) and raw or nil
 end
 
--- Values as ours are: numbers that stand for texts.
+-- Values in our types: numbers that stand for texts.
 local function texts(list)
   if type(list) ~= "table" then
     return list
@@ -114,7 +114,7 @@ local function texts(list)
   return out
 end
 
--- How it is talked to; nil and why not.
+-- Its transport; or nil and why not.
 local function kind_of(given)
   given = type(given) == "table" and given.type or given
   local kind = type(given) == "string" and KINDS[given:lower():gsub("[-_]", "")]
@@ -125,7 +125,7 @@ local function kind_of(given)
     given == "sse" and "; many such servers have streamable HTTP at another URL" or "")
 end
 
--- How tokens are got, in our words.
+-- How tokens are obtained, in our words.
 local function oauth_of(given, tell)
   local out = {}
   for _, key in ipairs(names.sorted(given)) do
@@ -138,7 +138,7 @@ local function oauth_of(given, tell)
   return out
 end
 
--- One server in our words; nil: it is left out. `tell(level, text)` says what else there was.
+-- One server in our words; nil: it is left out. `tell(level, text)` reports what else was found.
 local function translated(one, known, tell)
   if one.disabled == true or one.enabled == false or one.isActive == false then
     return tell("note", "is disabled there, and left out")
@@ -160,7 +160,7 @@ local function translated(one, known, tell)
       end
       out.type = kind
     else
-      out[field] = value -- or a slip of the pen, that is refused
+      out[field] = value -- or misspelt, which is refused
     end
     ::continue::
   end
@@ -175,7 +175,7 @@ local function translated(one, known, tell)
   return out
 end
 
--- A name as tools may be named by it.
+-- A name that tool names may contain.
 local function named(name)
   return (name:gsub("[^%w_-]+", "_"):gsub("__+", "_"):sub(1, 32):gsub("^_+(.)", "%1"):gsub("(.)_+$", "%1"))
 end

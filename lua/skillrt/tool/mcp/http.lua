@@ -1,8 +1,7 @@
--- tool/mcp/http.lua: a server behind a URL: streamable HTTP. Where it is talked to by the handshake messages travel
--- over a session, as those to a program do; to one that knows none each is a POST by itself, its answer JSON or a
--- stream.
+-- tool/mcp/http.lua: a server behind a URL (streamable HTTP). With a handshake, messages use a session, like those to
+-- a program; to a server without one each is a POST of its own, answered with JSON or a stream.
 --
--- Knows the requests of ctx.await. Used by client.lua; what is said over a session says session.lua.
+-- Knows the requests of ctx.await. Used by client.lua; session.lua holds the conversation of a session.
 
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
@@ -19,7 +18,7 @@ local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- Whether a server's declaration says itself who asks.
+-- Whether a server's declaration authorizes requests itself.
 local function has_own(server)
   for name in pairs(server.headers) do
     if name:lower() == "authorization" then
@@ -29,11 +28,11 @@ local function has_own(server)
   return server.oauth == false
 end
 
--- What only a session says.
+-- Fields that only a session has.
 local OURS <const> = { accept = true, ["content-type"] = true, ["mcp-session-id"] = true,
   ["mcp-protocol-version"] = true, ["last-event-id"] = true }
 
--- Where requests go, and what is sent along; nil and why there is none.
+-- Where requests go, and what is sent along; or nil and why not.
 local function place_of(client, call)
   local server, secrets, headers = client.server, {}, {}
   local places = server_of.places(server, client.cwd)
@@ -57,7 +56,7 @@ local function place_of(client, call)
     declared = { url = server.url, headers = server.headers } }
 end
 
--- The result of a request; one that is refused for want of a token is repeated with one.
+-- The result of a request; one that is refused for lack of a token is repeated with one.
 local function send(client, call, request_of)
   while true do
     local place, message = place_of(client, call)
@@ -80,7 +79,7 @@ end
 
 local POSTS <const> = { ["Content-Type"] = "application/json", Accept = "application/json, text/event-stream" }
 
--- The request of a message that stands by itself.
+-- The request for a message without a session.
 local function post(client, call, place)
   local server = client.server
   local body = { jsonrpc = "2.0", method = call.method, params = call.params }
@@ -99,7 +98,7 @@ local function post(client, call, place)
   return one
 end
 
--- The messages that a reply holds.
+-- The messages in a reply.
 local function read(reply)
   local body, list = reply.body or "", {}
   local kind = text_of.header(reply.extra or "", "content-type") or ""
@@ -114,7 +113,7 @@ local function read(reply)
   return list
 end
 
--- The answer in a reply; other messages in it are taken, too.
+-- The answer in a reply; handles other messages in it, too.
 local function answer_of(client, call, reply)
   local answer
   for _, message in ipairs(read(reply)) do
@@ -130,15 +129,15 @@ local function answer_of(client, call, reply)
   return answer
 end
 
--- The error that a reply with a bad status holds as a message.
+-- The error message in a reply with a bad status.
 local function refusal_of(bad)
   local value = bad and (bad.code or 0) >= 400 and bad.body and json.decode(bad.body)
   return type(value) == "table" and type(value.error) == "table" and value or nil
 end
 
--- ---- all of it ----
+-- ---- both ways ----
 
----What a request came to, once.
+---The result of a request, once.
 ---@param client skillrt.McpClient
 ---@param call table  { id, method, params, timeout, idempotent, acts, shown }
 ---@return table|nil answer
@@ -157,7 +156,7 @@ function M.exchange(client, call)
     return send(client, call, function(place) return session.request(client, call, place, follows) end)
   end)
   local refusal = not answer and refusal_of(bad)
-  if refusal then -- the handshake was refused as what it is not, or the call
+  if refusal then -- the server refused the handshake because it has none, or refused the call
     local problem = messages.problem_of(refusal)
     live.problem = problem == stateless.REFUSED and problem or live.problem
   end

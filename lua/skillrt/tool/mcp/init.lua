@@ -1,7 +1,7 @@
--- tool/mcp/init.lua: the door to servers of the Model Context Protocol: the client of a server for a step, and what an
--- agent is given of their tools.
+-- tool/mcp/init.lua: the entry to MCP servers: the client of a server for a step, and the tools that an agent gets
+-- from servers.
 --
--- Loaded where a skill has `mcp`. Knows the files beside it.
+-- Loaded if a skill has `mcp`. Knows the files next to it.
 
 local client_of = require("skillrt.tool.mcp.client")
 local privileges = require("skillrt.base.privileges")
@@ -11,12 +11,12 @@ local tools = require("skillrt.tool.mcp.tools")
 
 local M = { client = client_of.find }
 
----@class skillrt.McpTask  what a task says of servers
+---@class skillrt.McpTask  the part of a task about servers
 ---@field servers table<string, skillrt.McpServer>
 ---@field live table<string, skillrt.McpLive>  what this process knows of each
 ---@field version string
 
--- The servers of which a list names something; all where there is no list.
+-- The servers of which a list names a tool; without a list, all.
 local function wanted(list, servers)
   local out = {}
   for _, name in ipairs(list or {}) do
@@ -31,14 +31,14 @@ local function wanted(list, servers)
   return all
 end
 
--- How often a server said that its tools changed.
+-- How often a server reported that its tools changed.
 local function changed(client)
   return privileges.of(client.ctx).drawn(function()
     return client.live.kept and stateless.changed(client.live) or client.live.changed
   end)
 end
 
--- Lists a server's tools anew where it said that they changed: whether it did.
+-- Lists a server's tools again if it reported a change: returns whether it did.
 local function renewed(one, registry)
   local count = changed(one.client)
   if count == one.count then
@@ -52,7 +52,7 @@ local function renewed(one, registry)
   local added, message, class = tools.add(one.client, registry)
   if not added then
     one.client.ctx.log(message)
-    for _, tool in ipairs(class ~= "denied" and before or {}) do -- it cannot be asked now: with those it had
+    for _, tool in ipairs(class ~= "denied" and before or {}) do -- it cannot be asked now: keeps its earlier tools
       registry:add(tool)
     end
   end
@@ -60,14 +60,14 @@ local function renewed(one, registry)
   return true
 end
 
----Adds the tools of servers to those of a talk.
+---Adds the tools of servers to those of a conversation.
 ---@param ctx table
 ---@param task table
 ---@param registry skillrt.Registry
 ---@param list string[]?  names of tools: of the servers that they name; nil: of all
 ---@return true|nil ok
 ---@return string? message
----@return (fun(): boolean)|nil renew  to be called before each request: whether the registry holds other tools since
+---@return (fun(): boolean)|nil renew  called before each request: whether the registry has changed since
 function M.add(ctx, task, registry, list)
   local servers = {}
   for i, name in ipairs(wanted(list, task.mcp.servers)) do
@@ -89,8 +89,8 @@ function M.add(ctx, task, registry, list)
   end or nil
 end
 
----Calls a tool by its name mcp__SERVER__TOOL, as a script does: no model, no list; what it says of itself is the
----script's to know.
+---Calls a tool by its name mcp__SERVER__TOOL for a script: without a model or a list; the script must know what the
+---tool's annotations mean.
 ---@param ctx table
 ---@param task table
 ---@param name string

@@ -1,5 +1,4 @@
--- tool/mcp/messages.lua: the messages of the Model Context Protocol that are the same on every way: who we are, what is
--- withdrawn, what is answered.
+-- tool/mcp/messages.lua: MCP messages that are the same on every transport: our identity, cancellations, answers.
 --
 -- Pure.
 
@@ -7,7 +6,7 @@ local stateless = require("skillrt.tool.mcp.stateless")
 
 local M = {}
 
----The newest version of the protocol that is spoken with a handshake, and those besides.
+---The newest supported version of the protocol with a handshake, and the older ones.
 M.VERSION = "2025-11-25"
 M.KNOWN = { ["2025-11-25"] = true, ["2025-06-18"] = true, ["2025-03-26"] = true, ["2024-11-05"] = true,
   ["2024-10-07"] = true }

@@ -1,7 +1,7 @@
--- tool/mcp/schema.lua: what a server's JSON Schema can be judged by here: keywords that are not known, and values
--- that say nothing, are left out, so that what is left refuses no argument that the server would take.
+-- tool/mcp/schema.lua: the part of a server's JSON Schema that can be checked here: unknown keywords, and values
+-- without meaning, are left out, so that nothing is refused that the server would accept.
 --
--- The server's own schema is what a model is sent. Pure.
+-- A model gets the server's own schema. Pure.
 
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
@@ -54,7 +54,7 @@ function relaxed(schema, depth)
   return out
 end
 
----What arguments are judged by.
+---The schema that arguments are checked by.
 ---@param schema any  as a server sent it
 ---@return table
 function M.judged(schema)

@@ -1,6 +1,5 @@
--- tool/mcp/server.lua: what a skill says of a server of the Model Context Protocol: a program, or a URL; what it may
--- be told and may ask; how its tools may be used. The same of a file `.mcp.json`, in the form that other programs
--- have.
+-- tool/mcp/server.lua: a skill's declaration of an MCP server: a program, or a URL; what it may be told and may ask;
+-- how its tools may be used. Also from a file `.mcp.json`, in the format of other programs.
 --
 -- Starts nothing.
 
@@ -15,27 +14,27 @@ local M = {}
 
 ---@class skillrt.McpServer
 ---@field name string
----@field argv string[]?      a program that is talked to by lines
+---@field argv string[]?      a program that exchanges lines
 ---@field env table<string, string>
 ---@field cwd string?
 ---@field url string?         an endpoint of streamable HTTP
 ---@field headers table<string, string>
----@field oauth table|false|nil  how it is asked for tokens: see OAUTH; false: it is not
----@field protocol string?    "2026-07-28": the handshake is not tried
+---@field oauth table|false|nil  how to get tokens for it: see OAUTH; false: not at all
+---@field protocol string?    "2026-07-28": no handshake is tried
 ---@field timeout number      seconds for an answer
----@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
----@field tools table<string, table>?  those that are used, by their own name: what is said of each; nil: all
----@field approval string?    of its tools that say nothing themselves
+---@field trusted boolean     its statements about its tools (`readOnlyHint` ...) are believed
+---@field tools table<string, table>?  those that are used, by their own name: settings of each; nil: all
+---@field approval string?    for its tools that say nothing themselves
 ---@field roots string[]?      folders that it gets when it asks
 ---@field elicitation boolean it may ask a person
----@field sampling string?    the agent that answers where it asks for a model
+---@field sampling string?    the agent that answers when it asks for a model
 ---@field resources boolean   models may read its resources
 ---@field max_restarts integer
 ---@field max_reply integer   bytes of one message
 ---@field dir string?          the skill's
----@field digest string       of what is started, or where is sent to
+---@field digest string       of the program that is started, or of the address
 
--- What may be said of one tool.
+-- The settings of one tool.
 local OF_TOOL = {
   approval = { type = { "text", "function" } },
   acts = { type = "boolean" },
@@ -45,14 +44,14 @@ local OF_TOOL = {
   timeout = { type = "seconds" },
 }
 
--- How tokens are got of a server behind a URL that wants them.
+-- How tokens are obtained for a server behind a URL that requires them.
 local OAUTH <const> = {
-  client_id = { type = "text" }, -- who we are; a URL: a Client ID Metadata Document
+  client_id = { type = "text" }, -- our client identity; a URL: a Client ID Metadata Document
   client_secret = { type = "text" },
   scope = { type = "text" },
   grant = { enum = { "authorization_code", "client_credentials" }, default = "authorization_code" },
-  port = { type = "positive" }, -- of the redirect, where the client is registered with one
-  addresses = { type = "text", list = true, default = {} }, -- networks that its authorization may lie in
+  port = { type = "positive" }, -- of the redirect, if the client is registered with one
+  addresses = { type = "text", list = true, default = {} }, -- networks in which its authorization server may be
 }
 
 local FIELDS = {
@@ -80,7 +79,7 @@ local FIELDS = {
   max_reply = { type = "positive", default = 16 << 20 },
 }
 
--- Bytes of what may be a secret: shorter ones stand in every text.
+-- Bytes of a possible secret: shorter texts occur everywhere.
 local LEAST_SECRET <const> = 8
 
 -- { "read", "list" } or { read = { approval = "ask" } }
@@ -118,7 +117,7 @@ local function check_oauth(server, where)
   return not message and oauth or nil, message
 end
 
----A server as a skill says it.
+---A server as a skill declares it.
 ---@param name string
 ---@param definition any
 ---@param where string
@@ -164,7 +163,7 @@ function M.check(name, definition, where)
   return server
 end
 
----The servers of a file in the form of other programs, not checked, and what to report about it.
+---The servers of a file in another program's format, unchecked, and what to report about it.
 ---@param path string
 ---@return table<string, table>|nil servers
 ---@return string|{ level: string, text: string }[] notes  or why there are none
@@ -208,7 +207,7 @@ function M.check_all(given, where, dir, agents)
   return out
 end
 
----What more may be filled in of a server's words, as other programs name it.
+---Further names that may be filled in, as other programs call them.
 ---@param server skillrt.McpServer
 ---@param cwd string  the run's
 ---@return table<string, string>
@@ -219,10 +218,10 @@ end
 
 ---A text with ${NAME}, ${env:NAME} and ${NAME:-default} filled in from the environment.
 ---@param text string
----@param held string[]?  is given what came from there and may be a secret
----@param places table<string, string>?  what more there is
+---@param held string[]?  gets values from the environment that may be secret
+---@param places table<string, string>?  further names
 ---@return string|nil filled
----@return string? message  what is not there
+---@return string? message  what is missing
 function M.filled(text, held, places)
   local missing
   local out = text:gsub("%${([%a_][%w_]*)(:?%-?)([^}]*)}", function(name, mark, default)
@@ -250,7 +249,7 @@ function M.filled(text, held, places)
   return out
 end
 
----Texts of a map filled in, each.
+---Fills in each text of a map.
 ---@param map table<string, string>
 ---@param held string[]?
 ---@param places table<string, string>?

@@ -1,8 +1,8 @@
--- tool/mcp/session.lua: what is said to a server that one talks to: each message over the session of its name, and what
--- the server asks meanwhile. Wherever the session begins the handshake is said first, so that a call never meets one
+-- tool/mcp/session.lua: the conversation with a server over a session: each message goes to the session of its name,
+-- and the server's own requests are answered. A new session starts with the handshake, so that no call meets a server
 -- that has forgotten it.
 --
--- Whether a program is behind it or a URL says who calls (stdio.lua, http.lua). Knows the requests of ctx.await.
+-- The caller (stdio.lua, http.lua) knows whether a program or a URL is behind it. Knows the requests of ctx.await.
 
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
@@ -10,17 +10,17 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
--- How often a server may ask while it is asked.
+-- How often a server may ask while a request is under way.
 local MAX_QUESTIONS <const> = 100
 
--- What is answered at once and not shown: a server that pings between two calls does not wait.
+-- Requests that are answered at once and not shown: a server that pings between two calls does not wait.
 local REPLIES <const> = { ping = "{}" }
 
 local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- The answer to the handshake over HTTP: what follows names the version that was agreed upon.
+-- The answer to the handshake over HTTP: later requests name the version that was agreed upon.
 local function opened(answer)
   local version = type(answer.result) == "table" and answer.result.protocolVersion
   if type(version) ~= "string" or #version > 31 or version:find("[^%w%.-]") then
@@ -33,7 +33,7 @@ end
 ---@param client skillrt.McpClient
 ---@param call table
 ---@param place table     of the request: argv, env, cwd, or url, headers, ca_file; secrets, declared
----@param follows string?  the line that answers what the server asked meanwhile
+---@param follows string?  the line that answers the server's own request
 ---@return table request  of ctx.await
 function M.request(client, call, place, follows)
   local server = client.server
@@ -56,7 +56,7 @@ function M.request(client, call, place, follows)
     heard = client.live.heard,
     timeout = call.timeout or server.timeout,
     max_reply = server.max_reply,
-    idempotent = follows and true or call.idempotent, -- what follows is asked about by the client
+    idempotent = follows and true or call.idempotent, -- the client asks about what follows
     acts = call.acts,
     shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
   }
@@ -65,19 +65,19 @@ function M.request(client, call, place, follows)
   return one
 end
 
----What a request came to, once: what the server asks meanwhile is answered, and the answer waited for again.
+---The result of a request, once: the server's own requests are answered, and the answer is awaited again.
 ---@param client skillrt.McpClient
 ---@param call table  { id, method, params, timeout, idempotent, acts, shown }
 ---@param send fun(follows: string?): table?, string?, string?, table?  sends the message, or the line that follows
 ---@return table|nil answer
 ---@return string? message
----@return string? class  "doubt": it may have acted, and is asked about by who called
+---@return string? class  "doubt": it may have acted, and the caller asks about it
 ---@return table? reply   the bad one
 function M.exchange(client, call, send)
   local reply, why, class, bad = send()
   for _ = 1, MAX_QUESTIONS do
     if not reply then
-      return nil, (why:gsub("^mcp%-[%w_-]+: ", "")), class, bad -- without the name that it has for the engine
+      return nil, (why:gsub("^mcp%-[%w_-]+: ", "")), class, bad -- without its name for the engine
     end
     local answer = json.decode(reply.body)
     if answer.method == nil then

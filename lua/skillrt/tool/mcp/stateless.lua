@@ -1,8 +1,7 @@
--- tool/mcp/stateless.lua: servers that speak the protocol of 2026-07-28, which has no handshake and no session: each
--- request says its version itself, what a server asks comes as a result and is answered by the request sent again.
---
--- Whether a server is such a one is found by the handshake, which it refuses, and by server/discover; client.lua knows
--- of it. What a list may be kept for counts in this process; a resume has what was recorded.
+-- tool/mcp/stateless.lua: servers of the protocol of 2026-07-28, which has no handshake and no session: each request
+-- states its version, and a server's question comes as a result and is answered by sending the request again.
+-- Such a server is recognized by its refusal of the handshake, and by server/discover; client.lua knows of it. How
+-- long a list may be cached counts in this process only; a resume uses what was recorded.
 
 local base64 = require("skillrt.base.base64")
 local privileges = require("skillrt.base.privileges")
@@ -14,10 +13,10 @@ local M = {}
 
 M.VERSION = "2026-07-28"
 
----What is wrong with a server that refuses the handshake as one does that knows none.
+---The message about a server that refuses the handshake because it has none.
 M.REFUSED = "speaks no protocol with a handshake"
 
--- Errors by which a server says so: no such method, no such version.
+-- The error codes of that: no such method, no such version.
 local VERSIONS <const> = -32022
 local CODES <const> = { [-32601] = true, [VERSIONS] = true }
 local HEADERS <const> = -32020 -- headers and body differ
@@ -26,10 +25,10 @@ local UNKNOWN <const> = -32602 -- no such tool, or not with these arguments
 local META <const> = "io.modelcontextprotocol/"
 local MAX_ROUNDS <const>, MAX_KEPT <const>, MAX_TEXT <const>, LONGEST <const> = 100, 32, 1 << 20, 86400
 
--- What of a request names what it is about, for the header Mcp-Name.
+-- The part of a request that names its subject, for the header Mcp-Name.
 local NAMED <const> = { ["tools/call"] = "name", ["prompts/get"] = "name", ["resources/read"] = "uri" }
 
--- Results that may be kept as long as they say.
+-- Results that may be cached as long as they say.
 local LISTS <const> = { ["tools/list"] = true, ["prompts/list"] = true, ["resources/list"] = true,
   ["resources/templates/list"] = true, ["resources/read"] = true }
 
@@ -41,8 +40,8 @@ function M.refuses(answer)
   return type(problem) == "table" and CODES[problem.code] or false
 end
 
----Whether a request was refused as one that does not say its version: its answer tells it to a resume, too, which has
----not heard the handshake.
+---Whether a request was refused because it stated no version: the refusal also tells this to a resume, which has not
+---seen the handshake.
 ---@param answer table|nil
 ---@return boolean
 function M.wanted(answer)
@@ -59,7 +58,7 @@ local function copied(given)
   return all
 end
 
----A text as a header line may have it.
+---A text in a form allowed in a header line.
 ---@param text string
 ---@return string
 function M.header(text)
@@ -69,7 +68,7 @@ end
 
 local SAID <const> = { string = true, boolean = true, number = true }
 
--- Arguments that a tool's schema wants in headers, too (`x-mcp-header`), as deep as properties go.
+-- Arguments that a tool's schema wants in headers, too (`x-mcp-header`), at any depth of properties.
 local function add_arguments(out, schema, value, depth)
   if type(schema) ~= "table" or type(schema.properties) ~= "table" or type(value) ~= "table" or depth > 8 then
     return
@@ -92,7 +91,7 @@ local function headers_of(method, params, options)
   return out
 end
 
--- What a tool takes, as its server lists it.
+-- The arguments of a tool, as its server lists it.
 local function input_of(client, name)
   for _, one in ipairs(client:tools() or {}) do
     if one.name == name then
@@ -101,7 +100,7 @@ local function input_of(client, name)
   end
 end
 
--- One request: its answer's result, or nil, message and class.
+-- One request: the result in its answer, or nil, message and class.
 local function asked(client, method, params, options)
   local all = copied(params)
   all._meta = copied(all._meta)
@@ -124,12 +123,12 @@ local function asked(client, method, params, options)
     return asked(client, method, params, call)
   end
   if problem == UNKNOWN and method == "tools/call" then
-    client.live.changed = client.live.changed + 1 -- what was listed may be no more
+    client.live.changed = client.live.changed + 1 -- the listed tools may be outdated
   end
   return client:result_of(answer)
 end
 
--- What the server says of itself, once in a process: what is wrong with it, or nothing.
+-- Asks the server about itself, once in a process: returns what is wrong with it, or nothing.
 local function discover(client)
   local result, message, class = asked(client, "server/discover", {}, { idempotent = true, acts = false })
   if not result then
@@ -146,14 +145,14 @@ local function discover(client)
     table.concat(shown, ", ", 1, math.min(#shown, 10)), M.VERSION)
 end
 
--- What was kept of a list, as JSON; "": nothing that holds still.
+-- A cached list, as JSON; "": none is still valid.
 local function kept(live, key)
   local one = live.kept and live.kept[key]
   return one and one.changed == live.changed and os.time() < one.till and one.text or ""
 end
 
----How often a server's tools are known to have changed: no server says so unasked, but a list that is out of date is to
----be asked for again.
+---How often a server's tools are known to have changed: no server reports it by itself, but an outdated list must be
+---requested again.
 ---@param live skillrt.McpLive
 ---@return integer
 function M.changed(live)
@@ -177,7 +176,7 @@ local function keep(live, key, result)
   end
 end
 
--- The answers to what the server asks before it continues, by the names that it gave.
+-- The answers to the server's questions, by the names that it gave.
 local function inputs(client, requests)
   local out = {}
   for _, name in ipairs(names.sorted(tables.object(requests))) do
@@ -195,7 +194,7 @@ local function inputs(client, requests)
   return out
 end
 
----Asks a server for something, as client.lua does: its result; or nil and why not.
+---Sends a request to a server, as client.lua does: returns its result; or nil and why not.
 ---@param client skillrt.McpClient
 ---@param method string
 ---@param params table?
@@ -228,7 +227,7 @@ function M.request(client, method, params, options)
     if not result then
       return nil, message, class
     elseif result.resultType == nil or result.resultType == "complete" then
-      keep(live, key or method, key and round == 1 and result or {}) -- one that an answer decided is not kept
+      keep(live, key or method, key and round == 1 and result or {}) -- a result that an answer decided is not cached
       return result
     elseif result.resultType ~= "input_required" then
       return nil, client:said("gives a result of the kind %s, which is not known here", names.show(result.resultType)),

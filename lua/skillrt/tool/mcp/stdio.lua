@@ -1,15 +1,15 @@
--- tool/mcp/stdio.lua: a server that is a program: where it runs, and with what; a message is a line.
+-- tool/mcp/stdio.lua: a server that is a program: its place and environment; a message is a line.
 --
--- Used by client.lua; what is said says session.lua.
+-- Used by client.lua; session.lua holds the conversation.
 
 local server_of = require("skillrt.tool.mcp.server")
 local session = require("skillrt.tool.mcp.session")
 
 local M = {}
 
-local AROUND <const> = { "USER", "SHELL", "XDG_CACHE_HOME" } -- besides what every program is given
+local AROUND <const> = { "USER", "SHELL", "XDG_CACHE_HOME" } -- in addition to what every program gets
 
--- Where it runs, and with what: as declared, and as it is.
+-- Its place and environment: as declared, and filled in.
 local function place_of(server, cwd)
   local argv, held, places = nil, {}, server_of.places(server, cwd)
   local env, message = server_of.filled_map(server.env, held, places)
@@ -28,7 +28,7 @@ local function place_of(server, cwd)
     declared = { argv = server.argv, env = server.env } }
 end
 
----What a request came to, once.
+---The result of a request, once.
 ---@param client skillrt.McpClient
 ---@param call table  { id, method, params, timeout, idempotent, acts, shown }
 ---@return table|nil answer

@@ -1,8 +1,8 @@
--- tool/mcp/tools.lua: the tools of a server as tools of ours: mcp__SERVER__TOOL, with what the skill's author says
--- of each.
+-- tool/mcp/tools.lua: the tools of a server as tools of ours: mcp__SERVER__TOOL, with the settings of the skill's
+-- author.
 --
--- What a server says of its own tools (`readOnlyHint`, `idempotentHint`) counts where the author trusts it. Its
--- descriptions and schemas are sent to models as they are; its results are data by others. Knows clients and tools.
+-- A server's statements about its tools (`readOnlyHint`, `idempotentHint`) count if the author trusts it. Models get
+-- its descriptions and schemas unchanged; its results are data from others. Knows clients and tools.
 
 local client_of = require("skillrt.tool.mcp.client")
 local files = require("skillrt.base.files")
@@ -15,7 +15,7 @@ local tool_of = require("skillrt.tool")
 
 local M = {}
 
--- ---- what a server offered when it was first used: kept in $XDG_STATE_HOME/skillrt/mcp; a change is asked about ----
+-- ---- the tools a server offered at first use: kept in $XDG_STATE_HOME/skillrt/mcp; a change needs an approval ----
 
 local MAX_FILE <const>, MAX_SHOWN <const> = 4 << 20, 20
 
@@ -24,7 +24,7 @@ local function path_of(server)
   return base and ("%s/mcp/%s.json"):format(base, server.digest), base and base .. "/mcp"
 end
 
--- What is remembered of a list: for each tool what it says, and the digest of all that a model is sent of it.
+-- What is remembered of a list: each tool's annotations, and the digest of all that a model gets of it.
 local function summary(list)
   local out = {}
   for _, one in ipairs(list) do
@@ -46,7 +46,7 @@ local function shown(text)
   return names.show(record.printable(text))
 end
 
--- What is another than it was, in words; "": nothing.
+-- What has changed, in words; "": nothing.
 local function changes(old, new)
   local out, more = {}, 0
   local all = {}
@@ -70,7 +70,7 @@ local function changes(old, new)
   return table.concat(out, "; ")
 end
 
--- How the list stands to what is remembered: "first", "" or what is another.
+-- How the list compares to the remembered one: "first", "" or what has changed.
 local function compared(server, new)
   local path = path_of(server)
   local text = path and files.read(path, MAX_FILE)
@@ -83,11 +83,12 @@ local function compared(server, new)
 end
 
 local function started(server)
-  local url = server.url and server.url:gsub("[?#].*$", ""):gsub("^(%w+://)[^/@]*@", "%1") -- what may be secret is not
+  local url = server.url and server.url:gsub("[?#].*$", ""):gsub("^(%w+://)[^/@]*@", "%1") -- possible secrets are not
   return url or table.concat(server.argv, " ")
 end
 
----Whether the tools that a server lists may be used: they are those of the first time, or a person says so.
+---Whether the tools that a server lists may be used: if they are unchanged since the first time, or a person
+---approves.
 ---@param client skillrt.McpClient
 ---@param list table[]
 ---@return boolean|nil ok
@@ -120,7 +121,7 @@ end
 local PREFIX <const> = "mcp__"
 local MAX_DESCRIPTION <const> = 16384
 
----The server that a tool's name names, and the tool's name there as far as names tell.
+---The server that a tool's name contains, and the tool's name there, as far as the name tells.
 ---@param name string
 ---@return string|nil server
 ---@return string? tool
@@ -135,7 +136,7 @@ function M.split(name)
   return name:sub(#PREFIX + 1, at - 1), name:sub(at + 2)
 end
 
--- Names that providers take are shorter and plainer than those that servers may give.
+-- Providers accept shorter and simpler names than servers may give.
 local function name_of(server, remote)
   local name = PREFIX .. server.name .. "__" .. remote:gsub("[^%w_-]", "_")
   return #name <= 64 and name or name:sub(1, 55) .. "_" .. files.digest(remote):sub(1, 8)
@@ -181,7 +182,7 @@ function M.tool(server, one)
     perform = perform, server = server, remote = one.name,
   }, "mcp " .. server.name)
   if tool then
-    tool.judged, tool.input = tool.input, input -- a model is sent the server's own
+    tool.judged, tool.input = tool.input, input -- a model gets the server's own
   end
   return tool, message
 end
@@ -208,7 +209,7 @@ local function resources(client, registry)
   return names_of
 end
 
----Puts the tools of a server into a registry; what is left out is reported.
+---Adds the tools of a server to a registry; reports those left out.
 ---@param client skillrt.McpClient
 ---@param registry skillrt.Registry
 ---@return string[]|nil added  their names, in the server's order

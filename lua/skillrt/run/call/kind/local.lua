@@ -1,5 +1,5 @@
--- run/call/kind/local.lua: a function of this process that changes something: the intent is durable before it runs, its
--- result is recorded, and what may have happened in between is unknown, as of every call that acts. Found by its name.
+-- run/call/kind/local.lua: a function of this process that changes something: its intent is durable before it runs,
+-- its result is recorded, and in between its outcome is unknown, as for every call that acts. Found by its name.
 --
 -- Such a function must not wait. Knows no tools.
 
@@ -17,7 +17,7 @@ function M.send(calls, call)
     to = record.printable(call.to), digest = call.digest, idem = call.idem or nil })
 end
 
--- What the function gives; while it runs, what it draws is not recorded, as it does not run again.
+-- The function's result; its draws are not recorded, as it does not run again.
 local function performed(call)
   local ok, value, message, class = call.execution:perform_once(call.branch, call.request.name, call.request.run)
   if not ok then
@@ -33,7 +33,7 @@ local function performed(call)
   return value, message, class
 end
 
----It is performed now; with a reply: it was canceled before it began.
+---Performs it now; with a reply: it was cancelled before it started.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param reply table|nil
@@ -42,7 +42,7 @@ function M.replied(calls, call, reply)
     return transport.replied(calls, call, reply --[[@as table]])
   elseif reply and call.state == "canceling" then
     return calls:settle(call, { unsent = true, failed = { class = "canceled", message = "canceled" } })
-  elseif reply then -- it has not begun: a resume performs it without a question
+  elseif reply then -- it has not started: a resume performs it without asking
     call.number = false
     return calls:emit(call, { t = "attempt", a = call.attempt, class = "canceled", message = "not begun", retry = 0 })
   end

@@ -1,12 +1,12 @@
--- run/call/kind/once.lua: a local function whose value is recorded, so that it does not run again (ctx.once). It awaits
--- nothing, so it is no call, and has a place like one. Called by run/ctx.lua.
+-- run/call/kind/once.lua: a local function whose value is recorded, so that it does not run again (ctx.once). It
+-- awaits nothing, so it is no call, but has a place like one. Called by run/ctx.lua.
 
 local execution_of = require("skillrt.run.branch.execution")
 local context_of = require("skillrt.run.ctx.context")
 
 local M = {}
 
----What a function gives, kept under its place.
+---The result of a function, recorded under its place.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
 ---@param name string

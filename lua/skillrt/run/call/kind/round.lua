@@ -1,8 +1,8 @@
--- run/call/kind/round.lua: a round of a loop: its value is recorded, what was awaited for it is forgotten, and a replay
--- begins at the newest.
+-- run/call/kind/round.lua: a round of a loop: its value is recorded, its calls are forgotten, and a replay starts at
+-- the newest round.
 --
--- While a replay gives back results in the journal's order, a loop waits for the turn of its newest round, as its calls
--- were out then. Called by run/branch/combine.lua; found by its name.
+-- While a replay delivers results in the journal's order, a loop waits until its newest round's record is reached, as
+-- its calls were under way until then. Called by run/branch/combine.lua; found by its name.
 
 local context_of = require("skillrt.run.ctx.context")
 local execution_of = require("skillrt.run.branch.execution")
@@ -31,7 +31,7 @@ function M.newest(execution, branch, place)
   return record
 end
 
----A round is over.
+---A round has finished.
 ---@param execution skillrt.Execution
 ---@param place string  the loop's
 ---@param number integer
@@ -47,7 +47,7 @@ function M.record(execution, place, number, value, last)
   end
 end
 
----Its turn has come.
+---Its place in the order is reached.
 ---@param call skillrt.Call
 function M.begin(_, call)
   call.execution:wake(call.branch)

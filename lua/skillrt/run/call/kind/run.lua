@@ -1,6 +1,7 @@
 -- run/call/kind/run.lua: another skill's run, as a scope of this one. Found by its name.
 --
--- run/turn/subs.lua opens the scope before anything else is chosen, and ends the call. Called by run/ctx.lua, too.
+-- run/turn/subs.lua opens the scope before anything else is chosen, and finishes the call. Also called by
+-- run/ctx.lua.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -58,7 +59,7 @@ function M.give_up(calls, _, open)
   if scope then
     scope:cancel()
   end
-  return not open -- else its scope ends first; one that is not taken up yet is taken up before
+  return not open -- otherwise its scope ends first; one that is not opened yet is opened before
 end
 
 return M

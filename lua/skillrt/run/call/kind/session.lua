@@ -1,9 +1,9 @@
--- run/call/kind/session.lua: a message to a session, which is a program one talks to: which of its programs it is for,
--- by their number (`epoch`), what a program that begins is fed, and what follows where one has ended. Found by its
--- name.
+-- run/call/kind/session.lua: a message to a session, which is a program that the step converses with: which of its
+-- programs the message is for, by their number (`epoch`), what a new program is fed, and what happens when one has
+-- ended. Found by its name.
 --
--- The call is sent when its intent is durable; its message leaves, and its answer comes, as run/call/session.lua says.
--- Knows the books. Called by resume.lua, too.
+-- The call is sent when its intent is durable; run/call/session.lua sends its message and receives its answer. Knows
+-- the books. Also called by resume.lua.
 
 local Session = require("skillrt.run.call.session")
 local message = require("skillrt.run.message")
@@ -14,7 +14,7 @@ local transport = require("skillrt.run.call.transport")
 ---@class skillrt.call.Session: skillrt.CallKind
 local M = setmetatable({}, { __index = transport })
 
--- An answer to what its program asked goes to that program alone. Whether it runs.
+-- An answer to a question of its program goes to that program only. Whether it runs.
 local function has_asker(calls, call, open)
   if not call.request.follows or calls.sessions[call.request.session] then
     return true
@@ -39,7 +39,7 @@ end
 -- How many messages are kept before those that no step needs are dropped.
 local KEPT_LEAST <const> = 64
 
--- Forgets messages of steps that are over, or began anew.
+-- Forgets messages of steps that have finished, or started again.
 local function sweep(calls, kept)
   kept.count = 0
   for said, entry in pairs(kept.by_said) do
@@ -54,14 +54,14 @@ local function sweep(calls, kept)
   kept.most = math.max(KEPT_LEAST, 2 * kept.count)
 end
 
--- The place of a call's message among all, where it was said before.
+-- The position of a call's message among all, if it was sent before.
 local function said_before(call)
   local open = call:open()
   return open and open.said
 end
 
--- Messages that are said again, of this call and of those that leave with it, by their places: what was answered
--- behind them may need them.
+-- Messages that are sent again, of this call and of those sent with it, by position: messages after them may depend
+-- on them.
 local function again(calls, call, name)
   local found = {}
   for _, other in pairs(calls.queue.under_way) do
@@ -74,8 +74,8 @@ local function again(calls, call, name)
   return found
 end
 
--- What a new program of the session is fed: messages of steps that are open, as they were sent and in that order.
--- Answers that the old program gave are not passed on again.
+-- What a new program of the session is fed: the messages of open steps, as they were sent and in order. Answers that
+-- the old program gave are not delivered again.
 local function fed_to(calls, call)
   local kept, list = calls.fed[call.request.session], {}
   if call.request.again ~= "feed" or not kept then
@@ -93,12 +93,12 @@ local function fed_to(calls, call)
   return list
 end
 
--- Of a program that is fed everything again, or whose end its user sees to, nothing is kept.
+-- Nothing is kept of a program that is fed everything again, or whose end its user handles.
 local function is_kept(request)
   return not (request.pure or request.heard)
 end
 
--- For which program of its session a message is; one that does not run begins with it.
+-- Which program of its session a message is for; starts one if none runs.
 local function address(calls, call)
   local request, books = call.request, calls.run.books
   local name = request.session
@@ -126,7 +126,7 @@ function M.fill(calls, call, _, entry)
   end
 end
 
----Nothing leaves yet: the engine says when its intent is durable.
+---Nothing is sent yet: the engine reports when its intent is durable.
 function M.send(calls, call)
   transport.send(calls, call)
   return { kind = "message" }
@@ -137,7 +137,7 @@ function M.replied(calls, call, reply)
   local is_canceled = call.state == "canceling" or calls.run.phase == "canceling"
   if call.world or reply.status ~= "ok" then
     reply_of.take(calls, call, reply)
-  elseif is_canceled then -- its intent is durable, and that is all
+  elseif is_canceled then -- its intent is durable, nothing more
     reply.status, reply.sent = "canceled", false
     reply_of.take(calls, call, reply)
   elseif session and session.epoch == call.epoch then
@@ -149,8 +149,8 @@ function M.replied(calls, call, reply)
   end
 end
 
----Programs that ran when the run stopped ended with its process, we do not know how, and what they had said and was
----not recorded is lost with them.
+---Programs that ran when the run stopped ended with its process. How is unknown, and what they had sent without being
+---recorded is lost.
 ---@param turn skillrt.Turn
 function M.lost(turn)
   local talking = turn.books.talking
@@ -163,14 +163,14 @@ end
 
 -- ---- answers ----
 
----Before its reply is judged: by which program it was answered.
+---Before its reply is judged: notes which program answered it.
 function M.came(_, call, reply)
   if is_kept(call.request) then
     reply.epoch = call.epoch
   end
 end
 
----A message that was not sent, as its program had ended before: it is for the next one, where that can know enough.
+---A message that was not sent because its program had ended: it goes to the next one, if that can know enough.
 function M.failed(calls, call, reply, failure)
   if reply.status ~= "gone" then
     return false
@@ -184,7 +184,7 @@ function M.failed(calls, call, reply, failure)
   return false, 0
 end
 
----It was answered, now or before: what was said is kept for a program that begins.
+---It was answered, now or earlier: keeps the exchange for a new program.
 function M.over(calls, call)
   local request, known = call.request, call.step.known[call.place]
   if request.again ~= "feed" or not (known and known.answered and known.said) then

@@ -1,9 +1,9 @@
--- run/call/kind/tool.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result`
--- when it is over. What it awaited in between is forgotten then, and a resume does not perform it again.
+-- run/call/kind/tool.lua: the use of a tool as one entry in the journal: a record `tool` when it starts, a `result`
+-- when it has finished. Its calls in between are then forgotten, and a resume does not perform it again.
 --
--- The function may wait, as every branch does; its calls have places below the tool's own. It is no call, and has a
--- place like one; where it waited, a replay gives its result back in the journal's order, like that of a call. Knows
--- the journal and executions, no tools. Called by run/ctx.lua; found by its name.
+-- The function may wait, like every branch; the places of its calls are below the tool's. It is no call, but has a
+-- place like one; if it waited, a replay delivers its result in the journal's order, like a call's. Knows the journal
+-- and executions, no tools. Called by run/ctx.lua; found by its name.
 
 local execution_of = require("skillrt.run.branch.execution")
 local record = require("skillrt.base.record")
@@ -13,9 +13,9 @@ local M = {}
 
 ---@class skillrt.ToolUse
 ---@field name string      of the tool
----@field digest string    of its arguments: another one in its place has diverged
----@field shown string?    its arguments in short, for people
----@field absent string?   it is not in the present set: what is done about it
+---@field digest string    of its arguments: a different one at its place has diverged
+---@field shown string?    its arguments, shortened for people
+---@field absent string?   it is not in the present set: how that is handled
 ---@field refused string?  why it is not performed
 
 local function emit(journal, entry)
@@ -25,8 +25,8 @@ local function emit(journal, entry)
   end
 end
 
----What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too; and
----the file that it has written.
+---The result of `fn(place)`, recorded under its place. It always gives a value, as a tool's failure is an answer,
+---too; and the file that it has written.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
 ---@param use skillrt.ToolUse
@@ -40,7 +40,7 @@ function M.perform(execution, branch, use, fn)
   end
   local known, open = step.known[place], step.tools[place]
   if known and known.waited and execution.state == "replaying" and not execution.taken[place] then
-    return execution.run_calls:wait_for_turn(branch, place, "tool", M) -- branches beside it ran meanwhile
+    return execution.run_calls:wait_for_turn(branch, place, "tool", M) -- other branches ran meanwhile
   elseif known then
     execution:take(place)
     return journal:reread(known).value
@@ -58,11 +58,11 @@ function M.perform(execution, branch, use, fn)
   emit(journal, { t = "result", step = step.number, c = place, digest = digest, value = value,
     wrote = wrote or nil, waited = execution.first > turns or nil })
   execution:take(place)
-  branch:put_down_to(place) -- a failure that the tool passed on is its own: to make it good is to use the tool again
+  branch:put_down_to(place) -- a failure that the tool passed on is its own: to retry it is to use the tool again
   return value
 end
 
----A replay gives back what it gave.
+---A replay delivers its recorded result.
 function M.value(_, entry)
   return entry.value
 end

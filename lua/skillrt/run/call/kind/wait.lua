@@ -16,7 +16,7 @@ function M.begin(calls, call)
   local list = calls.waiters[event] or {}
   calls.waiters[event] = list
   local at = #list + 1
-  while at > 1 and list[at - 1].w > call.w do -- who has waited longest is first, in whatever order they come back
+  while at > 1 and list[at - 1].w > call.w do -- the longest waiting call is first, however they are resumed
     at = at - 1
   end
   table.insert(list, at, call)
@@ -24,7 +24,7 @@ function M.begin(calls, call)
 end
 M.take_up = M.begin
 
----It waits no longer.
+---Removes it from the waiters.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 function M.over(calls, call)
@@ -55,7 +55,7 @@ function M.value(_, entry)
   return entry.value
 end
 
----Gives what has come to those who wait for it, the oldest to the oldest.
+---Gives events to the calls that wait for them, the oldest to the oldest.
 ---@param calls skillrt.Calls
 function M.match(calls)
   local books = calls.run.books

@@ -1,5 +1,5 @@
--- tool/mcp/oauth/address.lua: URLs as authorization compares them: origins, what may be sent secrets, which addresses
--- may be connected to; and texts as they stand in a query.
+-- tool/mcp/oauth/address.lua: URLs as authorization compares them: origins, where secrets may be sent, which
+-- addresses may be connected to; and texts encoded for a query.
 --
 -- Pure.
 
@@ -13,7 +13,7 @@ local PORTS <const> = { http = "80", https = "443" }
 ---@field scheme string
 ---@field path string    "" or "/..."
 
----The parts of a URL without user; nil: it is none.
+---The parts of a URL without a user; nil: it is invalid.
 ---@param url any
 ---@return skillrt.OauthAddress|nil
 function M.parts(url)
@@ -49,8 +49,8 @@ function M.is_safe(url)
   return parts ~= nil and (parts.scheme == "https" or is_loopback(parts.host))
 end
 
----What may be connected to on a server's behalf; nil: any address. A server of the internet names none of a private
----network, but its own host, and what its declaration allows.
+---Which addresses may be connected to on a server's behalf; nil: any. A server of the internet may name none of a
+---private network, except its own host, and what its declaration allows.
 ---@param server table  { url, oauth }
 ---@param url string
 ---@return string?
@@ -62,7 +62,7 @@ function M.allowed(server, url)
   return table.concat({ "public", table.unpack(server.oauth and server.oauth.addresses or {}) }, " ")
 end
 
----Whether a resource, by its identifier, has a URL in it.
+---Whether a resource, by its identifier, contains a URL.
 ---@param resource any
 ---@param url string
 ---@return boolean

@@ -1,8 +1,8 @@
--- tool/mcp/oauth/discovery.lua: who gives tokens for a server, and how: what its refusal says (WWW-Authenticate), the
--- metadata of the resource (RFC 9728) and of its authorization server (RFC 8414, OpenID), or where servers of the
--- protocol of 2025-03-26 have it.
+-- tool/mcp/oauth/discovery.lua: which authorization server issues tokens for a server, and how: from its refusal
+-- (WWW-Authenticate), the metadata of the resource (RFC 9728) and of its authorization server (RFC 8414, OpenID), or
+-- the defaults of the protocol of 2025-03-26.
 --
--- What others say of themselves is checked here, and refused by name. Knows ctx, keeps nothing.
+-- Checks what others state about themselves, and names what it refuses. Knows ctx, keeps nothing.
 
 local address = require("skillrt.tool.mcp.oauth.address")
 local json = require("skillrt.base.json")
@@ -15,10 +15,10 @@ local MAX_METADATA <const>, TIMEOUT <const> = 256 << 10, 30
 local RESOURCE <const> = "/.well-known/oauth-protected-resource"
 local SERVER <const>, OPENID <const> = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 
----@class skillrt.OauthChallenge  what a refusal says
+---@class skillrt.OauthChallenge  the content of a refusal
 ---@field error string?
 ---@field scope string?
----@field metadata string?  where the metadata of the resource lies
+---@field metadata string?  the URL of the resource's metadata
 
 ---@class skillrt.OauthFound
 ---@field resource string
@@ -27,7 +27,7 @@ local SERVER <const>, OPENID <const> = "/.well-known/oauth-authorization-server"
 ---@field scopes string?    of the resource
 ---@field says_iss boolean  its redirects name it
 
----What the headers of a refusal say.
+---The content of a refusal's headers.
 ---@param extra string?  lines "Name: value"
 ---@return skillrt.OauthChallenge
 function M.challenge(extra)
@@ -44,7 +44,7 @@ function M.challenge(extra)
   return { error = out.error, scope = address.scopes(out.scope), metadata = out.resource_metadata }
 end
 
--- What lies at a URL, as JSON; nil, why not, and whether it is only not there.
+-- The JSON at a URL; or nil, why not, and whether it is only missing.
 local function fetch(ctx, server, url)
   local own = server.said and url:find(assert(address.parts(server.url)).origin, 1, true) == 1 -- it may hold secrets
   local reply, message, _, bad = ctx.await({
@@ -65,7 +65,7 @@ local function fetch(ctx, server, url)
   return value
 end
 
--- The first of several that is there; nil without a message: none is.
+-- The first of several that exists; nil without a message: none does.
 local function first(ctx, server, list)
   for _, url in ipairs(list) do
     local value, message, absent = fetch(ctx, server, url)
@@ -93,7 +93,7 @@ local function resource_of(ctx, server, challenge)
   return value
 end
 
--- Where the metadata of an issuer lie.
+-- The URLs of an issuer's metadata.
 local function places(issuer)
   local at = assert(address.parts(issuer))
   local path = at.path:gsub("/+$", "")
@@ -105,7 +105,7 @@ end
 
 local ENDPOINTS <const> = { "authorization_endpoint", "token_endpoint", "registration_endpoint" }
 
----Whether a list of others holds a text.
+---Whether a list from outside holds a text.
 ---@param list any
 ---@param wanted string
 ---@return boolean
@@ -122,7 +122,7 @@ local function words_of(list)
   return address.scopes(table.concat(out, " "))
 end
 
--- What is wrong with what an issuer says of itself; nil: nothing.
+-- What is wrong with an issuer's metadata; nil: nothing.
 local function problem_of(metadata, issuer, legacy, grant)
   local said, own = address.parts(metadata.issuer), assert(address.parts(issuer))
   local same = said and (legacy and said.origin == own.origin
@@ -143,7 +143,7 @@ local function problem_of(metadata, issuer, legacy, grant)
   end
 end
 
--- Servers that know of no metadata of resources are their own authorization servers.
+-- Servers without resource metadata are their own authorization servers.
 local function legacy_of(ctx, server, origin)
   local metadata, message = first(ctx, server, { origin .. SERVER, origin .. OPENID })
   if not metadata and not message then
@@ -153,7 +153,7 @@ local function legacy_of(ctx, server, origin)
   return metadata, message
 end
 
----Who gives tokens for a server, and how.
+---Which authorization server issues tokens for a server, and how.
 ---@param ctx table
 ---@param server table  { name, url, oauth, ca_file }; tokens may be sent there
 ---@param challenge skillrt.OauthChallenge

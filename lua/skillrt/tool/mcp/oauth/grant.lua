@@ -1,7 +1,7 @@
--- tool/mcp/oauth/grant.lua: what is asked of an authorization server: who we are to it (declared, a document behind a
+-- tool/mcp/oauth/grant.lua: requests to an authorization server: our client identity (declared, a document behind a
 -- URL, or registered now: RFC 7591), and tokens for a code, for a refresh token, for a secret.
 --
--- Each is a call of the run; what it gives is kept by store.lua before the call's reply is recorded, without it.
+-- Each is a call of the run; store.lua keeps the tokens before the call's reply is recorded without them.
 
 local address = require("skillrt.tool.mcp.oauth.address")
 local base64 = require("skillrt.base.base64")
@@ -21,7 +21,7 @@ local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
--- What is left of a reply for the journal: that something was kept, or the error that it is.
+-- What the journal gets of a reply: that something was kept, or the error.
 local function kept_of(reply, keep)
   if reply.status ~= "ok" then
     return
@@ -40,7 +40,7 @@ local function kept_of(reply, keep)
   reply.body, reply.extra = encode(out), ""
 end
 
--- A request to an authorization server, of whose reply nothing is recorded but whether it was taken by `keep`.
+-- A request to an authorization server; of its reply only whether `keep` accepted it is recorded.
 local function post(ctx, server, request, keep)
   local reply, message, class, bad = ctx.await({
     kind = "http", method = "POST", url = request.url, headers = request.headers, body = request.body,
@@ -61,7 +61,7 @@ local function post(ctx, server, request, keep)
   return nil, ("%s: %s"):format(request.what, message or "the reply holds none"), class
 end
 
--- ---- who we are ----
+-- ---- our client identity ----
 
 local function method_of(client, methods)
   if METHODS[client.method] then
@@ -97,7 +97,7 @@ local function registered(ctx, server, found, redirect)
   return ok and client, message
 end
 
----Who we are to an authorization server.
+---Our client identity at an authorization server.
 ---@param ctx table
 ---@param server table
 ---@param found skillrt.OauthFound
@@ -126,7 +126,7 @@ end
 
 -- ---- tokens ----
 
--- Puts a token into what is kept; why it is none.
+-- Stores a token; returns why it is invalid.
 local function keep(server, grant, value)
   local access, refresh = value.access_token, value.refresh_token
   if type(access) ~= "string" or not access:find("^[\33-\126]+$") then
@@ -143,7 +143,7 @@ local function keep(server, grant, value)
   return message
 end
 
----Asks for a token, which is kept.
+---Requests a token, which is stored.
 ---@param ctx table
 ---@param server table
 ---@param grant table  { what, endpoint, issuer, resource, client, scope, refresh }

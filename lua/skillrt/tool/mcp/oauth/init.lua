@@ -1,8 +1,8 @@
--- tool/mcp/oauth/init.lua: the authorization of a server behind a URL, as a run needs it: the token that goes along,
--- and what is done where it is refused: another one for a refresh token or a secret, or a person is asked to log in.
+-- tool/mcp/oauth/init.lua: the authorization of a server behind a URL: the token that is sent along, and what happens
+-- if it is refused: a new one by a refresh token or a secret, or a person is asked to log in.
 --
--- What was decided is recorded, tokens are not: they lie in store.lua's files. Called by http.lua; a person's login
--- by cli/command/login.lua, which shows the address and takes the answer.
+-- Decisions are recorded, tokens are not: they are in store.lua's files. Called by http.lua; a person's login by
+-- cli/command/login.lua, which shows the address and accepts the answer.
 
 local address = require("skillrt.tool.mcp.oauth.address")
 local base64 = require("skillrt.base.base64")
@@ -18,24 +18,25 @@ local store = require("skillrt.tool.mcp.oauth.store")
 
 local M = {}
 
--- How often a request is authorized anew, and another's refresh waited for (each half a second).
+-- How often a request is authorized again, and how often another process's refresh is waited for (each half a
+-- second).
 local MAX_AGAIN <const>, MAX_WAITS <const> = 4, 120
 
 ---@class skillrt.OauthServer
 ---@field name string
 ---@field url string     filled in
----@field said string?   as it was declared, where that is another
+---@field said string?   as declared, if that differs
 ---@field oauth table?
 ---@field ca_file string?
 ---@field headers table?
 
--- A server as authorization sees it.
+-- A server in the form that authorization needs.
 local function seen(client, call)
   local server = client.server
   return { name = server.name, url = call.url, said = server.url, oauth = server.oauth, ca_file = server.ca_file }
 end
 
--- The token that is kept for a server, where it is for who its skill says it is.
+-- The stored token for a server, if it belongs to the client that the skill declares.
 local function usable(server)
   local token = store.read(server.url).token
   local id = server.oauth and server.oauth.client_id
@@ -46,7 +47,7 @@ local function usable(server)
   return not other and token
 end
 
----The access token that goes along with a request; nil: none is known.
+---The access token that is sent along with a request; nil: none is known.
 ---@param client skillrt.McpClient
 ---@param call table
 ---@return string?
@@ -64,7 +65,7 @@ local function holds(scopes, wanted)
   return address.scopes(scopes, wanted) == address.scopes(scopes)
 end
 
--- What is to be done about a refusal: "again", "refresh", "wait", "secret", "person", "never".
+-- What to do about a refusal: "again", "refresh", "wait", "secret", "person", "never".
 local function look(client, call, challenge)
   local server = seen(client, call)
   local token = usable(server)
@@ -86,7 +87,7 @@ local function look(client, call, challenge)
   return "person"
 end
 
----A token for a client's own secret, without a person.
+---Gets a token for a client's own secret, without a person.
 ---@param ctx table
 ---@param server table
 ---@param challenge skillrt.OauthChallenge
@@ -111,10 +112,10 @@ local function quoted(text)
   return text:find("^[%w:/._~-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- What may be done about a refusal: true; or nil, why not, its class, and whether to look again.
+-- Handles a refusal: true; or nil, why not, its class, and whether to check again.
 local PERFORM <const> = {}
 
--- A person logs in; true: they say that they have.
+-- A person logs in; true: they confirm that they have.
 function PERFORM.person(client, _, challenge)
   local server = client.server
   local answer, message, class = client.ctx.ask({
@@ -127,10 +128,10 @@ function PERFORM.person(client, _, challenge)
   return answer == "done" or nil, message or "a person did not log in", class or "denied"
 end
 
--- Another token, for the one that refreshes.
+-- Gets a new token by the refresh token.
 function PERFORM.refresh(client, call)
   local server = seen(client, call)
-  local token = client.live.token or {} -- a resume that has the outcome needs none
+  local token = client.live.token or {} -- a resume that has the result needs none
   local ok, message, why = grant_of.token(client.ctx, server, { what = "a new token", issuer = token.issuer,
     endpoint = token.endpoint or server.url, resource = token.resource or server.url, scope = token.scope,
     client = token.client or { id = "" }, refresh = token.refresh },
@@ -146,7 +147,8 @@ function PERFORM.secret(client, call, challenge)
   return M.by_secret(client.ctx, seen(client, call), challenge)
 end
 
----Authorizes anew what a server refused: true, and the request may be sent again; nil: it stands, for what is said.
+---Authorizes again what a server refused: true: the request may be sent again; nil: the refusal stands, with the
+---reason.
 ---@param client skillrt.McpClient
 ---@param call table
 ---@param bad table  the reply that refuses
@@ -185,7 +187,7 @@ end
 local TIMEOUT <const> = 30
 
 ---@class skillrt.OauthPlan  a login under way
----@field address string?    what the browser opens; nil: no person is needed, it is done
+---@field address string?    what the browser opens; nil: no person is needed, it has finished
 ---@field issuer string
 ---@field state string
 ---@field redirect string
@@ -194,7 +196,7 @@ local TIMEOUT <const> = 30
 ---@field client table
 ---@field scope string?
 
--- What the server says to somebody who brings no token.
+-- The server's answer to a request without a token.
 local function probed(ctx, server, version)
   local headers = server_of.filled_map(server.headers or {}) or {}
   headers["Content-Type"], headers.Accept = "application/json", "application/json, text/event-stream"
@@ -208,10 +210,10 @@ local function probed(ctx, server, version)
   return discovery.challenge(bad and bad.extra)
 end
 
----Finds out who gives tokens for a server, says who we are, and makes the address that a person opens.
+---Finds the authorization server, identifies the client, and makes the address that a person opens.
 ---@param ctx table
 ---@param server table    { name, url, oauth, ca_file, headers }
----@param options table   { redirect, secrets = { state, verifier }: texts that cannot be guessed; version }
+---@param options table   { redirect, secrets = { state, verifier }: unguessable texts; version }
 ---@return skillrt.OauthPlan|nil plan
 ---@return string? message
 function M.begin(ctx, server, options)
@@ -253,7 +255,7 @@ function M.begin(ctx, server, options)
   return plan
 end
 
----What an address says that a browser was sent to: the code; nil and why it holds none that is taken.
+---The code in the address that the browser was sent to; or nil and why it holds none that is accepted.
 ---@param plan skillrt.OauthPlan
 ---@param url string
 ---@return string|nil code

@@ -1,7 +1,7 @@
--- tool/mcp/oauth/store.lua: what is kept of a server that wants authorization: tokens, who we are to those that give
--- them, what it asked for last. A file for each URL, for its person alone.
+-- tool/mcp/oauth/store.lua: stores for each server that requires authorization: tokens, our client identity, its last
+-- demand. A file for each URL, readable only by its person.
 --
--- Kept in $XDG_STATE_HOME/skillrt/oauth or ~/.local/state/skillrt/oauth; nothing of it comes into a journal.
+-- In $XDG_STATE_HOME/skillrt/oauth or ~/.local/state/skillrt/oauth; none of it enters a journal.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -9,19 +9,19 @@ local json = require("skillrt.base.json")
 local M = {}
 
 local MAX_FILE <const> = 1 << 20
-local CLAIM <const> = 45 -- seconds that a refresh by another may take
+local CLAIM <const> = 45 -- seconds that a refresh by another process may take
 
 ---@class skillrt.OauthKept
----@field want table?    { scope, metadata, oauth, ca_file }: what a login needs to know that a run has found
+---@field want table?    { scope, metadata, oauth, ca_file }: what a run found out that a login needs
 ---@field token table?   { access, refresh, scope, issuer, endpoint, resource, client = { id, secret, method } }
----@field claimed integer?  when somebody began to refresh it
+---@field claimed integer?  when a process started to refresh it
 
 local function path_of(url)
   local base = files.state_home()
   return base and ("%s/oauth/%s.json"):format(base, files.digest(url):sub(1, 32)), base and base .. "/oauth"
 end
 
----What is kept for a URL; an empty table: nothing, or others may read it.
+---The stored data for a URL; an empty table: none, or others may read it.
 ---@param url string
 ---@return skillrt.OauthKept
 function M.read(url)
@@ -48,7 +48,7 @@ function M.write(url, kept)
   return ok, message
 end
 
----Whether a file was there to be removed; nil and why it stays.
+---Whether a file existed and was removed; or nil and why not.
 ---@param url string
 ---@return boolean|nil
 ---@return string? message
@@ -60,7 +60,7 @@ function M.remove(url)
   return files.remove(path)
 end
 
----Whether it is ours to refresh the token; false: another does so at this moment.
+---Whether this process may refresh the token; false: another one is doing so.
 ---@param url string
 ---@return boolean
 function M.claim(url)
@@ -73,7 +73,7 @@ function M.claim(url)
   return true
 end
 
----Ends a claim whose refresh came to nothing; `refresh`: a token that is of no use any more.
+---Ends a claim whose refresh failed; `refresh`: a token that is no longer valid.
 ---@param url string
 ---@param refresh string?
 function M.release(url, refresh)
