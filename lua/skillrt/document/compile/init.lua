@@ -86,7 +86,7 @@ function M.read(path)
   if compiled and #workflow.changed(compiled, self.digests) == 0 then
     return nil, path .. ": workflow.json is up to date: no document changed since it was made", "nothing"
   elseif #self.lines == 0 and not compiled then
-    return nil, path .. ": each line that names a phase, and each precondition, was read: nothing is compiled", "nothing"
+    return nil, path .. ": each line that names a phase and each precondition was read: nothing is compiled", "nothing"
   end
   self.kept = keep(self, compiled)
   local had = {}

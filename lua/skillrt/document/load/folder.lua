@@ -32,8 +32,8 @@ local M = {}
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field rounds skillrt.load.Rounds[]?
 ---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
----@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions of
----  actions that are prose
+---@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions
+---  of actions that are prose
 ---@field compiled table?           what its workflow.json was made of by `skillrt compile`
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.Findings

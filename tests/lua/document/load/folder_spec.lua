@@ -244,8 +244,8 @@ describe("a folder of actions", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/actions/a.md"] = action("A", { "None" }),
-      ["phases/orchestrator.md"] = "# O\n\n```js\nfunction selectNextAction(state) {\n  const MAX_ITERATIONS = 20, MAX_LOOP = 3;\n}\n```\n\n"
-        .. "## Termination Conditions\n\n- `state.status === 'completed'` - done\n- `state.error_count >= 5`\n"
+      ["phases/orchestrator.md"] = "# O\n\n```js\nfunction selectNextAction(state) {\n  const MAX_ITERATIONS = 20, MAX_LOOP = 3;\n}\n"
+        .. "```\n\n## Termination Conditions\n\n- `state.status === 'completed'` - done\n- `state.error_count >= 5`\n"
         .. "- `iteration >= MAX_ITERATIONS`\n- **all good**: `quality > 80`\n- `state.status === 'paused'`\n- when people say so\n",
     }
     local skill, found = loaded(folder)
