@@ -28,17 +28,36 @@ local TOKEN <const> = { __gc = function(token)
   freed[#freed + 1] = token[2]
 end }
 
+---The numbers of what call n was given: it has them while it runs, and nobody frees them.
+---@param call integer
+---@return integer state
+---@return integer ctx
+function M.numbers_of(call)
+  return -2 * call, -2 * call - 1
+end
+
+---The call that was given what has this number, and whether that is its state (else its ctx); nil: none was.
+---@param number any  as it was said
+---@return integer? call
+---@return boolean? is_state
+function M.call_of(number)
+  if math.type(number) == "integer" and number < 0 then
+    return -number // 2, number % 2 == 0
+  end
+end
+
 ---@param make fun(letter: string, number: integer): any  makes the stand-in for a thing of the other side: "f" a
 ---  function, "o" an object, "v" a view of an object, "a" a view of a list
 ---@param plain fun(value: any): table?  a table that is sent instead of one that cannot be copied
----@param passed fun(it: any): any  what a function is called with, and has while it runs, has a number below 0: the
----  value that has this number, or the number of this value; nil: none
+---@param given { number: nil|fun(value: any): integer?, value: nil|fun(number: integer): any }  what calls were given:
+---  the side that was given it knows its number, the other one its value
 ---@return skillrt.Membrane
-function M.new(make, plain, passed)
+function M.new(make, plain, given)
   local tokens = setmetatable({}, { __mode = "k" })
   local self = setmetatable({ ours = {}, freed = {}, lasts = {}, count = 0, used = 0 }, Membrane)
+  local given_number, given_value = given.number, given.value
   function self.name(value)
-    local number = tokens[value] and tokens[value][2] or passed(value)
+    local number = tokens[value] and tokens[value][2] or given_number and given_number(value)
     if number then
       return "b", number
     end
@@ -48,15 +67,15 @@ function M.new(make, plain, passed)
     elseif type(value) == "function" then
       return "f", self:register(value)
     end
-    local given = plain(value)
-    if given then
-      return given
+    local instead = plain(value)
+    if instead then
+      return instead
     end
     return readonly.is(value) and (json.is_array(value) and "a" or "v") or "o", self:register(value)
   end
   function self.value(letter, number)
     if letter == "b" then
-      return number < 0 and passed(number) or self.ours[number]
+      return number < 0 and given_value and given_value(number) or self.ours[number]
     end
     local value = make(letter, number)
     tokens[value] = setmetatable({ self, number }, TOKEN)

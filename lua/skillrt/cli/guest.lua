@@ -79,8 +79,7 @@ local function each(keys, object)
   end
 end
 
--- Numbers of the trees behind views; an object stores its own as a field. Below 0: the arguments of a running call:
--- -2n is the state of call n, -2n - 1 its ctx. These need not be freed.
+-- Numbers of the trees behind views; an object stores its own as a field.
 local number_of = setmetatable({}, { __mode = "k" })
 local NUMBER <const> = {}
 
@@ -353,20 +352,22 @@ local function work(...)
   return work(coroutine.yield(RETURNS, pcall(...)))
 end
 
-local function passed(value)
+-- Whether a running call was given this: its number.
+local function given_number(value)
   local number = type(value) == "table" and (rawget(value, NUMBER) or number_of[readonly.target(value)])
-  return number and number < 0 and number or nil
+  return membrane_of.call_of(number) and number
 end
 
 -- What a call is called with (document/guest.lua, arguments).
 local function arguments(number, known, ctx_at, ...)
   local list = table.pack(...)
+  local state_number, ctx_number = membrane_of.numbers_of(number)
   if known then
-    number_of[known] = -2 * number
+    number_of[known] = state_number
     list[1] = readonly.of(setmetatable(known, TREE))
   end
   if ctx_at then
-    list[ctx_at] = setmetatable({ [NUMBER] = -2 * number - 1 }, OBJECT)
+    list[ctx_at] = setmetatable({ [NUMBER] = ctx_number }, OBJECT)
   end
   return table.unpack(list, 1, list.n)
 end
@@ -400,7 +401,7 @@ end
 ---Serves until its last client has gone.
 function M.serve()
   collectgarbage("generational")
-  membrane = membrane_of.new(make, plain, passed)
+  membrane = membrane_of.new(make, plain, { number = given_number })
   remember_makers()
   require("skillrt.agent.kind.command")
   require("skillrt.run.ctx")

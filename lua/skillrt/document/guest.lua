@@ -193,31 +193,29 @@ local function answered(ok, problem, ...)
   return ok, problem, ...
 end
 
--- What a function was called with: -2n is the state of call n, -2n - 1 its ctx (cli/guest.lua).
-local function passed(self, number)
-  local call = self.under_way[-number // 2]
-  if not call then
-    return nil
-  elseif number % 2 == 0 then
-    return call.state
+-- What a call was given, by its number; nil: it has ended.
+local function given_of(self, number)
+  local at, is_state = membrane_of.call_of(number)
+  local call = self.under_way[at]
+  if not call or is_state then
+    return call and call.state
   end
   call.narrowed = call.narrowed or call.ctx and narrowed(self, call.ctx)
   return call.narrowed
 end
 
-local function object_of(self, number)
-  if math.type(number) == "integer" and number < 0 then
-    return passed(self, number)
-  end
-  return self.membrane.ours[number]
-end
-
 local function answer(self, what, which, ...)
-  local object, asked = object_of(self, which), ASKED[what]
+  local call, is_state = membrane_of.call_of(which)
+  local asked, object = ASKED[what], nil
+  if call then
+    object = given_of(self, which)
+  else
+    object = self.membrane.ours[which]
+  end
   if object == nil or not asked then
     return false, "what is asked of is no longer there: the state and ctx of a function end with it"
-  elseif what == "index" and which < 0 and which % 2 == 0 then
-    self.under_way[-which // 2].keys[...] = true
+  elseif is_state and what == "index" then
+    self.under_way[call].keys[...] = true
   end
   return answered(pcall(asked, object, ...))
 end
@@ -356,9 +354,9 @@ local function begin(self)
   self.process = process
   local membrane = membrane_of.new(function(letter, number)
     return self:stand_in(letter, number)
-  end, function() end, function(it)
-    return type(it) == "number" and passed(self, it) or nil
-  end)
+  end, function() end, { value = function(number)
+    return given_of(self, number)
+  end })
   self.membrane = membrane
   local ready, ok, why = pcall(function()
     local text, how = process:ask(membrane:pack(), SECONDS)
