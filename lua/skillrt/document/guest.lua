@@ -206,10 +206,8 @@ end
 
 local function answer(self, what, which, ...)
   local call, is_state = membrane_of.call_of(which)
-  local asked, object = ASKED[what], nil
-  if call then
-    object = given_of(self, which)
-  else
+  local asked, object = ASKED[what], given_of(self, which)
+  if not call then
     object = self.membrane.ours[which]
   end
   if object == nil or not asked then
