@@ -154,7 +154,7 @@ describe("error-report.md", function()
   it("is written when the time is up of a run whose journal takes its time to be read (R202)", function()
     local folder <close> = kit.folder()
     local body = "for i = 1, 4000 do ctx.log(i .. '') end assert(ctx.await { kind = 'sleep', seconds = 60 })"
-    assert.equal(12, run(folder, "en", body, { "--limit", "run_timeout=1" }).code)
+    assert.equal(12, run(folder, "en", body, { "--limit", "run_timeout=2" }).code)
     assert.truthy(folder.read "w/error-report.md")
     assert.truthy(folder.read("w/state.json"):find('"run_timeout"', 1, true))
   end)
