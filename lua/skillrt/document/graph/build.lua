@@ -248,18 +248,6 @@ local function add_rounds(graph, model)
   end
 end
 
-local function add_states(graph, subject)
-  local machine = subject.machine and subject.machine.table or { states = {}, edges = {} }
-  for _, one in ipairs(machine.states) do
-    graph:node("state " .. one.name, "state", one.name)
-  end
-  for _, edge in ipairs(machine.edges) do
-    for _, from in ipairs(edge.any and {} or edge.from) do
-      graph:edge("state " .. from, "state " .. edge.to, "transition", edge.action)
-    end
-  end
-end
-
 local MEANINGS = {
   { "edges", "condition", "solid arrow: an effect makes the condition true" },
   { "edges", "data", "bold arrow: the file that is handed on" },
@@ -286,10 +274,9 @@ local function legend_of(graph)
 end
 
 ---@param model skillrt.check.Model
----@param subject skillrt.check.Subject
 ---@param path skillrt.graph.Path?  the way that a run of a machine took
 ---@return skillrt.graph.Graph
-function M.of(model, subject, path)
+function M.of(model, path)
   local graph = new(model.name)
   graph:node(START, "start", "Start")
   if model.machine then
@@ -321,7 +308,6 @@ function M.of(model, subject, path)
     graph:edge(id, END, "order")
   end
   add_rounds(graph, model)
-  add_states(graph, subject)
   graph.legend = legend_of(graph)
   return graph
 end

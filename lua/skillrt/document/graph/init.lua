@@ -75,7 +75,7 @@ function M.of(given, run, words)
   if message then
     return nil, message, code
   end
-  return build.of(model, subject, path)
+  return build.of(model, path)
 end
 
 ---A graph as a document.

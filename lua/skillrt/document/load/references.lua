@@ -52,8 +52,9 @@ local function resolved(tree, file, link, found)
     return nil
   elseif problem then
     local there = files.stat(files.join(tree.dir, files.dirname(file) .. "/" .. link.target:gsub("[#?].*$", "")))
-    local tell = there and found.note or found.warn -- a host that is given the other skill too follows it
-    tell(found, "reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
+    if not there then -- an agent that is given the other skill, too, follows it
+      found:warn("reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
+    end
     return nil
   elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" and is_path(link.target) then
     tell_missing(tree, path, place, found)

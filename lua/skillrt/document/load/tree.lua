@@ -71,7 +71,7 @@ local function target_of(self, link)
   end
 end
 
--- What is read of a skill: what a link stands for there is missed. Other files are the agent's affair, who follows it.
+-- What is read of a skill: what a link stands for there is missed. Other files are the agent's, who follows the link.
 local READ = tables.words "phases steps specs roles workflows skills"
 
 local function is_read(link)
@@ -79,22 +79,17 @@ local function is_read(link)
   return READ[top] or not top and (link:find "%.%l+$" ~= nil or READ[link])
 end
 
--- Links that are not followed: those that something is missed by, and those that only lead elsewhere, each in one line.
+-- Links that are not followed and that something is missed by, in one line.
 local function tell_links(self, links)
-  local bad, elsewhere = {}, {}
+  local bad = {}
   for _, link in ipairs(links) do
     local path = files.join(self.dir, link)
-    local list = (is_read(link) or not files.is_folder(path) and not files.read(path)) and bad or elsewhere
-    list[#list + 1] = link
+    bad[#bad + 1] = (is_read(link) or not files.is_folder(path) and not files.read(path)) and link or nil
   end
-  for i, list in ipairs { bad, elsewhere } do
-    local more = #list > 1 and (", as are %d others"):format(#list - 1) or ""
-    local tell = i == 1 and self.found.warn or self.found.note
-    if list[1] then
-      local why = i == 1 and "it leads out of the folder, to a file or nowhere: what it names was not read"
-        or "an agent may follow it; skillrt does not"
-      tell(self.found, "link", { file = list[1] }, "is a symbolic link" .. more, why, "put the file itself here")
-    end
+  if bad[1] then
+    local more = #bad > 1 and (", as are %d others"):format(#bad - 1) or ""
+    self.found:warn("link", { file = bad[1] }, "is a symbolic link" .. more,
+      "it leads out of the folder, to a file or nowhere: what it names was not read", "put the file itself here")
   end
 end
 

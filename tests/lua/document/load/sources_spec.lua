@@ -240,16 +240,16 @@ describe("the border of a folder", function()
     local skill, found = loaded(folder)
     assert.same({ "01-a" }, ids(skill.phases))
     assert.equal("steps/first/01-a.md", skill.phases[1].prompt) -- a run reads it through no link
-    assert.same({ "steps/again", "more" }, places(found, "load.link"))
+    assert.same({ "steps/again" }, places(found, "load.link"))
   end)
 
-  it("tells links of which something is missed, in one line, and others as a note", function()
+  it("tells links of which something is missed, in one line, and none that an agent can follow", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["assets/x.txt"] = "x\n" }
     folder:write("../outside/run.py", "pass\n")
     folder:link("assets/run.py", "../../outside/run.py")
     folder:link("assets/again.py", "../../outside/run.py")
     local _, found = loaded(folder)
-    assert.same({ "assets/again.py" }, places(found, "load.link"))
+    assert.same({}, places(found, "load.link"))
     folder:link("assets/gone.py", "../../outside/none.py")
     folder:link("assets/gone2.py", "../../outside/none.py")
     local _, more = loaded(folder)
@@ -258,14 +258,15 @@ describe("the border of a folder", function()
       levels[#levels + 1] = one.code == "load.link" and ("%s %s"):format(one.level, one.what) or nil
     end
     table.sort(levels)
-    assert.same({ "note is a symbolic link, as are 1 others", "warning is a symbolic link, as are 1 others" }, levels)
+    assert.same({ "warning is a symbolic link, as are 1 others" }, levels)
   end)
 
   it("is not crossed by links in documents; dead ones are told", function()
     local folder <close> = skill_folder.make {
-      ["SKILL.md"] = SKILL .. "[out](../outside.md) [dead](specs/none.md) [web](https://x.y/z) [here](#part) [ok](phases/01-a.md#x)\n",
+      ["SKILL.md"] = SKILL .. "[out](../outside.md) [other](../other.md) [dead](specs/none.md) [web](https://x.y/z) [here](#part) [ok](phases/01-a.md#x)\n",
       ["phases/01-a.md"] = "# A\n",
     }
+    folder:write("../other.md", "# Other\n")
     local _, found = loaded(folder)
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-outside"))
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-missing"))
