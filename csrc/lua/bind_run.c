@@ -188,6 +188,12 @@ static int run_event(lua_State *L) {
   return 1;
 }
 
+/* stopped() -> whether it has */
+static int run_stopped(lua_State *L) {
+  lua_pushboolean(L, runtime_stopped(check_run(L)->runtime));
+  return 1;
+}
+
 /* status() -> status, reason, message, code; "" status while it continues */
 static int run_status(lua_State *L) {
   struct run *run = check_run(L);
@@ -235,9 +241,9 @@ static int run_collect(lua_State *L) {
 
 int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"step", run_step},     {"wait", run_wait},   {"stop", run_stop}, {"event", run_event},
-      {"status", run_status}, {"stats", run_stats}, {"turn", run_turn}, {"loop", run_loop},
-      {"close", run_collect}, {NULL, NULL}};
+      {"step", run_step},     {"wait", run_wait},       {"stop", run_stop}, {"event", run_event},
+      {"status", run_status}, {"stats", run_stats},     {"turn", run_turn}, {"loop", run_loop},
+      {"close", run_collect}, {"stopped", run_stopped}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"open", core_open}, {"functions", core_functions}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {

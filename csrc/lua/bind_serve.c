@@ -1,13 +1,14 @@
 /* bind_serve.c: core.serve: what a command that serves others waits for: lines on standard input,
  * programs that it starts, some of which outlive it, and whatever its loop watches.
  *
- * lines(longest) -> lines; lines:next() -> text | nil, "none", "long" (one was left out) or
- * "closed". start(argv, input, leaves) -> program | nil, message, code; program:code() -> exit
- * code, 128 + signal, or nil while it runs; program:output(most) -> the end of what it said;
- * program:stop(now). wait(ms, lines | nil, programs, listener | descriptor | nil) -> true | nil: a
- * signal came.
- * terminate(pid) -> true | nil, message, code. drain(programs): asks those that are left to end,
- * and waits for them. Called by bind_core.c. */
+ * lines(longest, program | nil) -> lines of that program, or of standard input; lines:next() ->
+ * text | nil, "none", "long" (one was left out) or "closed". start(argv, input, leaves) -> program
+ * | nil, message, code; without an input it talks with us by its standard input, a socket, and says
+ * all else where we say our messages. program:say(text), or core.serve.say(text) to who started us;
+ * program:code() -> exit code, 128 + signal, or nil while it runs; program:output(most) -> the end
+ * of what it said; program:stop(now). wait(ms, lines | nil, programs, listener | descriptor | nil)
+ * -> true | nil: a signal came. terminate(pid) -> true | nil, message, code. drain(programs): asks
+ * those that are left to end, and waits for them. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,8 +30,16 @@ enum { READ_SIZE = 64 << 10, OUTPUT_MAX = 1 << 20, ARGS_MAX = 256 };
 
 /* ---- lines ---- */
 
+struct program {
+  const struct sys *sys;
+  pid_t pid;                  /* 0: it was reaped */
+  int ended, output, channel; /* descriptors; -1: none */
+  int code;
+};
+
 struct lines {
   struct buffer bytes;
+  const struct program *program;  /* NULL: of standard input */
   size_t start, scanned, longest; /* where the next line begins; up to where none ends */
   bool ready, closed, skipping;
 };
@@ -42,8 +52,12 @@ static int lines_clear(lua_State *L) {
 static int serve_lines(lua_State *L) {
   lua_Integer longest = luaL_checkinteger(L, 1);
   luaL_argcheck(L, longest > 0 && longest <= 1 << 30, 1, "a line has from 1 byte to 1 GiB");
-  struct lines *lines = lua_newuserdatauv(L, sizeof *lines, 0);
-  *lines = (struct lines){.longest = (size_t)longest};
+  const struct program *program =
+      lua_isnoneornil(L, 2) ? NULL : luaL_checkudata(L, 2, PROGRAM_TYPE);
+  struct lines *lines = lua_newuserdatauv(L, sizeof *lines, 1);
+  *lines = (struct lines){.longest = (size_t)longest, .program = program, .ready = program != NULL};
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, 1); /* keeps it */
   buffer_init(&lines->bytes, bind_sys(L), lines->longest + 2 * READ_SIZE);
   luaL_setmetatable(L, LINES_TYPE);
   return 1;
@@ -66,15 +80,24 @@ static char *lines_end(struct lines *lines) {
   return NULL;
 }
 
-static void lines_read(struct lines *lines) {
+static ssize_t lines_take(const struct lines *lines, char *to) {
+  const struct sys *sys = lines->bytes.sys;
+  if (!lines->program) return sys->read(sys, STDIN_FILENO, to, READ_SIZE);
+  ssize_t got = recv(lines->program->channel, to, READ_SIZE, MSG_DONTWAIT);
+  return got < 0 ? -errno : got;
+}
+
+/* Whether there was something to read, or nothing more comes. */
+static bool lines_read(struct lines *lines) {
   struct error error;
   char *room = buffer_room(&lines->bytes, READ_SIZE, &error);
-  ssize_t got = room ? lines->bytes.sys->read(lines->bytes.sys, STDIN_FILENO, room, READ_SIZE) : 0;
-  lines->ready = false;
+  ssize_t got = room ? lines_take(lines, room) : 0;
+  lines->ready = lines->program != NULL; /* to read from it does not wait */
   if (got > 0)
     lines->bytes.length += (size_t)got;
-  else if (got != -EINTR && got != -EAGAIN)
-    lines->closed = true;
+  else
+    lines->closed = got != -EINTR && got != -EAGAIN;
+  return got > 0 || lines->closed;
 }
 
 static int lines_next(lua_State *L) {
@@ -98,8 +121,7 @@ static int lines_next(lua_State *L) {
     }
     if (lines->closed) why = lines->skipping ? "long" : "closed";
     if (lines->closed) lines->skipping = false;
-    if (lines->closed || !lines->ready) break;
-    lines_read(lines);
+    if (lines->closed || !lines->ready || !lines_read(lines)) break;
   }
   lua_pushnil(L);
   lua_pushstring(L, why);
@@ -107,13 +129,6 @@ static int lines_next(lua_State *L) {
 }
 
 /* ---- programs ---- */
-
-struct program {
-  const struct sys *sys;
-  pid_t pid;         /* 0: it was reaped */
-  int ended, output; /* descriptors; -1: none */
-  int code;
-};
 
 static void program_close(const struct program *program, int *fd) {
   if (*fd >= 0) program->sys->close(program->sys, *fd);
@@ -124,7 +139,21 @@ static int program_clear(lua_State *L) {
   struct program *program = luaL_checkudata(L, 1, PROGRAM_TYPE);
   program_close(program, &program->ended);
   program_close(program, &program->output);
+  program_close(program, &program->channel);
   return 0;
+}
+
+/* Our end of a socket is not its own, so it hears when we are gone. */
+static int program_talk(struct program *program, const char *const *argv) {
+  const struct sys *sys = program->sys;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  struct sys_spawn wish = {.argv = argv, .env = (const char *const *)environ, .in = ends[1]};
+  wish.out = wish.err = STDERR_FILENO;
+  program->channel = ends[0];
+  int failed = sys->spawn(sys, &wish, &program->pid, &program->ended);
+  sys->close(sys, ends[1]);
+  return failed;
 }
 
 /* It leaves our group and session, and says what it says into a file in memory. */
@@ -150,7 +179,7 @@ static int program_spawn(struct program *program, const char *const *argv, struc
 static int serve_start(lua_State *L) {
   const char *argv[ARGS_MAX + 1];
   struct span said;
-  said.data = luaL_checklstring(L, 2, &said.length);
+  said.data = luaL_optlstring(L, 2, NULL, &said.length);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 1);
   luaL_argcheck(L, count > 0 && count <= ARGS_MAX, 1, "from 1 to 256 words");
@@ -161,9 +190,10 @@ static int serve_start(lua_State *L) {
   }
   argv[count] = NULL;
   struct program *program = lua_newuserdatauv(L, sizeof *program, 0);
-  *program = (struct program){.sys = bind_sys(L), .ended = -1, .output = -1};
+  *program = (struct program){.sys = bind_sys(L), .ended = -1, .output = -1, .channel = -1};
   luaL_setmetatable(L, PROGRAM_TYPE);
-  int failed = program_spawn(program, argv, said, lua_toboolean(L, 3));
+  int failed = said.data ? program_spawn(program, argv, said, lua_toboolean(L, 3))
+                         : program_talk(program, argv);
   if (failed >= 0) return 1;
   struct error error;
   error_system(&error, -failed, "%s: cannot be started", argv[0]);
@@ -191,6 +221,32 @@ static int program_stop(lua_State *L) {
   return 0;
 }
 
+/* Whether all of it was sent. */
+static bool say(int fd, const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t sent = send(fd, text, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) return false;
+    text += sent > 0 ? sent : 0;
+    size -= sent > 0 ? (size_t)sent : 0;
+  }
+  return true;
+}
+
+static int program_say(lua_State *L) {
+  const struct program *program = luaL_checkudata(L, 1, PROGRAM_TYPE);
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  lua_pushboolean(L, say(program->channel, text, size));
+  return 1;
+}
+
+static int serve_say(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_pushboolean(L, say(STDIN_FILENO, text, size));
+  return 1;
+}
+
 /* As the __close of a list of programs it has its time also where a signal ends all Lua. What we
  * say about a stop that takes its time is not said besides. */
 static int serve_drain(lua_State *L) {
@@ -199,9 +255,8 @@ static int serve_drain(lua_State *L) {
   if (count > 0) {
     alarm(0);
     fprintf(stderr,
-            "skillrt: draining %d runs: calls that may be repeated are canceled, the others end; a "
-            "second signal ends all at once\n",
-            (int)count);
+            "skillrt: draining: calls that may be repeated are canceled, the others end; a second "
+            "signal ends all at once\n");
   }
   for (lua_Integer i = 1; i <= 2 * count; i++) {
     lua_geti(L, 1, (i - 1) % count + 1);
@@ -252,6 +307,8 @@ static size_t watch_programs(lua_State *L, struct loop_watch *watches, size_t co
   for (lua_Integer i = 1; count < LOOP_WATCHES_MAX && lua_geti(L, 3, i) != LUA_TNIL; i++) {
     struct program *program = luaL_checkudata(L, -1, PROGRAM_TYPE);
     if (program->ended >= 0) watches[count++] = (struct loop_watch){.fd = program->ended};
+    if (program->pid && program->channel >= 0 && count < LOOP_WATCHES_MAX)
+      watches[count++] = (struct loop_watch){.fd = program->channel};
     lua_pop(L, 1);
   }
   return count;
@@ -287,15 +344,15 @@ static void make_type(lua_State *L, const char *name, lua_CFunction clear,
 
 int bind_serve(lua_State *L) {
   static const luaL_Reg lines[] = {{"next", lines_next}, {NULL, NULL}};
-  static const luaL_Reg program[] = {
-      {"code", program_code}, {"stop", program_stop}, {"output", program_output}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"lines", serve_lines},
-                                       {"start", serve_start},
-                                       {"terminate", serve_terminate},
-                                       {"wait", serve_wait},
-                                       {"listen", bind_listen},
-                                       {"drain", serve_drain},
-                                       {NULL, NULL}};
+  static const luaL_Reg program[] = {{"code", program_code},
+                                     {"stop", program_stop},
+                                     {"output", program_output},
+                                     {"say", program_say},
+                                     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"lines", serve_lines}, {"start", serve_start},
+                                       {"say", serve_say},     {"terminate", serve_terminate},
+                                       {"wait", serve_wait},   {"listen", bind_listen},
+                                       {"drain", serve_drain}, {NULL, NULL}};
   make_type(L, LINES_TYPE, lines_clear, lines);
   make_type(L, PROGRAM_TYPE, program_clear, program);
   bind_listen_type(L);

@@ -74,6 +74,8 @@ void interrupt_notice(struct interrupt *i) {
 
 void limits_drain(struct limits *limits) {
   atomic_store(&limits->draining, true);
+  struct loop *loop = atomic_load(&limits->loop);
+  if (loop) loop_wake(loop);
 }
 
 bool limits_draining(const struct limits *limits) {

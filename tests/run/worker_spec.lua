@@ -350,6 +350,62 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       assert.equal("", good("worker", place, "--once"))
     end)
 
+    it("resumes the runs that were in a process with one that ended it, and performs that one alone (F73)", function()
+      witness()
+      folder.file("patient.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "patient", state = { done = false }, actions = { { id = "wait", when = "!done",
+  run = function(_, ctx)
+    ctx.await { kind = "command", idempotent = true, argv = { "sh", "-c", "echo begun " .. ctx.input.name .. " $PPID >> witness; "
+      .. "while ! test -f died; do sleep 0.05; done" } }
+    return { done = true }
+  end } } }
+]])
+      folder.file("killer.lua", (POISON:gsub("kill %-9", "touch died; %0")))
+      local worker <close> = start("worker", place, "--concurrency", "4")
+      for i = 1, 3 do
+        good("submit", place, "patient.lua", "--key", "patient" .. i, "--set", "name=" .. i)
+        seen("begun " .. i)
+      end
+      good("submit", place, "killer.lua", "--key", "killer")
+      becomes("killer", "3 processes ended in it")
+      for i = 1, 3 do becomes("patient" .. i, "completed") end
+      worker.signal "TERM"
+      worker.wait()
+      local text, processes = witness(), {}
+      for pid in text:gmatch "begun %d (%d+)" do processes[pid] = (processes[pid] or 0) + 1 end
+      assert.equal(3, select(2, text:gsub("died", "")), text)
+      assert.equal(6, select(2, text:gsub("begun", "")), text)
+      local counts = {}
+      for _, count in pairs(processes) do counts[#counts + 1] = count end
+      table.sort(counts)
+      assert.same({ 1, 1, 1, 3 }, counts, text) -- all in one, then each in its own
+      os.remove(folder.path .. "/died")
+    end)
+
+    it("performs a script that runs its skill itself, and others meanwhile", function()
+      witness()
+      folder.file("itself.lua", [[
+local skillrt = require "skillrt"
+local result = assert(skillrt.skill { name = "itself", state = { done = false }, actions = { { id = "act", when = "!done",
+  run = function(_, ctx)
+    ctx.await { kind = "command", argv = { "sh", "-c", "echo begun itself >> witness; while ! test -f free; do sleep 0.05; done" } }
+    return { done = true }
+  end } } }:run {})
+return result
+]])
+      good("submit", place, "itself.lua", "--key", "itself")
+      local worker <close> = start("worker", place)
+      seen "begun itself"
+      good("submit", place, "alone.lua", "--key", "meanwhile", "--set", "name=meanwhile")
+      becomes("meanwhile", "completed")
+      folder.file("free", "")
+      becomes("itself", "completed")
+      worker.signal "TERM"
+      worker.wait()
+      os.remove(folder.path .. "/free")
+    end)
+
     it("pauses a run that kills whoever loads it (F73)", function()
       witness()
       good("submit", place, "deadly.lua", "--key", "deadly")
@@ -425,7 +481,7 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
         local result = skillrt("submit", place, "ask.lua", "--key", "wrong", table.unpack(words))
         assert.is_true(result.code > 0 and #result.err > 0, table.concat(words, " "))
       end
-      assert.matches("from 1 to 40", skillrt("worker", place, "--concurrency", "0").err, 1, true)
+      assert.matches("from 1 to 1000", skillrt("worker", place, "--concurrency", "0").err, 1, true)
     end)
   end)
 end

@@ -25,7 +25,8 @@ end
 ---The skill of a run: given, or what its script returns now. A script that calls skill:run
 ---itself resumes this run instead, and gives the result.
 ---@param work_dir string
----@param options table  { skill, script, person } and what resume takes
+---@param options table  { skill, script, person } and what resume takes; among_others: a script that would wait for the
+---       run itself, which no other run may wait for, is refused, and `waits` is set
 ---@param load (fun(path: string): any, string?, string?)?  default: open.load
 ---@return table|nil skill_or_result
 ---@return string? message
@@ -68,6 +69,9 @@ function M.skill_for(work_dir, options, load)
   local function own(skill, given)
     if resumed or first.skill and first.skill ~= skill.name then
       return runner.run(skill, given)
+    elseif options.among_others then
+      options.waits = true
+      error("its script waits for its run itself", 0)
     end
     resumed = true
     result, message, code = runner.go_on(skill, tables.fill({ work_dir = work_dir }, options))

@@ -30,14 +30,13 @@ end
 
 -- Leaves a run that still waits as it is: writes nothing and does not load its script. The exit code; nil: it is to
 -- be resumed.
-local function left_waiting(dir, args)
+local function left_waiting(dir, args, books, report)
   for name in pairs(args) do
     if not ASKS_NOTHING[name] then
       return nil
     end
   end
   local look, store = require("skillrt.run.look"), require("skillrt.run.store").at(dir)
-  local books, report = look.books(dir)
   if not books or not look.waits(books) or ending.can_ask(args)
     or report.view_edited or store:holder() or has_come(store, books) then
     return nil
@@ -61,9 +60,8 @@ local function is_due(dir)
 end
 
 -- Pauses a run that kills every process that performs it; nil: it is no such run. The exit code.
-local function held_back(dir)
+local function held_back(dir, books)
   local poison = require("skillrt.skill.limit.poison")
-  local books = require("skillrt.run.look").books(dir)
   local message = books and poison.reached(books)
   if not message then
     return nil
@@ -73,18 +71,22 @@ local function held_back(dir)
   if not paused then
     return ending.refused(why, code, nil, dir)
   end
-  require("skillrt.report.output").write(require("skillrt.base.terminal_text").escape(dir .. ": " .. message) .. "\n")
   return require("skillrt.cli.exit_codes").paused
 end
 
 -- Starts the runs of a schedule that are due; nil: it is no schedule. The exit code.
-local function fired(dir)
-  local first = require("skillrt.run.look").first(dir)
-  if not (first and first.schedule) then
+local function fired(dir, books)
+  if not (books and books.schedule) then
     return nil
   end
-  local books, message, code = require("skillrt.run.schedule").look(dir)
-  return books and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, nil, dir)
+  local fires, message, code = require("skillrt.run.schedule").look(dir)
+  return fires and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, nil, dir)
+end
+
+-- What needs no resume of the run: the exit code; nil: it is to be resumed.
+local function before(dir, args)
+  local books, report = require("skillrt.run.look").books(dir)
+  return args.submitted and held_back(dir, books) or fired(dir, books) or left_waiting(dir, args, books, report), books
 end
 
 -- The runs that a timer must resume, of those named and those in the named folders.
@@ -135,6 +137,7 @@ return {
   })),
   -- Of a worker: approves the code that was submitted with the run, and pauses a run that kills its processes.
   inner = { { name = "submitted" } },
+  before = before,
   ---@param args table
   ---@return integer code
   run = function(args)
@@ -152,7 +155,7 @@ return {
       args.dir = due
     end
     return selection.each(args, "resume", function(dir)
-      return args.submitted and held_back(dir) or fired(dir) or left_waiting(dir, args) or ending.go_on(dir, {
+      return (before(dir, args)) or ending.go_on(dir, {
         add = add,
         accept_edits = args.accept_edits,
         from = args.from,

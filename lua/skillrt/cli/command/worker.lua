@@ -1,14 +1,19 @@
--- cli/command/worker.lua: `skillrt worker PLACE`: performs the runs of a queue, several at a time, each in a process of
--- its own as `skillrt serve` has them: one that dies takes no other along. They end with the worker.
+-- cli/command/worker.lua: `skillrt worker PLACE`: claims the runs of a queue and has its processes perform them.
+--
+-- A process performs many runs (cli/performer.lua). Where it dies, its runs are resumed, and those that may be why are
+-- performed each in a process of its own, so that they take no other along. All end with the worker.
 
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
+local json = require("skillrt.base.json")
 local output = require("skillrt.report.output")
 
 local US <const> = "/proc/self/exe"
 local POLL_MS <const> = 1000
 local MOST_SAID <const> = 4096
+local LONGEST <const> = 65536 -- of what a process says
+local MOST <const>, MOST_PROCESSES <const>, MOST_ALONE <const> = 1000, 8, 16
 
 -- Exit codes of a process that has not performed its run: the claim stays for a while, so that it is not tried at once.
 local REFUSED <const> = { [exit_codes.usage] = true, [exit_codes.busy] = true, [exit_codes.damaged] = true,
@@ -25,10 +30,12 @@ local M = {
   arguments = { { name = "PLACE", help = "a folder of runs, or a database: postgres://USER@HOST/DATABASE" } },
   options = {
     { name = "concurrency", value = "N", help = "the most runs at the same time; default: 8" },
+    { name = "processes", value = "N", help = "how many processes perform them; default: 1" },
     { name = "queue", value = "NAME", help = "the queue; default: default" },
     { name = "once", help = "ends when no run can be performed now" },
     { name = "quiet", help = "prints errors only" },
   },
+  inner = { { name = "submitted" } }, -- is one of its processes
 }
 
 -- A process was killed: where it has not even recorded that it resumes the run, that is recorded for it, so that a run
@@ -44,70 +51,171 @@ local function died(url, since, said, code)
   travel.write(url, { travel.stop(require("skillrt.skill.limit.poison").DIED, message, core.wall_ms()) })
 end
 
--- How a run is after its process has ended with this code; the message of one that failed or paused is its first line.
+-- How a run is whose process has ended with this code.
 local function outcome(url, code)
   local books = require("skillrt.run.look").books(url)
   local status = books and require("skillrt.run.look").standing(books.status)
-  if not status or status == "completed" then
-    return ("%s: %s"):format(url, status or ("ended with %d"):format(code))
-  end
-  local line = (books.message or ""):match("[^\n]+")
-  return ("%s: %s (%s)%s"):format(url, status, books.reason or "its process is gone", line and ": " .. line or "")
+  return status and require("skillrt.cli.performer").words(status, books.reason or "its process is gone", books.message)
+    or ("ended with %d"):format(code)
 end
 
--- What became of runs whose processes have ended.
-local function reap(worker)
-  local programs = worker.programs
-  for i = #programs, 1, -1 do
-    local program = programs[i]
-    local code = program:code()
+local function tell(worker, text)
+  if not worker.quiet then
+    output.write(require("skillrt.base.terminal_text").escape(text) .. "\n")
+  end
+end
+
+-- A run is not performed any more. `said`: what its process said; `words`: how it is, where that is known.
+local function over(worker, url, code, said, words)
+  worker.count = worker.count - 1
+  if not REFUSED[code] then
+    worker.claims:settle(url)
+  end
+  if REFUSED[code] and code ~= exit_codes.busy then
+    ending.complain(("%s: ended with %d: %s"):format(url, code, said))
+  else
+    tell(worker, ("%s: %s"):format(url, words or outcome(url, code)))
+  end
+end
+
+-- Starts a process; nil where that fails, which is said.
+local function start(worker, process, argv, input)
+  local program, why = core.serve.start(argv, input, false)
+  if not program then
+    ending.complain(tostring(why))
+    return nil
+  end
+  process.program = program
+  worker.programs[#worker.programs + 1] = program
+  worker.processes[#worker.processes + 1] = process
+  return process
+end
+
+---@class skillrt.WorkerProcess
+---@field program userdata
+---@field urls table<string, integer>  the runs it has, and since when
+---@field count integer  how many
+---@field lines userdata?  what it says; nil: it performs one run alone
+---@field loading string?  the run whose code it loads
+
+-- The process that has the fewest runs; one more, up to the number that was asked for.
+local function process_for(worker)
+  local least, count = nil, 0
+  for _, process in ipairs(worker.processes) do
+    if process.lines then
+      count = count + 1
+      least = (not least or process.count < least.count) and process or least
+    end
+  end
+  if count < worker.most_processes and not (least and least.count == 0) then
+    least = start(worker, { urls = {}, count = 0 }, { US, "worker", worker.place, "--submitted" })
+    if least then
+      least.lines = core.serve.lines(LONGEST, least.program)
+    end
+  end
+  return least
+end
+
+local function give(process, url)
+  process.urls[url], process.count = core.wall_ms(), process.count + 1
+  process.program:say(url .. "\n")
+end
+
+local function take_away(process, url)
+  process.urls[url], process.count = nil, process.count - 1
+end
+
+-- What a process with many runs says of them.
+local function listen(worker, process)
+  local line = process.lines:next()
+  while line do
+    local said = json.decode(line) --[[@as table]]
+    local url = said.url
+    process.loading = said.state == "loading" and url or nil
+    if said.state == "alone" then
+      take_away(process, url)
+      worker.alone[#worker.alone + 1] = url
+    elseif said.state == "over" then
+      take_away(process, url)
+      over(worker, url, said.code, said.message, said.words)
+    end
+    line = process.lines:next()
+  end
+end
+
+-- A process has ended: what becomes of its runs.
+local function reap(worker, process, code)
+  local said = process.lines and "" or process.program:output(MOST_SAID):gsub("%s+$", "")
+  for url, since in pairs(process.urls) do
+    local is_cause = not process.lines or process.loading == url
+    if code > KILLED and is_cause then
+      died(url, since, said, code)
+    end
+    over(worker, url, is_cause and code or exit_codes.failed, said)
+  end
+end
+
+-- What became of runs.
+local function look(worker)
+  for i = #worker.processes, 1, -1 do
+    local process = worker.processes[i]
+    local code = process.program:code()
+    if process.lines then
+      listen(worker, process)
+    end
     if code then
-      local said = program:output(MOST_SAID):gsub("%s+$", "")
-      local url, since = worker.urls[program], worker.begun[program]
-      table.remove(programs, i)
-      if code > KILLED then
-        died(url, since, said, code)
-      end
-      if not REFUSED[code] then
-        worker.claims:settle(url)
-      end
-      if REFUSED[code] and code ~= exit_codes.busy then
-        ending.complain(("%s: ended with %d: %s"):format(url, code, said))
-      elseif not worker.quiet then
-        output.write(require("skillrt.base.terminal_text").escape(outcome(url, code)) .. "\n")
-      end
+      table.remove(worker.processes, i)
+      table.remove(worker.programs, i)
+      reap(worker, process, code)
     end
   end
 end
 
--- Begins what there is room for; whether something may be left that waits.
+-- Begins the runs that are to be alone.
+local function begin_alone(worker)
+  while worker.alone[1] and #worker.processes < worker.most_processes + MOST_ALONE do
+    local url = table.remove(worker.alone, 1)
+    local process = { urls = { [url] = core.wall_ms() }, count = 1 }
+    if not start(worker, process, { US, "resume", url, "--submitted", "--quiet" }, "") then
+      worker.count = worker.count - 1
+    end
+  end
+end
+
+-- Begins what there is room for.
 local function begin(worker)
-  local urls, message = worker.claims:take(worker.most - #worker.programs)
+  begin_alone(worker)
+  local urls, message = worker.claims:take(worker.most - worker.count)
   if not urls and message ~= worker.problem then
     ending.complain(message)
   end
   worker.problem = message
   for _, url in ipairs(urls or {}) do
-    local now = core.wall_ms()
-    local program, why = core.serve.start({ US, "resume", url, "--submitted", "--quiet" }, "", false)
-    if program then
-      worker.programs[#worker.programs + 1], worker.urls[program] = program, url
-      worker.begun[program] = now
-      if not worker.quiet then
-        output.write(require("skillrt.base.terminal_text").escape(url .. ": begun") .. "\n")
-      end
-    else
-      ending.complain(tostring(why))
+    local process = process_for(worker)
+    if process then
+      worker.count = worker.count + 1
+      give(process, url)
+      tell(worker, url .. ": begun")
     end
   end
+end
+
+-- A whole number of an option from 1 to `most`; nil: it is none.
+local function number_of(text, default, most)
+  local number = math.tointeger(tonumber(text or default))
+  return number and number >= 1 and number <= most and number or nil
 end
 
 ---@param args table
 ---@return integer code
 function M.run(args)
-  local most = math.tointeger(tonumber(args.concurrency or 8))
-  if not most or most < 1 or most > 40 then
-    return ending.refused("--concurrency: must be a whole number from 1 to 40", "usage")
+  if args.submitted then
+    return require("skillrt.cli.performer").run()
+  end
+  local most, processes = number_of(args.concurrency, 8, MOST), number_of(args.processes, 1, MOST_PROCESSES)
+  if not most or not processes then
+    return ending.refused(("--concurrency: must be a whole number from 1 to %d, --processes from 1 to %d"):format(MOST,
+      MOST_PROCESSES), "usage")
   end
   if not args.place:find("^postgres") and not core.files.stat(args.place) then
     ending.complain(("%s: is not there"):format(args.place), "runs are performed once skillrt submit has made it")
@@ -117,11 +225,16 @@ function M.run(args)
     return ending.refused(message, code)
   end
   local programs <close> = setmetatable({}, { __close = core.serve.drain })
-  local worker = { claims = claims, most = most, programs = programs, urls = {}, begun = {}, quiet = args.quiet }
+  local worker = { place = args.place, claims = claims, most = most, most_processes = processes, programs = programs,
+    processes = {}, alone = {}, count = 0, quiet = args.quiet }
   repeat
-    reap(worker)
+    look(worker)
     begin(worker)
-    if args.once and not programs[1] then
+    if args.once and worker.count == 0 then
+      for i = #programs, 1, -1 do -- they have nothing to do
+        programs[i]:stop(true)
+        programs[i] = nil
+      end
       return worker.problem and exit_codes.failed or 0
     end
   until not core.serve.wait(POLL_MS + math.random(0, POLL_MS // 2), nil, programs)
