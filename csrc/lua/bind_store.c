@@ -382,6 +382,17 @@ static int core_prepare(lua_State *L) {
   return 1;
 }
 
+/* retire(url, before, only_look) -> text | nil, message, code: as store_retire */
+static int core_retire(lua_State *L) {
+  const char *url = bind_url(L, 1), *before = luaL_checkstring(L, 2);
+  struct error error = {0};
+  struct buffer *months = bind_buffer(L, 1 << 20);
+  if (!store_retire(bind_sys(L), url, before, lua_toboolean(L, 3), months, &error))
+    return bind_fail(L, &error);
+  lua_pushlstring(L, months->data ? months->data : "", months->length);
+  return 1;
+}
+
 /* move(from, to, digests) -> true | nil, message, code: a run, with its blobs of these digests */
 static int core_move(lua_State *L) {
   const char *from = bind_url(L, 1), *to = bind_url(L, 2);
@@ -409,6 +420,7 @@ int bind_store(lua_State *L) {
                                        {"inbox", core_inbox},
                                        {"exists", core_exists},
                                        {"prepare", core_prepare},
+                                       {"retire", core_retire},
                                        {"move", core_move},
                                        {NULL, NULL}};
   static const luaL_Reg methods[] = {{"put", inbox_put},

@@ -48,6 +48,8 @@ struct kind {
                      void (*changed)(void *), void *data, struct watch **, struct error *);
   bool (*prepare)(const struct sys *, const char *at, const struct store_setup *,
                   struct buffer *missing, struct error *);
+  bool (*retire)(const struct sys *, const char *at, const char *before, bool only_look,
+                 struct buffer *to, struct error *);
   bool (*label)(const struct sys *, const char *at, const struct label *, struct error *);
   bool (*pause)(const struct sys *, const char *at, const char *queue, bool paused, struct error *);
   bool (*claims)(const struct sys *, const char *at, const char *queue, struct claims **,

@@ -204,6 +204,8 @@ bool postgres_watch_claims(const struct sys *, const struct url *, struct uv_loo
                            void (*changed)(void *), void *data, struct watch **, struct error *);
 bool postgres_prepare(const struct sys *, const char *at, const struct store_setup *,
                       struct buffer *missing, struct error *);
+bool postgres_retire(const struct sys *, const char *at, const char *before, bool only_look,
+                     struct buffer *to, struct error *);
 bool postgres_leave(const struct sys *, const char *at, enum leaving, struct error *);
 bool postgres_send(const struct sys *, const char *at, struct receiver *, struct error *);
 bool postgres_receive(const struct sys *, const char *at, const char *run_id, struct receiver **,

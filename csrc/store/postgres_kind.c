@@ -47,6 +47,7 @@ __attribute__((visibility("default"))) const struct kind *skillrt_store_kind(voi
                                    .exists = postgres_exists,
                                    .watch = postgres_watch,
                                    .prepare = postgres_prepare,
+                                   .retire = postgres_retire,
                                    .label = postgres_label,
                                    .pause = postgres_pause,
                                    .claims = postgres_claims,

@@ -232,6 +232,15 @@ bool store_prepare(const struct sys *sys, const char *url, const struct store_se
                        : error_set(e, ERROR_INVALID, "%s: is no database", url);
 }
 
+bool store_retire(const struct sys *sys, const char *url, const char *before, bool only_look,
+                  struct buffer *to, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  if (!kind) return false;
+  return kind->retire ? kind->retire(sys, at, before, only_look, to, e)
+                      : error_set(e, ERROR_INVALID, "%s: is no database", url);
+}
+
 bool store_move(const struct sys *sys, const char *from, const char *to, const char *const *digests,
                 size_t count, struct error *e) {
   struct move move = {.from = from, .to = to, .digests = digests, .count = count};

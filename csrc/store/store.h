@@ -331,6 +331,13 @@ struct store_setup {
 bool store_prepare(const struct sys *, const char *url, const struct store_setup *,
                    struct buffer *missing, struct error *);
 
+/* Removes the runs whose names begin with a month before `before` ("202611"), by dropping the
+ * months' parts of the journal; a month with a run that is not finished stays. Appends a line to
+ * `to` for each of these months: "MONTH RUNS LEFT RUN", how many runs it has, how many of them are
+ * not finished, and the first of those. `only_look`: removes nothing. */
+bool store_retire(const struct sys *, const char *url, const char *before, bool only_look,
+                  struct buffer *to, struct error *);
+
 /* Moves a run that no process advances, byte for byte: marks it in its old place, so that no
  * process can advance it there; copies its journal and the blobs with these digests; then makes it
  * a run in its new place. If that fails, the run stays in its old place; if the machine dies

@@ -176,6 +176,32 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     assert.equal(state, good("state", "back"))
   end)
 
+  it("removes months whose runs are all finished, and keeps the others", function()
+    for _, month in ipairs { "01", "02", "03" } do
+      server.query(("create table skillrt.journal_2025%s partition of skillrt.journal for values from ('2025%s') to ('2025%02d')")
+        :format(month, month, month + 1))
+    end
+    good("run", "hello.lua", "--work-dir", server.run "20250103-done", "--quiet")
+    good("run", "hello.lua", "--work-dir", server.run "20250203-done", "--quiet")
+    local asks = server.run "20250204-asks"
+    assert.equal(3, skillrt("run", "ask.lua", "--work-dir", asks, "--quiet").code)
+    assert.matches("needs --before with a month", skillrt("fleet", "drop", server.url).err, 1, true)
+    local asked = skillrt("fleet", "drop", server.url, "--before", "2025-03")
+    assert.equal(2, asked.code)
+    assert.matches("1 month would be chosen: 2025-01, 1 run; to remove them, add --all", asked.err, 1, true)
+    local dropped = skillrt("fleet", "drop", server.url, "--before", "2025-03", "--all")
+    assert.equal("removed 2025-01: 1 run\n", dropped.out)
+    assert.matches("2025-02 stays: 1 of its 2 runs not finished, 20250204-asks is one of them", dropped.err, 1, true)
+    assert.equal("f", server.query "select to_regclass('skillrt.journal_202501') is not null")
+    assert.matches("contains no run", skillrt("status", server.run "20250103-done").err, 1, true)
+    good("status", server.run "20250203-done")
+    good("answer", asks, "red", "--quiet")
+    assert.equal("removed 2025-02: 2 runs\n", good("fleet", "drop", server.url, "--before", "2025-03", "--all"))
+    assert.equal("0", server.query "select count(*) from skillrt.inbox where run like '2025%'")
+    assert.equal("t", server.query "select to_regclass('skillrt.journal_202503') is not null")
+    assert.matches("no month is to be removed", skillrt("fleet", "drop", server.url, "--before", "2025-03").err, 1, true)
+  end)
+
   -- What the witness saw, in order.
   local function witnessed()
     local list = {}

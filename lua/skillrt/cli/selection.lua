@@ -122,10 +122,11 @@ M.FOLDER = { name = "FOLDER", many = true, optional = true, help = "folders of r
 ---@param dirs string[]
 ---@param what string   "resume", "remove"
 ---@param sure boolean|nil  the person already confirmed on the command line
+---@param thing string?  what each of them is; default: "run"
 ---@return true|nil ok
 ---@return string? message
-function M.confirmed(dirs, what, sure)
-  local count = ("%d %s"):format(#dirs, #dirs == 1 and "run" or "runs")
+function M.confirmed(dirs, what, sure, thing)
+  local count = ("%d %s%s"):format(#dirs, thing or "run", #dirs == 1 and "" or "s")
   if sure then
     return true
   elseif not (core.terminal.is_terminal(0) and core.terminal.is_terminal(1)) then

@@ -31,7 +31,8 @@ local function folder_of(name)
   return ("%s/files/%s"):format(files.state_home() or files.current(), (name:gsub("[^%w._-]", "-")))
 end
 
-local IN_DATABASE <const> = ": is in a database; only a run in a directory is renamed or removed"
+local IN_DATABASE <const> =
+  ": is in a database; only a run in a directory is renamed or removed; skillrt fleet drop removes whole months"
 
 ---A place in a form that is valid in every folder. For a database URL without a run's name: the run with this id.
 ---@param place string
