@@ -228,7 +228,7 @@ workflow
   execution_mode> sequential|hybrid Default: sequential.
   context_strategy> file|memory Default: file.
   phases_to_run text[] Ids of the phases that run, in their order; default: all.
-  phases+ workflow_phase[] The phases.
+  phases! workflow_phase[] The phases; none where it says what `skillrt compile` made of actions.
   actions compiled_action{} What `skillrt compile` made of preconditions in prose, by the action's id.
   rounds+ round[] Neighbouring phases that repeat.
   inputs choice{} What a run may be given, by name; conditions read it as input.NAME.

@@ -286,7 +286,6 @@ function APPLY.each(self, statement, place)
   if not list:find "^[%a_][%w_]*$" then
     refuse("list must be a key of the state such as files, not %s", names.show(list))
   end
-  self:agree(id, "each", list)
   self:set(self:phase(id), "each", list, place)
 end
 
@@ -396,22 +395,6 @@ local function of_facts(document)
     end
     self.phases[i] = phase
   end
-  for _, one in ipairs(document.rounds or {}) do
-    local first, last = self.phases[one.indexes[1]], self.phases[one.indexes[#one.indexes]]
-    local round, place = {}, place_of(one.place)
-    if one.each then
-      self:set(first, "each", one.each, place)
-    elseif one.asked then
-      self:promise(first, one.asked, place)
-    else
-      local again = one.again or one.over and not one.asks_first and ("!(%s)"):format(one.over) or nil
-      for key, value in pairs { first = first.id, last = last.id, ["until"] = one.asks_first and one.over or nil,
-        ["while"] = again, at_most = one.max } do
-        self:set(round, key, value, place)
-      end
-      self.rounds[#self.rounds + 1] = round
-    end
-  end
   local modes = stated and stated.modes
   if modes and #modes.order > 1 then
     local input, place = {}, "SKILL.md:1"
@@ -444,7 +427,7 @@ local function written(self, document)
   return {
     ["$schema"] = "urn:skillrt:schema:workflow",
     skill_name = document.name,
-    phases = #self.phases > 0 and json.array(self.phases) or nil,
+    phases = json.array(self.phases),
     actions = next(self.actions) and self.actions or nil,
     rounds = #self.rounds > 0 and json.array(self.rounds) or nil,
     inputs = next(self.inputs) and self.inputs or nil,

@@ -1,10 +1,9 @@
 -- document/load/flow.lua: what a folder's documents state of how its phases follow each other, where it has a shape
--- that needs no guess: tables, conditions in code, diagrams. These are facts; other lines that name a phase are quoted.
+-- that needs no guess: tables, conditions in code. These are facts; other lines that name a phase are quoted.
 --
 -- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by sources.lua.
 local condition = require "skillrt.document.load.condition"
 local facts_of = require "skillrt.document.load.facts"
-local graphs = require "skillrt.document.load.flow.graphs"
 local markdown = require "skillrt.document.load.markdown"
 local mentions_of = require "skillrt.document.load.flow.mentions"
 local modes_of = require "skillrt.document.load.flow.modes"
@@ -16,13 +15,12 @@ local words = require("skillrt.base.tables").words
 
 local M = {}
 
--- Weights: what stands in a table, at a phase's own heading, on an edge of a diagram.
-local TABLE <const>, LABEL <const>, EDGE <const> = 3, 2, 1
+-- Weights: what stands in a table, at a phase's own heading.
+local TABLE <const>, LABEL <const> = 3, 2
 
 ---@class skillrt.load.Flow
----@field facts skillrt.load.Facts  about phases by their place: condition, parallel, output, each
+---@field facts skillrt.load.Facts  about phases by their place: condition, parallel, output
 ---@field modes skillrt.load.Modes
----@field rounds skillrt.load.Rounds[]
 ---@field order integer[]?  of a table that names all phases
 ---@field read integer      facts that change the run
 local Flow = {}
@@ -67,7 +65,7 @@ function ROWS.phases(self, row, place)
       modes_of.add(self.modes, row.index, mode)
       self.read = self.read + 1
     end
-    for _, says in ipairs { "condition", "parallel", "each" } do
+    for _, says in ipairs { "condition", "parallel" } do
       self:fact(row.index, says, row[says], TABLE, place)
     end
     self.facts:add(row.index, "output", row.output or nil, TABLE, place)
@@ -87,26 +85,9 @@ function ROWS.modes(self, row, place)
   end
 end
 
-function ROWS.entries(self, row, place)
-  self.used[place.file .. ":" .. place.line], row.place = true, place
-  table.insert(self.entries, row)
-end
-
-function ROWS.rounds(self, row, place)
-  if not row.unread then
-    self:add_rounds({ indexes = row.phases, over = row.over, again = row.again, max = row.max,
-      asks_first = row.over ~= nil }, row.text, place)
-  else
-    self.quotes:add(row.text, place, 1)
-    self.used[place.file .. ":" .. place.line] = true
-  end
-end
-
--- Rounds that are read; whether they can be run is known when the order is.
-function Flow:add_rounds(read, text, place)
-  read.text, read.place, self.read = text, place, self.read + 1
-  self.rounds[#self.rounds + 1] = read
+function ROWS.unread(self, row, place)
   self.used[place.file .. ":" .. place.line] = true
+  self.quotes:add(row.text, place, 1)
 end
 
 function Flow:read_table(block, file)
@@ -121,28 +102,6 @@ function Flow:read_table(block, file)
   if unknown then
     self.quotes:add("| " .. table.concat(block.header, " | ") .. " |", { file = file, line = block.line }, 1, true,
       ("a table of phases has a column %s that is not read"):format(names.show(unknown)))
-  end
-end
-
--- A run begins at one of several phases: each entry is a mode that runs its phase and those behind it. Beside modes, or
--- where one row cannot be read, the meaning of an entry is unknown.
-function Flow:read_entries()
-  local list, modes, readable, later = self.entries, self.modes, #self.modes.order == 0, false
-  for _, one in ipairs(list) do
-    readable, later = readable and not one.unread, later or (one.start or 1) > 1
-  end
-  for _, one in ipairs(not readable and list or {}) do
-    self.quotes:add(one.text, one.place, 1)
-  end
-  if not readable or not later then
-    return
-  end
-  modes.word, modes.told, self.read = "entry", {}, self.read + #list
-  for _, one in ipairs(list) do
-    modes.told[#modes.told + 1] = ("%s: %s"):format(one.name, one.text)
-    for index = one.start, #self.mentions.phases do
-      modes_of.add(modes, index, one.name)
-    end
   end
 end
 
@@ -163,27 +122,6 @@ function Flow:read_labels(blocks, file, own)
       self:fact(under, "condition", told and told.condition, LABEL, { file = file, line = passage.line })
     end
   end)
-end
-
--- A way of a diagram that leads back is rounds; one past phases that a rhombus decides on is their condition.
-function Flow:read_graph(block, file)
-  for _, way in ipairs(graphs.ways(block, self.mentions)) do
-    local phases, place, between = self.mentions.phases, { file = file, line = way.line }, {}
-    local text = ("%s -> %s"):format(phases[way.from].id, phases[way.to].id)
-    for index = math.min(way.to, way.from + 1), math.max(way.from, way.to - 1) do
-      between[#between + 1] = index
-    end
-    if not way.again and not way.over and (way.to <= way.from or way.decides) then
-      self.quotes:add(text, place, 1)
-    elseif way.to <= way.from then
-      self:add_rounds({ indexes = between, again = way.again, over = way.over, max = way.max }, text, place)
-    elseif way.decides then
-      self:add_rounds({ indexes = { way.from }, asked = way.again or way.over }, text, place)
-      for _, index in ipairs(between) do
-        self:fact(index, "condition", way.over or ("!(%s)"):format(way.again), EDGE, place)
-      end
-    end
-  end
 end
 
 -- The number that a phase's title gives differs from that of its file.
@@ -246,7 +184,7 @@ function Flow:conclude(list)
   end
   if #ids > 1 or self.quotes.count > 0 then
     local how = read == 0 and "once each, in this order"
-      or ("in this order, with %d facts of tables, labels and diagrams"):format(read)
+      or ("in this order, with %d facts of tables and labels"):format(read)
     self.quotes:finish(("runs %s %s; nothing else was read"):format(table.concat(ids, ", "), how))
   end
 end
@@ -271,14 +209,12 @@ function M.read(tree, phases, found)
   end
   local mentions = mentions_of.new(phases, titles)
   local self = setmetatable({ tree = tree, found = found, mentions = mentions, facts = facts_of.new(), read = 0,
-    modes = modes_of.new(), rounds = {}, entries = {}, used = used, quotes = quotes_of.new(mentions, found) }, Flow)
+    modes = modes_of.new(), used = used, quotes = quotes_of.new(mentions, found) }, Flow)
   for _, one in ipairs(documents) do
     local file, own = one[1], one[2]
     for _, block in ipairs(not own and one.blocks or {}) do
       if block.kind == "table" then
         self:read_table(block, file)
-      elseif block.kind == "code" then
-        self:read_graph(block, file)
       end
     end
     self:read_labels(one.blocks, file, own)
@@ -288,7 +224,6 @@ function M.read(tree, phases, found)
       self:check_lists(one.blocks, file)
     end
   end
-  self:read_entries()
   if phases[1] and not self.order then
     self:check_numbers()
   end
@@ -310,10 +245,6 @@ function Flow:apply(index, phase)
   phase.condition = own and mode and ("(%s) && (%s)"):format(own, mode) or own or mode
   phase.parallel = phase.parallel or facts:best(index, "parallel")
   phase.output = phase.output or facts:best(index, "output")
-  local list, fact = facts:best(index, "each")
-  if list then
-    table.insert(self.rounds, { indexes = { index }, each = list, text = list, place = fact.at })
-  end
 end
 
 return M

@@ -30,7 +30,6 @@ local M = {}
 ---@field script string?           the folder's skill.lua, which alone says what runs
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
----@field rounds skillrt.load.Rounds[]?
 ---@field stated skillrt.load.Flow?  what documents state of how phases follow each other
 ---@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions
 ---  of actions that are prose
@@ -387,7 +386,6 @@ function M.read(dir, options)
     agent_decides = decides,
     stated = self.stated,
     asks = self.asks,
-    rounds = self.flow and self.flow.rounds,
     compiled = self.flow and self.flow.compiled,
     config = raw,
     findings = found,

@@ -11,7 +11,7 @@ local trim = texts.trim
 
 ---@class skillrt.load.Graph
 ---@field kind "flow"|"state"
----@field nodes table<string, { id: string, label: string?, line: integer, decides: boolean? }>  it is a rhombus
+---@field nodes table<string, { id: string, label: string?, line: integer }>
 ---@field order string[]   ids of the nodes as they first stand there
 ---@field edges { from: string, to: string, label: string?, line: integer }[]
 
@@ -30,8 +30,7 @@ end
 local shape = P(false)
 for open, close in ("([ ]) (( )) [[ ]] [( )] {{ }} [ ] ( ) { } > ]"):gmatch "(%S+) (%S+)" do
   local quoted = blank * '"' * up_to '"' * '"' * (1 - P(close)) ^ 0
-  local decides = open == "{" and Cg(lpeg.Cc(true), "decides") or true
-  shape = shape + open * Cg(quoted + up_to(close), "label") * decides * close
+  shape = shape + open * Cg(quoted + up_to(close), "label") * close
 end
 
 -- `ID`, `ID[label]`, `ID(["label"])`, several with "&" between; hyphens belong to a name between letters.
@@ -60,7 +59,7 @@ local function add_node(graph, given, line)
     graph.nodes[given.id] = node
     graph.order[#graph.order + 1] = given.id
   end
-  node.label, node.decides = node.label or given.label, node.decides or given.decides
+  node.label = node.label or given.label
 end
 
 local function read_flow(graph, text, line)

@@ -13,7 +13,6 @@ local phase_md = require "skillrt.document.load.phase_md"
 local modes_of = require "skillrt.document.load.flow.modes"
 local machine = require "skillrt.document.load.machine"
 local prose_of = require "skillrt.document.load.prose"
-local rounds = require "skillrt.document.load.rounds"
 local state = require "skillrt.skill.state"
 local tables = require "skillrt.base.tables"
 local tree_of = require "skillrt.document.load.tree"
@@ -294,7 +293,7 @@ local function add_phase(self, list, phase, file, line)
 end
 
 local function phases_of(self)
-  local list, made, steps, place_of = json.array {}, {}, {}, {}
+  local list, made, steps = json.array {}, {}, {}
   for _, one in ipairs(self.phase_files) do
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
@@ -303,13 +302,11 @@ local function phases_of(self)
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
-    place_of[index] = place
     stated:apply(index, add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path),
       made, self.found), one.path, one.line))
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
   end
-  self.flow = { phases = list, inputs = modes_of.inputs(stated.modes),
-    rounds = rounds.of_flow(stated, list, place_of, self.has_loop) }
+  self.flow = { phases = list, inputs = modes_of.inputs(stated.modes) }
   stated:conclude(list)
   return list
 end

@@ -194,7 +194,7 @@ function M.config(document, at, found)
     return nil
   elseif not form.check("workflow", document, found, at) then
     return nil
-  elseif document.actions then
+  elseif document.actions and #document.phases == 0 then
     return {}, at, { phases = {}, actions = document.actions, compiled = document.compiled }
   elseif #document.phases == 0 then
     local fix = 'write "phases": [ { "id": "01-...", ... } ]'
@@ -208,7 +208,7 @@ function M.config(document, at, found)
       return nil
     end
   end
-  local loop = document.loop
+  local loop, errors = document.loop, found:counts().error
   local raw = form.taken("workflow", document, { sequential_config = { phases = json.array {} },
     x_skillrt = { termination = document.termination,
       hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } })
@@ -219,6 +219,9 @@ function M.config(document, at, found)
   end
   local flow = { phases = phases, inputs = document.inputs, compiled = document.compiled,
     rounds = rounds_of(document, phases, at, found) }
+  if found:counts().error > errors then
+    return nil -- what it says of the order is wrong: nothing of it runs
+  end
   return raw, function(key)
     local n, rest = key:match "^sequential_config%.phases%[(%d+)%](.*)$"
     local i = n and origin[math.tointeger(tonumber(n))]

@@ -250,6 +250,14 @@ describe("the search through the state space", function()
     assert.same({}, check.check(skill(looks, { state = state })).findings)
   end)
 
+  it("lets a run rest where all is done and what may still run need not (F28)", function()
+    local actions = { { id = "look", repeatable = true, when = "parts.length < 5", effects = { "parts!=null" } },
+      { id = "report", when = "parts.length === 5" } }
+    assert.is_nil(finding(skill(actions, { state = { parts = json.array() } }), "reach.goal"))
+    actions[1].when = nil
+    assert.equal("reach.goal", finding(skill(actions, { state = { parts = json.array() } }), "reach.goal").code)
+  end)
+
   it("stops at its bound and says how far it came (F33)", function()
     local actions = {}
     for i = 1, 16 do

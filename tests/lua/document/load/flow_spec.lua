@@ -294,11 +294,23 @@ describe("a sentence about phases", function()
     assert.truthy(told(found, "quote"):find("and 13 more of its lines", 1, true), told(found, "quote"))
   end)
 
-  it("leaves the facts of tables, diagrams and labels what they are", function()
-    local skill, found = read("Phase 3 at times.\n\n### Phase 2\n\n- **Condition**: `size > 3`\n\n```mermaid\ngraph TD\n"
-      .. "  A[Phase 1] --> B[Phase 2] --> C[Phase 3]\n  C -->|score < 8| B\n```\n")
+  it("leaves the facts of tables and labels what they are", function()
+    local skill, found = read("Phase 3 at times.\n\n### Phase 2\n\n- **Condition**: `size > 3`\n")
     assert.same({ false, "size > 3", false }, conditions(skill.phases))
-    assert.same({ first = "02-write", last = "03-check", again = "score < 8" }, skill.rounds[1])
-    assert.truthy(told(found, "flow"):find("in this order, with 2 facts", 1, true), told(found, "flow"))
+    assert.truthy(told(found, "flow"):find("in this order, with 1 facts", 1, true), told(found, "flow"))
+  end)
+
+  it("is a diagram as a whole, by its first line, and each row that says where runs begin or what repeats", function()
+    for _, drawing in ipairs {
+      "```mermaid\ngraph TD\n  A[Phase 1] --> B[Phase 2] --> C[Phase 3]\n  C -->|score < 8| B\n```\n",
+      "```dot\ndigraph g {\n  a [label=\"Phase 2\"];\n  b [label=\"Phase 3\"];\n  a -> b;\n  b -> a;\n}\n```\n" } do
+      local text, found = quotes(drawing)
+      assert.equal("SKILL.md:8", text)
+      assert.truthy(told(found, "quote"):find("a diagram names phases and was not read", 1, true))
+    end
+    assert.equal("SKILL.md:8, SKILL.md:9", (quotes("| Repeat | Until | At most |\n|---|---|---|\n| 2-3 | `score >= 8` | 5 |\n"
+      .. "| 1-3 | | 2 |\n")))
+    assert.equal("SKILL.md:8, SKILL.md:9", (quotes "| Situation | Start at |\n|---|---|\n| new | 1 |\n| draft | 3 |\n"))
+    assert.equal("SKILL.md:6", (quotes "| Phase | Document | For each |\n|---|---|---|\n| 2 | phases/02-write.md | `parts` |\n"))
   end)
 end)

@@ -263,7 +263,8 @@ describe("the border of a folder", function()
 
   it("is not crossed by links in documents; dead ones are told", function()
     local folder <close> = skill_folder.make {
-      ["SKILL.md"] = SKILL .. "[out](../outside.md) [other](../other.md) [dead](specs/none.md) [web](https://x.y/z) [here](#part) [ok](phases/01-a.md#x)\n",
+      ["SKILL.md"] = SKILL .. "[out](../outside.md) [other](../other.md) [dead](specs/none.md) [web](https://x.y/z) "
+        .. "[here](#part) [ok](phases/01-a.md#x)\n",
       ["phases/01-a.md"] = "# A\n",
     }
     folder:write("../other.md", "# Other\n")

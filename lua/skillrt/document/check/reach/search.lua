@@ -244,6 +244,22 @@ function Search:is_goal()
   return true
 end
 
+-- Whether all is done, and each step that is left waits for a key that any action may have set: the run may end here.
+function Search:may_rest(taken)
+  local rests = self:is_goal()
+  for k = 1, rests and #taken or 0 do
+    local waits = false
+    for _, term in ipairs(self.space.steps[taken[k]].terms) do
+      for _, name in ipairs(not self:asks(term, self.now, "must") and term.vars or {}) do
+        local variable = self.space.variables[name]
+        waits = waits or variable.after ~= nil and not variable.counted
+      end
+    end
+    rests = rests and waits
+  end
+  return rests
+end
+
 function Search:nothing_to_choose(at)
   self.halts[at] = true
   if self:is_goal() then
@@ -282,6 +298,9 @@ function Search:look(at)
     return
   end
   local taken, passed = self:open(at)
+  if #taken > 0 and self:may_rest(taken) then
+    self:finish("completed", at)
+  end
   for _, i in ipairs(taken) do
     self:take(i, at)
   end

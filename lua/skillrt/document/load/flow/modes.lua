@@ -9,8 +9,7 @@ local M = {}
 ---@field seen table<string, boolean>
 ---@field by_phase table<integer, table<string, boolean>>
 ---@field default string?
----@field word string      what a run is given: "mode", or "entry" where a run begins at one of several phases
----@field told string[]?   of entries: what each of them is
+---@field word string      what a run is given: "mode"
 
 ---@return skillrt.load.Modes
 function M.new()
@@ -49,10 +48,9 @@ end
 
 ---The input that says the mode, as a workflow.json has it; nil: there are no modes.
 ---@param modes skillrt.load.Modes
----@return table<string, { one_of: string[], default: string?, question: string? }>?
+---@return table<string, { one_of: string[], default: string? }>?
 function M.inputs(modes)
-  return #modes.order > 0 and { [modes.word] = { one_of = modes.order, default = modes.default,
-    question = modes.told and ("Where does it begin? (%s)"):format(table.concat(modes.told, "; ")) } } or nil
+  return #modes.order > 0 and { [modes.word] = { one_of = modes.order, default = modes.default } } or nil
 end
 
 ---Tells modes of which none is the default: a run has to be given one.
@@ -62,8 +60,8 @@ function M.tell(modes, found)
   if #modes.order == 0 or modes.default then
     return
   end
-  local by = modes.told and "it begins at one of several phases" or "its phases run by mode"
-  local what = ("%s (%s), and no document says which is the default"):format(by, table.concat(modes.order, ", "))
+  local what = ("its phases run by mode (%s), and no document says which is the default"):format(
+    table.concat(modes.order, ", "))
   local why = ("a run that is not given its %s asks for it"):format(modes.word)
   local fix = ("run it with --set %s=%s"):format(modes.word, modes.order[1])
   found:note("flow-mode", { file = "SKILL.md" }, what, why, fix)

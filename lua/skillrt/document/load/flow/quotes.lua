@@ -113,6 +113,22 @@ end
 
 local PLAIN_FENCES <const> = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
 
+local DIAGRAMS <const> = { mermaid = true, dot = true, graphviz = true }
+
+-- The first line of a diagram that names a phase: of all of it, as it is not read.
+local function read_diagram(self, block, file)
+  local line = block.line
+  for one in (block.text .. "\n"):gmatch "(.-)\n" do
+    line = line + 1
+    local named, at = self.mentions:of(one)
+    if named[1] then
+      self:add(one, { file = file, line = line }, at, not block.text:find "[|{]" and not block.text:find "label",
+        "a diagram names phases and was not read")
+      return
+    end
+  end
+end
+
 -- Keys of a front matter that name another document than the one that comes next.
 local function read_front(self, text, file, own)
   local line = 0
@@ -142,6 +158,9 @@ function Quotes:read(blocks, text, file, own, used)
     end
   end, function(block)
     local line = block.line
+    if not own and DIAGRAMS[block.lang] then
+      read_diagram(self, block, file)
+    end
     for one in (not own and PLAIN_FENCES[block.lang] and block.text .. "\n" or ""):gmatch "(.-)\n" do
       line = line + 1
       self:line(one, { file = file, line = line })

@@ -1,5 +1,5 @@
 -- document/load/flow/tables.lua: tables about phases: which document, in which mode, under which condition, beside
--- which others, what it writes; modes with their phases; where a run begins; which phases repeat.
+-- which others, what it writes; modes with their phases.
 --
 -- A table that names no phase of the folder is not ours. Called by flow.lua.
 local condition = require "skillrt.document.load.condition"
@@ -19,13 +19,9 @@ local COLUMNS <const> = tables.known {
     .. "\u{6267}\u{884C}\u{6761}\u{4EF6}",
   parallel = "parallel|in parallel|\u{5E76}\u{884C}",
   output = "output|outputs|\u{8F93}\u{51FA}|\u{4EA7}\u{51FA}",
-  each = "for each|each",
   phase = "phase|#|phase #|\u{9636}\u{6BB5}",
   phases = "phases|phases to run|repeat",
   start = "start at|starts at|begin at|entry|entry point|entry phase|start phase|leads to|resume at",
-  over = "until",
-  again = "while",
-  max = "at most|max|max rounds",
   about = "document|file|ref|reference|name|title|purpose|description|input|agent|\u{6587}\u{6863}|\u{6587}\u{4EF6}|"
     .. "\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}|\u{540D}\u{79F0}|\u{8F93}\u{5165}",
 }
@@ -93,15 +89,9 @@ end
 ---@field condition string?
 ---@field parallel boolean?
 ---@field output string?
----@field each string?
 ---@field modes string[]?
 ---@field default string?
----@field phases integer[]? of a mode, or that repeat
----@field start integer?    the phase at which a run begins
----@field name string?      of that entry
----@field over string?
----@field again string?
----@field max integer?
+---@field phases integer[]? of a mode
 ---@field unread boolean?   something in it was not read
 
 local function phase_row(out, cells, at, mentions)
@@ -116,7 +106,6 @@ local function phase_row(out, cells, at, mentions)
   end
   out.by_path = path ~= nil and out.index ~= nil
   out.output = at.output and file_in(cells[at.output] or "")
-  out.each = at.each and (cells[at.each] or ""):match "^%s*`?([%a_][%w_]*)`?%s*$"
   out.parallel = at.parallel and YES[(cells[at.parallel] or ""):lower()] or nil
   local cell, unread = at.condition and cells[at.condition] or "", nil
   local mode = #cell <= MAX_CELL and cell:match(IS_MODE)
@@ -144,63 +133,38 @@ local function mode_row(out, cells, at, mentions)
   out.unread = not out.modes or #(out.phases or {}) == 0
 end
 
--- A name that can be typed: of a code span, else of the words.
-local function entry_row(out, cells, at, mentions)
-  local code
-  for i, cell in ipairs(cells) do
-    code = code or i ~= at.start and #cell <= MAX_CELL and cell:match "`%-*(%w[%w_-]*)`" or nil
-  end
-  local row_title = plain(cells[1]:sub(1, MAX_CELL))
-  local name = (code or row_title):lower():gsub("[^%w]+", "-"):gsub("^%-", ""):sub(1, 40):gsub("%-$", "")
-  local cell, title = (cells[at.start] or ""):gsub("\u{2192}", ""):gsub("^%s*%->", ""):match "^(.-)%s*%(?([^()]*)%)?$"
-  local list = mentions:list(title:find "%d" and cell .. title or cell)
-  if list and not title:find "%d" and not (mentions.titles[list[1]] or ""):lower():find(title:lower(), 1, true) then
-    list = nil -- "Phase 3 (at times)"
-  end
-  out.name, out.text = name ~= "" and name or nil, row_title
-  out.start = list and #list == 1 and list[1] or nil
-  out.default = cells[1]:lower():find("(default)", 1, true) and out.name or nil
-  out.unread = not out.start or not out.name
-end
-
-local function rounds_row(out, cells, at, mentions)
-  local unread, other
-  out.phases = mentions:list(cells[at.phases] or "")
-  out.over, unread = condition_in(at.over and cells[at.over] or "")
-  out.again, other = condition_in(at.again and cells[at.again] or "")
-  out.max = at.max and math.tointeger(tonumber(plain(cells[at.max] or ""))) or nil
-  out.unread = unread or other or not out.phases or not (out.over or out.again or out.max) or out.max == 0
-end
-
-local ROWS = { phases = phase_row, modes = mode_row, entries = entry_row, rounds = rounds_row }
+local ROWS = { phases = phase_row, modes = mode_row }
 
 local function kind_of(block, at)
+  local has_path = path_in((block.rows[1] or {}).cells or {}) ~= nil
   if at.start and at.start > 1 then
-    return "entries"
-  elseif at.mode == 1 and (at.phases or path_in((block.rows[1] or {}).cells or {})) then
+    return nil
+  elseif at.mode == 1 and (at.phases or has_path) then
     return "modes"
-  elseif at.phases and (at.over or at.again or at.max) then
-    return "rounds"
-  elseif at.mode ~= 1 and (at.phase or path_in((block.rows[1] or {}).cells or {})) then
+  elseif at.mode ~= 1 and (at.phase or has_path) then
     return "phases"
   end
 end
 
----What a table says of phases; nil where it is about something else.
+---What a table says of phases; nil where it is about something else. A table that says where runs begin or what
+---repeats is "unread".
 ---@param block skillrt.load.Block
 ---@param mentions skillrt.load.Mentions
----@return "phases"|"modes"|"entries"|"rounds"|nil kind
+---@return "phases"|"modes"|"unread"|nil kind
 ---@return skillrt.load.FlowRow[]? rows
 ---@return string? unknown  the first column that nothing reads
 function M.read(block, mentions)
   local at, unknown = tables.columns(block.header, COLUMNS)
   local kind, rows, ours, missing = kind_of(block, at), {}, false, false
-  for i, row in ipairs(kind and block.rows or {}) do
-    rows[i] = { line = row.line, text = table.concat(row.cells, " | ") }
-    ROWS[kind](rows[i], row.cells, at, mentions)
-    local one = rows[i]
-    ours = ours or one.by_path or #(one.phases or {}) > 0 or one.start ~= nil
-      or one.index and (at.mode or at.condition or at.parallel or at.each) and #block.rows > 1
+  local lists = not kind and (at.phases or at.start)
+  for i, row in ipairs(block.rows) do
+    local one = { line = row.line, text = table.concat(row.cells, " | ") }
+    rows[i] = one
+    if kind then
+      ROWS[kind](one, row.cells, at, mentions)
+    end
+    ours = ours or one.by_path or #(one.phases or {}) > 0 or lists and mentions:list(row.cells[lists] or "") ~= nil
+      or one.index and (at.mode or at.condition or at.parallel) and #block.rows > 1
     missing = missing or one.phases == nil and kind == "modes"
   end
   for _, one in ipairs(missing and rows or {}) do
@@ -209,7 +173,7 @@ function M.read(block, mentions)
   if not ours and not (kind == "modes" and at.phases) then
     return nil
   end
-  return kind, rows, kind == "phases" and unknown or nil
+  return kind or "unread", rows, kind == "phases" and unknown or nil
 end
 
 return M
