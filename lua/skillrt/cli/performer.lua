@@ -1,13 +1,14 @@
 -- cli/performer.lua: a process of a worker, which performs all runs that the worker names, in one loop.
 --
 -- Standard input is a socket to the worker. It says the URL of a run, a line each; we say what becomes of the run, as
--- JSON: { url, state = "loading"|"begun"|"alone"|"over", code, message, words = how it is }. A run that has ended a
--- process before, or whose script waits for it itself, is performed alone, so that the others do not end or wait with
+-- JSON: { url, state = "loading"|"begun"|"alone"|"over", code, message, words = how it is }. A run that may end its
+-- process, or whose script waits for it itself, is performed alone, so that the others do not end or wait with
 -- it. Called by command/worker.lua.
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
 local json = require("skillrt.base.json")
+local poison = require("skillrt.skill.limit.poison")
 local reopen = require("skillrt.document.reopen")
 local runner = require("skillrt.run.runner")
 
@@ -46,7 +47,7 @@ local function open(url)
   local done, books = require("skillrt.cli.command.resume").before(url, { submitted = true, quiet = true })
   if done then
     return nil, done
-  elseif books and books.fruitless then
+  elseif books and poison.is_suspect(books) then
     return nil, "alone"
   end
   local options = options_of(url)

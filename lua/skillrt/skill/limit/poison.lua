@@ -23,6 +23,13 @@ function M.count(books, record)
   end
 end
 
+---Whether the next process would be the last: it is to have no other run, which would be stopped with it.
+---@param books skillrt.Books
+---@return boolean
+function M.is_suspect(books)
+  return (books.fruitless or 0) >= M.default - 1
+end
+
 ---Why no further process is started for a run.
 ---@param books skillrt.Books
 ---@return string|nil message
