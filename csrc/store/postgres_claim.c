@@ -163,11 +163,19 @@ static int take_limits(struct link *l, const PGresult *next, const char *run, co
 /* Removes expired leases; their processes lose their runs. */
 static const char asked_lapsed[] = "delete from skillrt.worker where deadline < clock_timestamp()";
 
+/* Planned once: with its parameters it is planned in ten times the time that it takes. */
+static PGresult *ask_next(struct queue *q, struct error *e) {
+  struct value queue[] = {TEXT(q->name)};
+  if (!q->link.prepared &&
+      link_do(&q->link, "set plan_cache_mode = force_generic_plan", 0, NULL, e) < 0)
+    return NULL;
+  return link_put(&q->link, asked_next, 1, queue, e);
+}
+
 /* 1: `run` was claimed; 0: there is none; -1: it failed. */
 static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct error *e) {
   char key[QUEUE_NAME + 1];
-  struct value queue[] = {TEXT(q->name)};
-  PGresult *next = link_ask(&q->link, asked_next, 1, queue, e);
+  PGresult *next = ask_next(q, e);
   if (!next) return -1;
   int rows = PQntuples(next);
   if (rows == 1) {
@@ -227,6 +235,7 @@ bool postgres_claims(const struct sys *sys, const char *at, const char *queue,
   q->sys = sys;
   snprintf(q->name, sizeof q->name, "%s", queue);
   link_init(&q->link, sys, &q->url);
+  q->link.commit = "off"; /* who opens the run commits, and with that what came before */
   if (url_read(at, false, &q->url, e) && link_open(&q->link, e)) {
     q->link.at_once = true; /* a worker claims again a second later */
     *claims = &q->claims;
