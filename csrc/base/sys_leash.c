@@ -126,19 +126,19 @@ static void guard_end(void) {
   guard = 0;
 }
 
-/* Whether the guard was killed: then another one is begun. */
-static bool guard_died(void) {
-  if (!guard || waitpid(guard, NULL, WNOHANG | __WALL) == 0) return false;
+/* A guard that was killed is forgotten: then another one is begun. */
+static void guard_look(void) {
+  if (!guard || waitpid(guard, NULL, WNOHANG | __WALL) == 0) return;
   close(life);
   guard = 0;
-  return true;
 }
 
 int sys_real_leash(const struct sys *sys, int64_t until_ns) {
   (void)sys;
   int failed = 0;
   pthread_mutex_lock(&mutex);
-  if (!guard_died() && until_ns == 0 && guard) guard_end();
+  guard_look();
+  if (until_ns == 0 && guard) guard_end();
   if (until_ns != 0) failed = page_make();
   if (until_ns != 0 && !failed) atomic_store(&atomic_load(&page)->until_ns, until_ns);
   if (until_ns != 0 && !failed && !guard) failed = guard_begin();

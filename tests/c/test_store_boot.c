@@ -1,5 +1,6 @@
 /* test_store_boot.c: what a damaged end is taken for: after a kill, after a power cut, where nobody
  * can tell; and how a journal that is refused is cut. */
+#include <errno.h>
 #include <unistd.h>
 
 #include "support/store_kit.h"
@@ -167,6 +168,25 @@ static void test_cut_segments(struct scratch *s) {
       kit_close(&k);
       free(bytes);
     }
+  }
+  TEST("later segments that cannot be moved aside: it is not cut, and says so") {
+    struct kit k;
+    struct faulty *f = faulty_new(sys_real());
+    scratch_empty(s);
+    kit_init(&k, s);
+    k.options.segment_bytes = 400;
+    CHECK(kit_open(&k, STORE_CREATE));
+    for (int i = 0; i < 20; i++)
+      CHECK(kit_put(&k, i, 1));
+    kit_close(&k);
+    unlink(scratch_path(s, "run/journal/00000003.sj"));
+    unsigned long before = scratch_print(s, "run/journal");
+    k.options.cut = true;
+    k.sys = faulty_sys(f);
+    faulty_fail(f, FAULTY_BIT(FAULTY_RENAME), 1, EIO, FAULTY_ONCE);
+    CHECK(!kit_open(&k, STORE_RESUME) && k.error.code == ERROR_SYSTEM);
+    CHECK(scratch_print(s, "run/journal") == before);
+    faulty_free(f);
   }
   TEST("a journal whose first record is damaged cannot be cut, and is left alone") {
     struct kit k;

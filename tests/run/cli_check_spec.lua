@@ -38,6 +38,16 @@ local function generated(folder)
   assert.equal(0, made.code, made.err)
 end
 
+describe("a command that looks at a skill", function()
+  it("says that nothing lies at a path", function()
+    local folder <close> = kit.folder()
+    for _, command in ipairs { "check", "graph", "plan", "prompt", "simulate", "tokens" } do
+      local run = kit.run(folder, { command, "nowhere" })
+      assert.same({ 2, "skillrt: nowhere: No such file or directory" }, { run.code, run.err:match "^[^\n]*" }, command)
+    end
+  end)
+end)
+
 describe("skillrt check", function()
   it("says that a clean skill is clean, with code 0", function()
     local folder <close> = kit.folder()
