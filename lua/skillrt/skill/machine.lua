@@ -256,14 +256,14 @@ end
 
 -- An edge is taken if its condition is true and that of no earlier edge of the same state is. If an action has two
 -- edges without a condition, the agent chooses between them.
-local function test_of(machine, edge, from, key, free)
+local function test_of(machine, edge, from, key)
   local tests = { ("state.%s === %s"):format(key, quoted(from)) }
   for _, other in ipairs(M.leaving(machine, from)) do
     if other == edge then
       break
     elseif other.when ~= nil then
       tests[#tests + 1] = ("!(%s)"):format(other.when)
-    elseif other.action ~= edge.action and not free then
+    elseif other.action ~= edge.action then
       tests[#tests + 1] = "false"
     end
   end
@@ -275,13 +275,12 @@ end
 ---@param machine skillrt.Machine  its conditions are texts
 ---@param row { edges: skillrt.Edge[] }  of the registry
 ---@param key string
----@param free boolean?  edges without a condition do not exclude those after them
 ---@return string
-function M.precondition(machine, row, key, free)
+function M.precondition(machine, row, key)
   local tests, seen = {}, {}
   for _, edge in ipairs(row.edges) do
     for _, from in ipairs(edge.from) do
-      local test = test_of(machine, edge, from, key, free)
+      local test = test_of(machine, edge, from, key)
       tests[#tests + 1] = not seen[test] and test or nil
       seen[test] = true
     end

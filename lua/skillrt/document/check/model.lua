@@ -71,8 +71,6 @@ local function read_effect(text)
   return one and text, message
 end
 
-local CONDITIONS <const> = { "when", "preconditions", "precondition", "condition" }
-
 -- The steps of a definition without what cannot be read of them.
 local function steps_of(given, kind, found, place, read, tell)
   if type(given) ~= "table" then
@@ -87,9 +85,7 @@ local function steps_of(given, kind, found, place, read, tell)
         return place(text, type(step.id) == "string" and step.id or nil, kind)
       end
       out[i] = tables.fill({}, step)
-      for _, key in ipairs(CONDITIONS) do
-        out[i][key] = step[key] ~= nil and readable(step[key], read, tell(owner, near)) or nil
-      end
+      out[i].when = step.when ~= nil and readable(step.when, read, tell(owner, near)) or nil
       out[i].effects = step.effects and readable(step.effects, read_effect, function(text, message)
         found:add("effect.syntax", near(text), ("%s: %s"):format(owner, message:gsub("^effects%[1%] ", "effect ")))
       end)
@@ -103,14 +99,12 @@ local function definition_of(given, found, place)
   local out, read, tell = tables.fill({}, given), compiler(found)
   out.actions = steps_of(given.actions, "action", found, place, read, tell)
   out.phases = steps_of(given.phases, "phase", found, place, read, tell)
-  for _, key in ipairs { "terminate", "termination_conditions" } do
-    local values = given[key]
-    local whole = type(values) == "table" and values.when ~= nil and { values } or values
-    out[key] = values ~= nil and readable(whole, function(text)
-      local _, message = read(text)
-      return (not message or ends.is_builtin[text]) and text or nil, not ends.is_builtin[text] and message or nil
-    end, tell("terminate", place)) or nil
-  end
+  local values = given.terminate
+  local whole = type(values) == "table" and values.when ~= nil and { values } or values
+  out.terminate = values ~= nil and readable(whole, function(text)
+    local _, message = read(text)
+    return (not message or ends.is_builtin[text]) and text or nil, not ends.is_builtin[text] and message or nil
+  end, tell("terminate", place)) or nil
   return out
 end
 

@@ -167,19 +167,17 @@ local function same(a, b)
   return tostring(a):gsub("%s+", "") == tostring(b):gsub("%s+", "")
 end
 
--- What a reader found holds; a statement may only repeat it.
-function Made:agree(id, says, value)
-  local index = self.index[id]
+-- The condition that a reader found holds; a statement may only repeat it.
+function Made:agree(id, condition)
+  local index, modes = self.index[id], self.stated.modes
   local best, fact = nil, nil
   if index then
-    best, fact = self.stated.facts:best(index, says)
+    best, fact = self.stated.facts:best(index, "condition")
   end
-  local modes = self.stated.modes
-  local by_mode = says == "condition" and index and value:find("input." .. modes.word, 1, true)
-    and modes_of.condition(modes, index)
-  if fact and not same(best, value) then
-    refuse("contradicts a fact: the %s of %s is %s (%s)", says, id, names.show(best), place_of(fact.at))
-  elseif by_mode and not same(by_mode, value) then
+  local by_mode = index and condition:find("input." .. modes.word, 1, true) and modes_of.condition(modes, index)
+  if fact and not same(best, condition) then
+    refuse("contradicts a fact: the condition of %s is %s (%s)", id, names.show(best), place_of(fact.at))
+  elseif by_mode and not same(by_mode, condition) then
     refuse("contradicts a fact: %s runs if %s", id, by_mode)
   end
   return fact ~= nil
@@ -231,7 +229,7 @@ function APPLY.only_if(self, statement, place)
   local condition = condition_of(statement, "condition")
   for _, id in ipairs(self:list(statement)) do
     local phase = self:phase(id)
-    if not self:agree(id, "condition", condition) then
+    if not self:agree(id, condition) then
       self:set(phase, "condition", joined(phase.condition, condition), place)
     end
   end
@@ -321,7 +319,7 @@ function APPLY.choice(self, statement, place)
   end
   for i, phase in ipairs(self.phases) do
     local condition = modes_of.condition(modes, i)
-    if condition and not self:agree(phase.id, "condition", condition) then
+    if condition and not self:agree(phase.id, condition) then
       self:set(phase, "condition", joined(phase.condition, condition), place)
     elseif not modes.by_phase[i] then
       refuse("no choice runs %s", phase.id)
