@@ -132,7 +132,7 @@ static void on_alarm(int signal) {
   if (!signals_seen) return; /* not ours */
   if (!noticed && !syncing) force();
   if (!noticed) {
-    signal_groups(SIGTERM); /* nobody else can now */
+    signal_groups(SIGTERM); /* no other process can now */
     be_patient();
   }
   if (!said++)

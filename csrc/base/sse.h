@@ -35,7 +35,7 @@ void sse_clear(struct sse *);
  * sse_clear is left. */
 bool sse_feed(struct sse *, const void *bytes, size_t size,
               bool (*each)(void *data, const struct sse_event *), void *data, struct error *);
-/* Did the bytes so far end inside an event? Such an event is not told: the stream was cut. */
+/* Did the bytes so far end inside an event? Such an event is not passed on: the stream was cut. */
 bool sse_unfinished(const struct sse *);
 /* How long the stream wants one to wait who comes again; -1: it has not said. */
 int64_t sse_retry_ms(const struct sse *);

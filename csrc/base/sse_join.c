@@ -71,7 +71,7 @@ static bool begin(struct join *join, const char *event, size_t length, char *con
   return false;
 }
 
-/* The length of the text by which the event at `from` goes on with what is joined; false: it does
+/* The length of the text by which the event at `from` continues the joined text; false: it does
  * not. */
 static bool goes_on(const struct join *join, const char *data, size_t from, size_t end,
                     size_t *length) {

@@ -93,7 +93,7 @@ struct sys {
 
   int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
   int64_t (*mono_ns)(const struct sys *); /* never goes back */
-  int64_t (*boot_ns)(const struct sys *); /* the same, and goes on while the machine sleeps */
+  int64_t (*boot_ns)(const struct sys *); /* the same, but also counts while the machine sleeps */
   /* Sleeps, at most that long, and sees nothing meanwhile: for what is not there yet and tells
    * nobody, as the end of a group. All else that waits is the loop's (engine/loop.h). */
   void (*pause)(const struct sys *, int ms);
@@ -125,7 +125,7 @@ void sys_release_standard(const int held[3]);
  * limit that was there before. */
 void sys_raise_files(void);
 
-/* Writes all of it: goes on after EINTR and short counts. False with `object` in the message. */
+/* Writes all of it: continues after EINTR and short counts. False with `object` in the message. */
 bool sys_write_all(const struct sys *, int fd, const void *from, size_t size, const char *object,
                    struct error *);
 /* Reads exactly `size` bytes at `offset`; a shorter file is ERROR_CORRUPT. */
@@ -139,7 +139,7 @@ void sys_parent(char *to, const char *path);
 /* fsync of a directory, so that a name created in it survives a power cut. */
 bool sys_sync_directory(const struct sys *, const char *path, struct error *);
 /* Makes `path`, where nothing may lie yet, not even a link, and writes it in place; what failed
- * is removed, a crash may leave half of it: for folders that nobody reads before they are whole.
+ * is removed, a crash may leave half of it: for folders that no one reads before they are complete.
  * Mode 0600. */
 bool sys_create_file(const struct sys *, const char *path, const void *from, size_t size,
                      struct error *);

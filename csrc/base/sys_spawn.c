@@ -38,7 +38,7 @@ void sys_raise_files(void) {
   if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) files_before = now;
 }
 
-/* What the child is told by, in memory that it shares with us until it executes. */
+/* The instructions for the child, in memory that it shares with us until it executes. */
 struct spawn_plan {
   const struct sys_spawn *wish;
   const char *path;

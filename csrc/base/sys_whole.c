@@ -66,7 +66,7 @@ bool sys_sync_directory(const struct sys *sys, const char *path, struct error *e
   return failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
 }
 
-/* Makes a file beside `path` under a name nobody else uses: "<path>.new-<8 hex digits>". */
+/* Makes a file beside `path` under a name of its own: "<path>.new-<8 hex digits>". */
 static int replace_create(const struct sys *sys, const char *path, unsigned mode, char *name,
                           size_t room) {
   for (int attempt = 0; attempt < 8; attempt++) {

@@ -195,7 +195,7 @@ void engine_dispatch(struct engine *); /* the batch is durable: cancel, perform,
 void engine_delay(struct engine *, struct slot *, int64_t ms);
 void engine_requeue(struct engine *, struct slot *); /* to `arrived` */
 void engine_answer(struct engine *, struct slot *, enum reply_status, const char *message);
-void engine_cancel(struct engine *, struct slot *); /* moves it to `arrived`, unless it is over */
+void engine_cancel(struct engine *, struct slot *); /* moves an unfinished one to `arrived` */
 void engine_cancel_all(struct engine *);
 void engine_abandon(struct engine *, bool at_once); /* frees each slot; accept is not asked */
 void engine_wake(struct engine *);

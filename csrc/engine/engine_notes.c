@@ -23,7 +23,7 @@ bool notes_push(struct notes *n, size_t maximum, uint64_t number, const char *so
   size_t name = strlen(source) + 1, room = maximum - n->size;
   if (n->size > maximum || sizeof(struct note) + name > room ||
       bytes.length > room - sizeof(struct note) - name)
-    return error_set(error, ERROR_LIMIT, "%.64s: more than %zu bytes wait to be told", source,
+    return error_set(error, ERROR_LIMIT, "%.64s: more than %zu bytes wait to be delivered", source,
                      maximum);
   struct note *note = sys_alloc(n->sys, sizeof *note + name + bytes.length);
   if (!note) return error_set(error, ERROR_MEMORY, "%.64s: no memory", source);

@@ -38,7 +38,7 @@ enum decision_kind {
                  their replies */
 };
 
-/* A number under way must not be started or performed; one that is over may be named again. */
+/* A number under way must not be started or performed; a finished one may be named again. */
 struct decision {
   enum decision_kind kind;
   struct numbers perform; /* functions: accept(number, NULL) is asked once */

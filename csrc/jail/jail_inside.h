@@ -79,7 +79,7 @@ void jail_filter_make(struct jail *);
 int jail_listen(const struct jail *);
 /* All of it, in this order. Comes back where it failed. */
 int jail_enter(void *jail, int life, pid_t (*begin)(void *), void *with);
-/* The name under which a descriptor can be opened anew. */
+/* The name under which a descriptor can be opened again. */
 void jail_name_of(int fd, char to[JAIL_FD_NAME]);
 /* Notes what failed, and gives its number. */
 int jail_fail(const struct jail *, int number, const char *what, const char *path);

@@ -23,7 +23,7 @@ enum {
   LEAST_ABI = 2 /* the first that lets a file move from one folder to another */
 };
 
-/* Of the network it says nothing: the loopback of a network of one's own is nobody else's. */
+/* It does not restrict the network: the loopback of a network namespace is shared with no one. */
 struct rules {
   uint64_t files, network, scopes;
 };

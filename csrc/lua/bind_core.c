@@ -152,7 +152,7 @@ static void pause_in_loop(void *data, int ms) {
 
 /* end_leftovers { { pid =, start = } ... } -> { whether any of it was left ... } | nil, message,
  * code. Ends the groups of programs that a dead process started; waits for them, up to 3 s, in
- * which other runs go on. */
+ * which other runs continue. */
 static int core_end_leftovers(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);

@@ -14,7 +14,7 @@
 
 #include "base/below.h"
 
-#define FILE_MAXIMUM ((size_t)256 << 20) /* bytes one read gives at most, unless told less */
+#define FILE_MAXIMUM ((size_t)256 << 20) /* maximal bytes of one read; callers may pass less */
 
 /* A path without NUL bytes, or a raised error. */
 static const char *check_path(lua_State *L, int at) {

@@ -28,7 +28,7 @@ enum { SLICE_MS = 50, LAST_S = 2, GUEST_IN = 0, GUEST_OUT = 1, FIRST = 4096 };
 
 struct guest {
   const struct sys *sys;
-  pid_t pid; /* 0: it is over */
+  pid_t pid; /* 0: it has ended */
   int to[2]; /* we hold its reading end, too, because writing to a pipe without a reader raises
                 SIGPIPE */
   int from, ended;

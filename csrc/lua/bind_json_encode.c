@@ -166,7 +166,7 @@ static bool encode_hold(struct encoder *c, int table, size_t count) {
 }
 
 /* Lists the members of the table; the first key and its value are on the stack. Their names alone
- * may need more than there is room for: then nothing is sorted in vain. */
+ * may need more than there is room for: then nothing is sorted without need. */
 static bool encode_list(struct encoder *c, int table, const struct json_path *here, int *keys) {
   lua_State *L = c->L;
   size_t base = c->entry_count, least = c->out.length;

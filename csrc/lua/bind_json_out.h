@@ -62,7 +62,7 @@ bool encode_entries(struct encoder *, size_t size);
 uint64_t encode_prefix(const char *key, size_t length);
 /* Sorts members by the bytes of their names, in place. */
 void encode_sort(struct entry *, size_t count);
-/* The run is over: many entries are given back before its text is copied. */
+/* The run has ended: frees many entries before its text is copied. */
 void encoder_forget_entries(struct encoder *);
 /* "<name>.findings[3].cb: cannot encode <what>". False. */
 bool encode_refuse(struct encoder *, const struct json_path *, const char *what);

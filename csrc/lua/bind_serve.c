@@ -213,7 +213,7 @@ static int program_code(lua_State *L) {
   return 1;
 }
 
-/* stop(now): told to end, or ended. */
+/* stop(now): asks it to end, or kills it. */
 static int program_stop(lua_State *L) {
   const struct program *program = luaL_checkudata(L, 1, PROGRAM_TYPE);
   if (program->pid)

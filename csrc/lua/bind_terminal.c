@@ -112,7 +112,7 @@ static int64_t until_of(lua_State *L, int at) {
   return ms < 0 ? 0 : sys->mono_ns(sys) + (int64_t)(ms < 1e12 ? ms : 1e12) * 1000000;
 }
 
-/* What was typed and not entered is forgotten: nobody asks for it any more. */
+/* Discards text that was typed but not entered: no question waits for it any more. */
 static int late(lua_State *L) {
   tcflush(STDIN_FILENO, TCIFLUSH);
   lua_pushnil(L);

@@ -2,7 +2,7 @@
  * `runs`, until any of the runs at a place may have changed.
  *
  * watch(url, runs?) -> watch | nil, message, code; watch:wait(ms) -> true: changed, or was not
- * asked yet; false: the time is over, nil: a signal came. A to-be-closed value. Called by
+ * asked yet; false: the time has passed, nil: a signal came. A to-be-closed value. Called by
  * bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"

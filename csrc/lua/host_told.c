@@ -10,7 +10,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- what became of it ---- */
+/* ---- its result ---- */
 
 EXPORT const char *skillrt_status(const struct skillrt *run) {
   if (run->place == PLACE_PARKED) return "";

@@ -220,7 +220,7 @@ void limits_bound(struct limits *limits, lua_State *L) {
   if (hook && !is_ours(hook)) return;
   if (interrupt_why(limits_current(limits)))
     lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
-  else if (hook != (limits->polled ? poll_hook : NULL)) /* else it goes on counting */
+  else if (hook != (limits->polled ? poll_hook : NULL)) /* else it continues to count */
     usual_hook(limits, L);
 }
 

@@ -65,7 +65,7 @@ void limits_tick(struct limits *);
 /* Sets how long Lua code of `interrupt` may run; calls `start` of limits_ticker. */
 void limits_allow(struct limits *, struct interrupt *, int64_t stretch_ns, int64_t until_ns);
 /* Sets the processor time for all Lua code of this Lua state, as the hook measures it; the code
- * that runs when it is used up is interrupted, with `why` "out_of_time". 0: no limit. */
+ * that runs when the time is up is interrupted, with `why` "out_of_time". 0: no limit. */
 void limits_spend(struct limits *, int64_t ns);
 /* Sets the functions that start and stop the program's ticks; a host uses the hook instead. */
 void limits_ticker(struct limits *, void (*start)(void));

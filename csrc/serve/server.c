@@ -35,7 +35,7 @@ static bool make_room(const struct sys *sys, const struct sockaddr_un *at, struc
   if (failed == -ENOENT) return true;
   if (failed < 0) return error_system(error, -failed, "%s", at->sun_path);
   if (stat.kind != SYS_OTHER)
-    return error_set(error, ERROR_EXISTS, "%s: is no socket: name another path", at->sun_path);
+    return error_set(error, ERROR_EXISTS, "%s: is not a socket: name another path", at->sun_path);
   if (is_alive(sys, at))
     return error_set(error, ERROR_BUSY, "%s: another process listens there", at->sun_path);
   failed = sys->unlink(sys, at->sun_path);
@@ -77,7 +77,7 @@ static bool listen_at_port(struct server *s, const struct server_address *addres
                  ntohl(four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
   if (!is_six && !is_four)
     return error_set(error, ERROR_INVALID,
-                     "%s: is no address of this machine alone: use 127.0.0.1 or ::1", host);
+                     "%s: is not an address of this machine alone: use 127.0.0.1 or ::1", host);
   struct sockaddr *at = is_six ? (struct sockaddr *)&six : (struct sockaddr *)&four;
   socklen_t size = is_six ? sizeof six : sizeof four;
   int on = 1;

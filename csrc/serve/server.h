@@ -45,7 +45,7 @@ void server_turn(struct server *);
 
 /* The oldest request that is whole and was not taken; NULL: none. */
 struct exchange *server_take(struct server *);
-/* One that was taken; NULL: it is over, or its client has gone. */
+/* One that was taken; NULL: it has finished, or its client has gone. */
 struct exchange *server_find(struct server *, uint64_t id);
 
 /* What is known of a request until it is answered. */

@@ -64,7 +64,7 @@ struct server {
   struct exchange *first, *last;
   uint64_t ids;
   int64_t looked_ms; /* when streams were last asked whether their clients are there */
-  bool resumed; /* a connection goes on in the next turn, of which its descriptor says nothing */
+  bool resumed; /* a connection continues in the next turn, though its descriptor is not ready */
   bool closing;
 };
 

@@ -41,7 +41,7 @@ static int fail(lua_State *L, const char *message) {
 }
 
 static int no_key(lua_State *L, bool is_private) {
-  return fail(L, is_private ? "is no private Ed25519 key in PEM without a passphrase"
+  return fail(L, is_private ? "is not a private Ed25519 key in PEM without a passphrase"
                             : "is no Ed25519 key in PEM");
 }
 

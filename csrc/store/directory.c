@@ -252,11 +252,10 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
   report->view_edited = view->edited;
   report->view_seq = view->seq;
   if (view->edited && !o->accept_edits)
-    return error_set(
-        e, ERROR_EDITED,
-        "%s/state.json: was changed by hand; take the change over with --accept-edits, "
-        "or remove the file to have it written again from the journal",
-        d->path);
+    return error_set(e, ERROR_EDITED,
+                     "%s/state.json: was changed by hand; accept the change with --accept-edits, "
+                     "or remove the file to have it written again from the journal",
+                     d->path);
   if (!view->edited && view->seq > d->end.seq)
     return error_set(e, ERROR_CORRUPT,
                      "%s/state.json: shows record %" PRIu64

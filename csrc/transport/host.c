@@ -330,7 +330,7 @@ static bool host_send(struct transport *base, struct exchange *exchange, const s
   struct host_transport *t = (struct host_transport *)base;
   const char *name = task->target ? task->target : "";
   const struct host_function *function = host_door_find(t->door, name);
-  if (!function) return error_set(e, ERROR_MISSING, "%.100s: is no function of this host", name);
+  if (!function) return error_set(e, ERROR_MISSING, "%.100s: is not a function of this host", name);
   struct skillrt_call *call = sys_alloc(t->sys, sizeof *call);
   if (!call) return error_set(e, ERROR_MEMORY, "host: out of memory");
   call->door = t->door;

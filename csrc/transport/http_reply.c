@@ -162,7 +162,7 @@ static void judge_end(struct call *call, struct outcome *outcome) {
   if (!ends_with_connection(call)) return;
   if (!call->old_version && !header_names(call, "connection", "close"))
     http_outcome(call, outcome, REPLY_BROKEN,
-                 "the connection ended after %zu bytes, and nothing tells whether that was all",
+                 "the reply ended with its connection after %zu bytes, and may be incomplete",
                  call->taken);
   else if (call->events && http_events_cut(call))
     http_outcome(call, outcome, REPLY_BROKEN, "the connection ended inside an event");
@@ -213,7 +213,7 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
   int lacking = lacking_socket(call, code);
   int64_t limit = call->task->http.connect_ms > 0 ? call->task->http.connect_ms : HTTP_CONNECT_MS;
   if (*call->forbidden)
-    http_outcome(call, outcome, REPLY_REFUSED, "%s is no address that may be asked",
+    http_outcome(call, outcome, REPLY_REFUSED, "%s is not an address that may be requested",
                  call->forbidden);
   else if (call->cut)
     http_outcome(call, outcome, REPLY_BROKEN, "the connection ended before it answered");

@@ -13,7 +13,7 @@
 
 enum { READ_SIZE = 32 << 10, WATCH_MS = 10 };
 
-/* The descriptors of a start, those of the child's side closed when it is over. */
+/* The descriptors of a start; those of the child's side are closed when it has finished. */
 struct start {
   int in;
   int ends[PIPES][2];
@@ -136,13 +136,13 @@ static void start_refused(const struct child *child, int failed, struct error *e
   if (!here->works)
     error_set(e, ERROR_INVALID,
               "%s: no sandbox works here: cannot %s; `skillrt agents` says what is missing; "
-              "--sandbox off or SKILLRT_SANDBOX=off runs it without one, with all that you may do",
+              "--sandbox off or SKILLRT_SANDBOX=off runs it without one, with all your permissions",
               child->name, here->failure);
   else if (why[0])
     error_set(e, ERROR_INVALID, "%s: its sandbox cannot %s", child->name, why);
   else if (failed == ENOENT || failed == EACCES)
     error_set(e, ERROR_MISSING,
-              "%s: is not to be found or executed in its sandbox; grant its folder "
+              "%s: cannot be found or executed in its sandbox; grant its folder "
               "(sandbox.read), or install it",
               child->name);
   else

@@ -11,7 +11,7 @@ enum {
   PROXY_NAME = 256,
   PROXY_PLACES = 128,
   PROXY_LISTENERS = 16,
-  PROXY_LINKS = 64, /* at once; others wait until one of them is over */
+  PROXY_LINKS = 64, /* at once; others wait until one of them has ended */
   PROXY_HEAD = 16 << 10,
   PROXY_ANSWER = PROXY_HEAD + 512,
   PROXY_REFUSED = 512,

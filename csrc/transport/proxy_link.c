@@ -140,7 +140,7 @@ static void answer(struct proxy_link *link, uv_buf_t piece, uint64_t ms) {
     proxy_link_end(link);
 }
 
-/* Where no head was read, nobody would understand an answer. */
+/* If no head was read, the client would not understand an answer. */
 static void refuse(struct proxy_link *link, const char *status, const char *why) {
   struct proxy_head *head = &link->head;
   char text[PROXY_NAME + 320], place[PROXY_NAME + 16];
@@ -214,7 +214,7 @@ static void try_next(struct proxy_link *link) {
   if (!at && link->state == LINK_LOOKING) {
     struct proxy_place itself = {.port = link->head.to.port};
     http_address_text(link->found->ai_addr, itself.name, sizeof itself.name);
-    refuse_place(link, "is at a private address, which is granted by itself only");
+    refuse_place(link, "is at a private address, which must be granted by that address");
     proxy_refuse(proxy, &itself);
   } else if (!at) {
     refuse(link, "502 Bad Gateway", "cannot be reached");
@@ -311,7 +311,7 @@ static void read_head(struct proxy_link *link) {
   uv_read_stop(stream_of(client));
   if (found == PROXY_BAD) {
     link->head.length = 1; /* who sent it may read an answer */
-    refuse(link, "400 Bad Request", "is no request that a proxy understands");
+    refuse(link, "400 Bad Request", "is not a request that the proxy understands");
   } else if (proxy_list_grants(&link->proxy->list, &link->head.to)) {
     const struct proxy_key *key = proxy_key_of(link->proxy, &link->head.to);
     if (key && !link->head.tunnel)

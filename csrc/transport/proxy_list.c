@@ -107,7 +107,7 @@ bool proxy_list_add(struct proxy_list *list, const char *text, struct error *e) 
   }
   if (!proxy_place_read(name, strlen(name), PORT_OF_HTTPS, place))
     return error_set(e, ERROR_INVALID,
-                     "sandbox: network: \"%.200s\" is no place; write NAME:PORT, *.NAME:PORT, "
+                     "sandbox: network: \"%.200s\" is not a place; write NAME:PORT, *.NAME:PORT, "
                      "ADDRESS:PORT or registries",
                      text);
   if (stars == 1) snprintf(place->name, sizeof place->name, "*");

@@ -108,7 +108,7 @@ static bool read_field(struct proxy_request *request, const char *line, size_t l
   return strings_add(&request->task.http.headers, request->task.sys, line, length, e);
 }
 
-/* Other methods show what came: it would be told the header. */
+/* Other methods echo what came, and so would reveal the header. */
 static bool read_first(struct proxy_request *request, const char *line, size_t length,
                        struct error *e) {
   static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", NULL};

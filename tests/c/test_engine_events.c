@@ -160,7 +160,7 @@ static void events(void) {
     for (int i = 0; i < 4; i++)
       CHECK(engine_event(h.engine, "inbox", span, &error));
     CHECK(!engine_event(h.engine, "inbox", span, &error) && error.code == ERROR_LIMIT);
-    CHECK_STR(error.text, "inbox: more than 4194304 bytes wait to be told");
+    CHECK_STR(error.text, "inbox: more than 4194304 bytes wait to be delivered");
     CHECK(!engine_event(h.engine, "inbox", (struct span){bytes, SIZE_MAX / 2}, &error));
     CHECK(!engine_event(h.engine, "session:one", span, &error));
     CHECK(fake_host_turn(&h) == ENGINE_WAITING);

@@ -58,8 +58,8 @@ describe("a page by section", function()
       local run = kit.run(folder, { "run", "s", "--agent", "./agent", "--work-dir", "w", "--by-section", "--limit",
         "max_retries=0", "--", "x" })
       assert.equal(code, run.code, run.out .. run.err)
-      assert.truthy(run.out:find("step 1 promises found.md, which is not there", 1, true), run.out)
-      assert.truthy(folder.read("asked.2"):find("Your step 1 promises found.md, which is not there.", 1, true))
+      assert.truthy(run.out:find("step 1 promises the file found.md, which does not exist", 1, true), run.out)
+      assert.truthy(folder.read("asked.2"):find("Your step 1 promises the file found.md, which does not exist.", 1, true))
       assert.equal(code == 0 and "3\n" or "2\n", folder.read "count")
     end
   end)

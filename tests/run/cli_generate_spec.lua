@@ -266,7 +266,7 @@ describe("skillrt generate", function()
 
   it("says what it needs", function()
     local folder <close> = kit.folder()
-    assert.truthy(generate(folder, { golden "data-import" }).err:find("--out DIR is needed", 1, true))
+    assert.truthy(generate(folder, { golden "data-import" }).err:find("--out DIR is required", 1, true))
     assert.truthy(generate(folder, { "no.json", "--out", "x" }).err:find("no.json: No such file", 1, true))
     folder.file("file", "")
     local result = generate(folder, { golden "data-import", "--out", "file" })

@@ -37,7 +37,7 @@ describe("skillrt run", function()
     for _, text in ipairs { "[1]", "{", "" } do
       local done = run({ "--input", "-" }, text)
       assert.equal(2, done.code)
-      assert.matches("%-%-input %-: must be an object of JSON", done.err)
+      assert.matches("%-%-input %-: must be a JSON object", done.err)
     end
     assert.matches("no%-such", run({ "--input", "no-such" }).err)
   end)

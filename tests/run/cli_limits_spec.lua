@@ -228,7 +228,7 @@ describe("skillrt resume --add", function()
     for word, told in pairs {
       call = "--add \"call\": write LIMIT=NUMBER, such as calls=50",
       ["call=1"] = 'this run has no limit "call" (did you mean "calls"?)',
-      ["calls=-1"] = "what is added to calls must be a whole number above 0, not -1",
+      ["calls=-1"] = "the amount added to calls must be a whole number above 0, not -1",
     } do
       local done = kit.run(folder, { "resume", "w", "--add", word })
       assert.equal(2, done.code)

@@ -45,7 +45,7 @@ describe("skillrt new", function()
         table.unpack(form == "page" and { "--", "the sea" } or {}) })
       assert.equal(form == "lua" and 3 or 0, run.code, run.out .. run.err)
       local again = kit.run(folder, { "new", "my-" .. form, "--" .. form, env = state })
-      assert.same({ 2, ("skillrt: %s: is there already; name another one, or use --force\n"):format(path) }, { again.code, again.err })
+      assert.same({ 2, ("skillrt: %s: already exists; name another one, or use --force\n"):format(path) }, { again.code, again.err })
     end
     assert.equal(0, kit.run(folder, { "answer", "lua", "live", env = state }).code)
     assert.matches("--page and --js exclude each other", kit.run(folder, { "new", "one-two", "--js", "--page" }).err, 1, true)
@@ -94,7 +94,7 @@ describe("skillrt new", function()
     end
     assert.equal(0, kit.run(folder, { "new", "first-skill", "--yes" }).code)
     local again = kit.run(folder, { "new", "first-skill", "--yes" })
-    assert.truthy(again.err:find("holds a skill already", 1, true), again.err)
+    assert.truthy(again.err:find("already holds a skill", 1, true), again.err)
   end)
 
   it("asks on a terminal, with a default for each answer", function()

@@ -69,7 +69,7 @@ end } } }]])
       screen.type(kit.program .. " run late.lua --work-dir run")
       screen.shows "answer (Enter: later)>"
       screen.key "y" -- typed, and not entered
-      screen.shows "its time is up"
+      screen.shows "no answer in time"
       screen.shows "taken: no"
       screen.shows "completed (task_completed)"
     end)

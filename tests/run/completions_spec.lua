@@ -20,6 +20,24 @@ local function in_bash(path, ...)
   return (out:gsub("\n$", ""))
 end
 
+-- Types each line into a zsh on a pseudoterminal, presses Tab, and prints what the line is then.
+local ZSH <const> = [=[
+zmodload zsh/zpty
+cd $1
+zpty -b shell zsh -f -i
+until_there() { integer n; while [[ ! -s $1 ]] && (( n++ < 200 )) { zpty -r -t shell out; sleep 0.05 } }
+zpty -w shell "PS1= fpath=($PWD/functions \$fpath) && autoload -Uz compinit && compinit -u -d dump"
+zpty -w shell 'show() { print -r -- "$BUFFER" > line; BUFFER= }; zle -N show; bindkey "^Xs" show; print 1 > ready'
+until_there ready
+for typed in ${@:2}; do
+  rm -f line
+  zpty -w -n shell "$typed"$'\t\030s'
+  until_there line
+  cat line
+done
+zpty -d shell
+]=]
+
 describe("completions", function()
   it("in bash offer commands, options, words, folders and files", function()
     local folder <close> = pages.folder()
@@ -32,14 +50,29 @@ describe("completions", function()
     assert.equal("retry.lua", in_bash(path, "check", "ret"))
   end)
 
-  it("in zsh and fish are read without an error, and in fish offer the same", function()
+  it("in zsh complete commands, options, words, folders and files", function()
     local folder <close> = pages.folder()
-    local zsh, is_here = written("zsh", folder.path)
-    if is_here then
-      assert.same({ "", 0 }, { pages.run("zsh -n " .. zsh) })
+    local _, is_here = written("zsh", folder.path)
+    if not is_here then
+      return
     end
-    local fish
-    fish, is_here = written("fish", folder.path)
+    assert(os.execute(("cd '%s' && mkdir functions runs && mv zsh functions/_skillrt && touch retry.lua")
+      :format(folder.path)))
+    local file <close> = assert(io.open(folder.path .. "/drive", "w"))
+    file:write(ZSH)
+    file:close()
+    local typed = { "skillrt ru", "skillrt resume --dec", "skillrt run --durability pr", "skillrt status ru",
+      "skillrt check ret" }
+    local out, code = pages.run(("zsh -f '%s/drive' '%s' '%s'"):format(folder.path, folder.path,
+      table.concat(typed, "' '")))
+    assert.equal(0, code, out)
+    assert.same("skillrt run\nskillrt resume --decide\nskillrt run --durability process\nskillrt status runs/\n"
+      .. "skillrt check retry.lua\n", (out:gsub(" +\n", "\n")))
+  end)
+
+  it("in fish offer the same", function()
+    local folder <close> = pages.folder()
+    local fish, is_here = written("fish", folder.path)
     if is_here then
       local out, code = pages.run(("fish -c 'source %s; complete -C \"skillrt run --durability \"'"):format(fish))
       assert.equal(0, code, out)

@@ -48,7 +48,7 @@ describe("skillrt explain", function()
     assert.equal("  because   strategy priority: priority 10, the next is second with 7", out[2])
     local all = kit.run(folder, { "explain", "w" }).out
     assert.truthy(all:find("[Iteration 2] second was chosen (record 3)\n  because   nothing else could run", 1, true), all)
-    assert.truthy(all:find("it needs to be allowed to run: it ran, and may run once (max_runs); and n < 1", 1, true))
+    assert.truthy(all:find("it needs to be allowed to run: it already ran (max_runs 1); and n < 1", 1, true))
     assert.is_nil(all:find("[Now]", 1, true))
     local only = kit.run(folder, { "explain", "w", "never", "--at", "2" }).out
     assert.is_nil(only:find("+ second", 1, true))

@@ -121,7 +121,7 @@ describe("a step by the protocol", function()
       end,
     }, { limits = { max_retries = 1 } })
     assert.same({ "completed", 2 }, { result.status, tries })
-    assert.matches("cleaning up failed: .*: no", R.records(dir, "note")[1].text)
+    assert.matches("cleanup failed: .*: no", R.records(dir, "note")[1].text)
   end)
 end)
 
@@ -178,7 +178,7 @@ describe("validation", function()
     assert.matches("a: not valid: .*n", result.message)
     result = run { repair = 0, effects = { "done = true" }, run = R.sets { done = false },
       validate = { effects = true } }
-    assert.matches("its declared effects did not come true: done", result.message)
+    assert.matches("its declared effects are not true: done", result.message)
     result = run { run = R.sets { n = 1, done = true }, effects = { "done = true" },
       validate = { schema = schema, effects = true, check = function() return true end } }
     assert.equal("completed", result.status)

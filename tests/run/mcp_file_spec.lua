@@ -52,7 +52,7 @@ describe("a folder's .mcp.json", function()
     local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))
     assert.same({ "we", "a b", 8080, "${X}" }, { servers.one.oauth.client_id, servers.one.oauth.scope,
       servers.one.oauth.port, servers.one.oauth.client_secret })
-    assert.truthy(kit.run(folder, { "check", "s" }).out:find('field "authServerMetadataUrl" of oauth is not known', 1, true))
+    assert.truthy(kit.run(folder, { "check", "s" }).out:find('field "authServerMetadataUrl" of oauth is unknown', 1, true))
   end)
 
   it("is read in the forms of other programs: their words, comments, commas behind the last, servers without a name for them",
@@ -91,10 +91,10 @@ describe("a folder's .mcp.json", function()
     local run = kit.run(folder, { "check", "s", env = env })
     assert.equal(1, run.code, run.out)
     for _, text in ipairs {
-      'mcp "old": speaks "sse", which is not spoken here (there are stdio and http); many such servers have streamable HTTP at '
+      'mcp "old": speaks "sse", which is not supported (there are stdio and http); many such servers have streamable HTTP at '
         .. "another URL; it is left out", 'mcp "off": is disabled there, and left out',
       'mcp "app": field "envFile" is not read: name what it needs in env, as ${NAME}', 'mcp "My App": is called My_App here',
-      'note: mcp "app": field "autoApprove" has no meaning here', 'mcp "app": field "startupDelay" is not known here',
+      'note: mcp "app": field "autoApprove" has no meaning here', 'mcp "app": field "startupDelay" is unknown here',
       "${input:app-key} cannot be asked for here: write ${NAME}", 'mcp "my.app": is left out: another one is called my_app here',
     } do
       assert.truthy(run.out:find(text, 1, true), text .. run.out)

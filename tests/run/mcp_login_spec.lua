@@ -96,15 +96,15 @@ describe("a login to a server of MCP", function()
     why("another resource, \"http://127", resource { resource = url .. "/below" })
     why("another resource", resource { resource = url:sub(1, -2) })
     why("authorization server \"http://as.example\": https is needed", resource { authorization_servers = { "http://as.example" } })
-    why("says that it is another, \"https://evil.example\"", resource(), with { issuer = "https://evil.example" })
+    why("says that it is another one, \"https://evil.example\"", resource(), with { issuer = "https://evil.example" })
     metadata.issuer = web.url .. "/plan/as"
-    why("does not say that it knows PKCE", resource(), with { code_challenge_methods_supported = { "plain" } })
+    why("does not announce PKCE", resource(), with { code_challenge_methods_supported = { "plain" } })
     metadata.code_challenge_methods_supported = { "S256" }
-    why("its token_endpoint, \"http://evil.example/t\", is no https", resource(), with { token_endpoint = "http://evil.example/t" })
+    why("its token_endpoint, \"http://evil.example/t\", is not https", resource(), with { token_endpoint = "http://evil.example/t" })
     metadata.token_endpoint = web.url .. "/token"
-    why("its authorization_endpoint, \"javascript:1\", is no https", resource(), with { authorization_endpoint = "javascript:1" })
+    why("its authorization_endpoint, \"javascript:1\", is not https", resource(), with { authorization_endpoint = "javascript:1" })
     metadata.authorization_endpoint = web.url .. "/plan/authorize"
-    why("says nothing of itself", resource(), http(404), http(404), http(404))
+    why("publishes no metadata", resource(), http(404), http(404), http(404))
     why("more than 262144 bytes", resource(), "/huge?bytes=400000")
     why("redirects, which is not followed", resource(), http(302, "", "Location: " .. web.url .. "/echo"))
     why("registration: refused: invalid_redirect_uri: no", resource(), with {},
@@ -132,7 +132,7 @@ describe("a login to a server of MCP", function()
     local iss = "&iss=" .. metadata.issuer:gsub("[:/]", { [":"] = "%3A", ["/"] = "%2F" })
     assert.equal("c d", login.code(got, back .. "code=c+d&state=state" .. iss))
     for query, expected in pairs {
-      ["code=c&state=others" .. iss] = "not of this login", ["code=c" .. iss] = "not of this login",
+      ["code=c&state=others" .. iss] = "belongs to another login", ["code=c" .. iss] = "belongs to another login",
       ["code=c&state=state"] = "its iss is nothing", ["code=c&state=state&iss=https%3A%2F%2Fevil"] = "its iss is \"https://evil\"",
       ["error=access_denied&error_description=no&state=state" .. iss] = "refuses: access_denied: no",
       ["state=state" .. iss] = "holds no code",
@@ -185,7 +185,7 @@ describe("a login to a server of MCP", function()
       return "http://127.0.0.1/?code=c&state=others\n" .. redirect .. "?code=c&state=" .. state
     end)
     assert.equal(0, code, text)
-    assert.matches("not of this login.*; paste the whole address\nlogged in to " .. url:gsub("%p", "%%%0"), text)
+    assert.matches("belongs to another login.*; paste the whole address\nlogged in to " .. url:gsub("%p", "%%%0"), text)
     assert.is_nil(text:find "first%-access")
     assert.equal("first-access-token", store.read(url).token.access)
     text, code = typed("logout " .. url)
@@ -216,7 +216,7 @@ describe("a login to a server of MCP", function()
     assert.equal(0, code, text)
     assert.matches("^HTTP/1.1 200 .*\r\n\r\nGo back to the terminal", page)
     assert.matches("\nlogged in to " .. url:gsub("%p", "%%%0") .. "\n$", text)
-    assert.is_nil(text:find "not of this login")
+    assert.is_nil(text:find "belongs to another login")
     assert.equal("first-access-token", store.read(url).token.access)
   end)
 

@@ -228,7 +228,7 @@ describe("a server of MCP that wants a token", function()
     assert.matches("%(write read%)", result.question.question)
     assert.equal("read write", store.read(url).want.scope)
     keep { scope = "read write" }
-    assert.matches("refuses what it gave leave for %(write read%)", run({ narrow }).state.message)
+    assert.matches("refuses what it has authorized %(write read%)", run({ narrow }).state.message)
     assert.matches("HTTP 403", run({ http(403, "{}") }).state.message)
   end)
 

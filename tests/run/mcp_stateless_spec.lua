@@ -96,7 +96,7 @@ describe("a server of MCP without a handshake", function()
   it("is left where it speaks a version that is not known", function()
     local message
     run(function(_, ctx) message = select(2, ctx.tool("mcp__far__echo", {})) end, "newer")
-    assert.equal("mcp far: speaks the protocol 2031-01-01, which is not known here; known is 2026-07-28 and before", message)
+    assert.equal("mcp far: uses the protocol version 2031-01-01, which is not supported; supported are 2026-07-28 and older", message)
   end)
 
   it("is sent the request again with what it asked for", function()
@@ -121,13 +121,13 @@ describe("a server of MCP without a handshake", function()
     assert.equal('mcp far: asks for "elicitation/create", which is not answered here', why)
   end)
 
-  it("is stopped where it asks without an end, or gives a result that is of no known kind", function()
+  it("is stopped where it keeps asking without an end, or gives a result that is of no known kind", function()
     local said = {}
     run(function(_, ctx)
       said = { (select(2, ctx.tool("mcp__far__odd", {}))), (select(2, ctx.tool("mcp__far__again", {}))) }
     end)
     assert.same({ 'mcp far: gives a result of the kind "later", which is not known here',
-      "mcp far: asks without an end" }, said)
+      "mcp far: keeps asking without an end" }, said)
   end)
 
   it("is resumed behind every record: no call that is over is made again", function()

@@ -193,7 +193,7 @@ describe("a server of MCP that misbehaves", function()
   it("is told what it did: it ends, speaks another version, refuses, is silent, says too much", function()
     local seconds = { timeout = 0.5 }
     assert.equal("mcp our: ended with exit code 4 before it answered: no configuration", call("ends").message)
-    assert.matches("speaks the protocol 1999%-01%-01, which is not known here", call("old").message)
+    assert.matches("uses the protocol version 1999%-01%-01, which is not supported", call("old").message)
     assert.matches("refuses the handshake: not today", call("refuses").message)
     assert.equal("timeout", call("silent", nil, seconds).class)
     assert.matches("no answer in time", call("good", "never", seconds).message)

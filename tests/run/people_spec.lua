@@ -49,7 +49,7 @@ end
 describe("one skill in three modes", function()
   after_each(R.clean)
 
-  local CONCERNS <const> = "? It is done, with concerns: slow. Take it?"
+  local CONCERNS <const> = "? It is done, with concerns: slow. Accept it?"
 
   it("asks before what acts, asks nothing, or tells each component; each transcript is recorded (R174, R176)", function()
     local file = R.folder() .. "/said"

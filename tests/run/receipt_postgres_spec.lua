@@ -35,7 +35,7 @@ describe("a receipt of a run in PostgreSQL", function()
     folder.file("r.receipt", made.out)
     local verified = run("verify", "r.receipt", place)
     assert.equal(0, verified.code, verified.err)
-    assert.matches("^2 statements hold: run .-, completed", verified.out)
+    assert.matches("^2 valid statements: run .-, completed", verified.out)
     for _, part in ipairs { "the report", "ACCESS" } do
       assert.is_nil(made.out:find(part, 1, true))
     end

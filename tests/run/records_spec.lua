@@ -180,7 +180,7 @@ describe("error-report.md", function()
     run(folder, "zh", 'return nil, "half an answer", "invalid_output"')
     text = folder.read "w/error-report.md"
     assert.truthy(text:find("- 错误类型: 答复无法使用 (invalid_output)\n", 1, true), text)
-    assert.truthy(text:find("- 错误位置: 验证阶段", 1, true) and text:find "\n1%. 查看代理的答复", text)
+    assert.truthy(text:find("- 错误位置: 验证阶段", 1, true) and text:find "\n1%. 查看 Agent 的答复", text)
   end)
 
   it("has words and a stage for every class, in both languages", function()

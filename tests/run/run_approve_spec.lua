@@ -71,7 +71,7 @@ describe("an approval", function()
     local _, go_on = begun(asks { amount = 1 })
     local refused, message = go_on { answer = "approve" }
     assert.is_nil(refused)
-    assert.matches("question 1 is an approval: say by its number, nonce or digest", message)
+    assert.matches("question 1 is an approval: name it by its number, nonce or digest", message)
     refused, message = go_on { answer = "approve", question = 1, approval = approval.digest { amount = 2 } }
     assert.is_nil(refused)
     assert.matches("question 1: the answer was meant for other arguments", message)
@@ -141,7 +141,7 @@ describe("an approval", function()
     for words, given in pairs {
       ["what"] = { arguments = {} },
       ["did you mean \"arguments\""] = { what = "pay", argument = {} },
-      ["holds itself"] = (function() local t = {} t.t = t return { what = "pay", arguments = t } end)(),
+      ["contains itself"] = (function() local t = {} t.t = t return { what = "pay", arguments = t } end)(),
     } do
       local result = begun(function(_, ctx) ctx.approve(given) end)
       assert.truthy(result.message:find(words, 1, true), result.message)
@@ -170,7 +170,7 @@ describe("an approval", function()
     for _, word in ipairs { "approve", "1" } do
       local meant, why = questions.meant(books, { value = word })
       assert.is_nil(meant)
-      assert.matches("is an approval: say by its number, nonce or digest which one", why, 1, true)
+      assert.matches("is an approval: name it by its number, nonce or digest", why, 1, true)
     end
     assert.equal("approve", questions.meant(books, { question = 1, value = "1" }).value)
     assert.equal("approve", questions.meant(books, { approval = question.approval, value = "approve" }).value)

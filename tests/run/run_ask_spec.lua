@@ -75,7 +75,7 @@ describe("ctx.ask", function()
     assert.equal("Your name?", result.question.question)
     local refused, message = go_on { answer = 5 }
     assert.is_nil(refused)
-    assert.matches("5 is no text", message)
+    assert.matches("5 is not a text", message)
     result = assert(go_on { answer = "Ann Lee" })
     assert.equal("completed", result.status)
     assert.same({ 7, "Ann Lee" }, { result.state.color, result.state.name })
@@ -150,7 +150,7 @@ describe("ctx.ask", function()
       ["an empty list"] = { question = "?", options = {} },
       ["options 1 and 2 are the same"] = { question = "?", options = { "a", "a" } },
       ["multiple needs options"] = { question = "?", multiple = true },
-      ["by one of options, text and edit"] = { question = "?", options = { "a" }, text = true },
+      ["only one of options, text and edit"] = { question = "?", options = { "a" }, text = true },
       ["its default is no answer: there is no option \"b\""] = { question = "?", options = { "a" }, default = "b" },
       ["timeout"] = { question = "?", timeout = -1 },
     }
@@ -263,7 +263,7 @@ describe("the inbox", function()
     local notes = R.records(dir, "note")
     assert.equal(3, #notes)
     local all = notes[1].text .. notes[2].text .. notes[3].text
-    for _, words in ipairs { "there is no option \"y\"; there are: 1 (x)", "bad.json: is no JSON", 'neither "answer" nor "event"' } do
+    for _, words in ipairs { "there is no option \"y\"; there are: 1 (x)", "bad.json: is not a JSON", 'neither "answer" nor "event"' } do
       assert.truthy(all:find(words, 1, true), all)
     end
     assert(store.at(dir):put({ answer = "x", question = 1, nonce = nonce, id = "me" }))
@@ -327,7 +327,7 @@ describe("ctx.wait", function()
     assert.matches("waits for the event go; resumes automatically at 20", result.message)
     clock.pass(3600)
     assert.same({ "the event go did not come within 3600 seconds", "timeout" }, assert(go_on()).state.v)
-    assert.truthy(error_of(function(_, ctx) ctx.wait "a b" end):find('"a b" is no name of an event', 1, true))
+    assert.truthy(error_of(function(_, ctx) ctx.wait "a b" end):find('"a b" is not a valid event name', 1, true))
   end)
 
   it("is served by a host that hands over events and answers", function()
@@ -389,7 +389,7 @@ describe("ctx.sleep_until", function()
       assert.is_nil(at)
       assert.is_string(message)
     end
-    assert.truthy(error_of(function(_, ctx) ctx.sleep_until "soon" end):find('"soon" is no instant', 1, true))
+    assert.truthy(error_of(function(_, ctx) ctx.sleep_until "soon" end):find('"soon" is not a time', 1, true))
     assert.is_true(core.wall_ms() == clock.now)
   end)
 end)

@@ -260,9 +260,9 @@ describe("what a function is given", function()
     local deep = {}
     for _ = 1, 2000 do deep = { deep } end
     for wanted, value in pairs {
-      ["kept: bad.f: "] = { bad = { f = print } }, ["kept: n: "] = { n = 0 / 0 }, ["kept: inf: "] = { inf = math.huge },
-      ["kept: c.me: "] = { c = cycle }, ["nested so deep"] = { deep = deep }, ["kept: s: "] = { s = "\255" },
-      ["kept: mixed: "] = { mixed = { 1, x = 2 } },
+      ["recorded: bad.f: "] = { bad = { f = print } }, ["recorded: n: "] = { n = 0 / 0 }, ["recorded: inf: "] = { inf = math.huge },
+      ["recorded: c.me: "] = { c = cycle }, ["nested so deep"] = { deep = deep }, ["recorded: s: "] = { s = "\255" },
+      ["recorded: mixed: "] = { mixed = { 1, x = 2 } },
     } do
       local result, dir = one(function() return value end, {
         state = { kept = "yes" }, limits = { max_errors = 2, max_retries = 0 },
@@ -273,7 +273,7 @@ describe("what a function is given", function()
       })
       assert.equal("failed", result.status)
       assert.matches(wanted, result.state.errors[1].message, nil, true)
-      assert.matches("cannot be kept", result.state.errors[1].message)
+      assert.matches("cannot be recorded", result.state.errors[1].message)
       assert.equal("really", R.json(dir .. "/state.json").kept)
     end
   end)

@@ -1,4 +1,4 @@
--- run_blob_full_spec.lua: a large value that cannot be kept: the run pauses as with any full disk, and
+-- run_blob_full_spec.lua: a large value that cannot be recorded: the run pauses as with any full disk, and
 -- nothing is reported that is not durable.
 local kit = require "tests.support.cli_kit"
 

@@ -18,8 +18,8 @@ describe("a step", function()
   after_each(R.clean)
 
   for name, case in pairs {
-    ["gives an update that holds itself, and promises an effect"] = { { "x=1" }, itself, "holds itself" },
-    ["gives an update that holds itself below a list that it promises"] = { { "y.length>0" }, itself, "holds itself" },
+    ["gives an update that holds itself, and promises an effect"] = { { "x=1" }, itself, "contains itself" },
+    ["gives an update that holds itself below a list that it promises"] = { { "y.length>0" }, itself, "contains itself" },
     ["raises a table with a hostile metatable"] = { {}, function() error(hostile()) end, "raised an error object" },
     ["returns one"] = { {}, hostile, "" },
     ["returns one inside of its updates"] = { {}, function() return { a = hostile() } end, "" },

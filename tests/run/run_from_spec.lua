@@ -58,7 +58,7 @@ describe("resume --from", function()
     assert.same({ a = 1, b = 1, c = 2 }, counts)
     assert.equal("from a", R.read(dir .. "/a.md"))
     assert.same({ 1, 2 }, R.json(dir .. "/b.json"))
-    assert.matches("a%.md: was gone", R.records(dir, "note")[1].text)
+    assert.matches("a%.md: was missing", R.records(dir, "note")[1].text)
   end)
 
   it("refuses a run that has ended well, without a phase to begin from", function()

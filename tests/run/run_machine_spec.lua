@@ -200,7 +200,7 @@ describe("a machine", function()
     R.write(dir .. "/state.json", json.encode(state))
     result = assert(require("skillrt").resume(dir, { skill = R.skill(definition()), accept_edits = true }))
     assert.same({ "failed", "unknown_state" }, { result.status, result.reason })
-    assert.matches('plannning" is no state of the machine %(did you mean "planning"%?%)', result.message)
+    assert.matches('plannning" is not a state of the machine %(did you mean "planning"%?%)', result.message)
   end)
 
   it("is moved by nobody but the runtime: what an agent says of the state is left out, with a word (R133)", function()

@@ -46,7 +46,7 @@ describe("a run with a plan", function()
     local list = plans(dir)
     assert.equal(2, #list)
     assert.same({ 5, 1 }, { #list[1].steps, list[1].n })
-    assert.same({ { "boil", "brew" }, 2, "brew may not run as things are" }, { list[2].steps, list[2].cost,
+    assert.same({ { "boil", "brew" }, 2, "brew may not run in the present state" }, { list[2].steps, list[2].cost,
       list[2].because })
   end)
 
@@ -131,7 +131,7 @@ describe("skillrt plan", function()
     folder.file("walk.lua", SKILL)
     local shown = kit.run(folder, { "plan", "walk.lua" })
     assert.equal(0, shown.code, shown.err)
-    assert.equal("  1  dress\n  2  step\n2 steps, cost 3, 3 states looked at\n", shown.out)
+    assert.equal("  1  dress\n  2  step\n2 steps, cost 3, 3 states examined\n", shown.out)
     local none = kit.run(folder, { "plan", "walk.lua", "--set", "to=bed" })
     assert.equal(1, none.code)
     assert.has_match("no sequence of actions", none.err, 1, true)

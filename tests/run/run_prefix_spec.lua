@@ -108,7 +108,7 @@ describe("a function that runs again after a crash", function()
     local _, words = resumed(program, with(program, "argv", { "cat" }))
     assert.matches("diverged at call 1: it was printf, and is cat now", words)
     _, words = resumed(program, with(program, "argv", { "cat" }), true)
-    assert.matches("forgotten: 1 %(printf%)\n", words)
+    assert.matches("discarded: 1 %(printf%)\n", words)
   end)
 
   it("is closed where it is begun anew with what has changed", function()

@@ -80,7 +80,7 @@ describe("files that tools wrote", function()
     R.write(project .. "/key.txt", "AKIA" .. ("ABCDEFGH12345678"):sub(1, 16) .. "\n")
     local dir = run { write("a.txt", "x"), write("key.txt", "y") }
     local done = assert(travel.rollback(dir, "1"))
-    assert.same({ "what it held is not kept", "what it held is not kept" }, { done.left[1].why, done.left[2].why })
+    assert.same({ "its earlier content was not recorded", "its earlier content was not recorded" }, { done.left[1].why, done.left[2].why })
     assert.same({ "x", "y" }, { R.read(project .. "/a.txt"), R.read(project .. "/key.txt") })
     local all = io.popen(("cat '%s'/journal/* '%s'/blobs/* 2>/dev/null"):format(dir, dir)):read "a"
     assert.not_matches("AKIAABCD", all)

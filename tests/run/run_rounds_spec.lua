@@ -93,7 +93,7 @@ describe("phases that go round", function()
       error "no such thing"
     end } } }
     assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
-    assert.matches("a condition of its rounds cannot be asked", result.message)
+    assert.matches("its rounds have a condition that fails", result.message)
   end)
 
   it("stand again in the round that a rollback goes back to (R86, F42)", function()

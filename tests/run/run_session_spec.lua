@@ -149,7 +149,7 @@ describe("a session", function()
       return { class = class, id = event.id, first = first, message = ended.message, count = say(ctx, "echo").count }
     end)
     assert.same({ class = "timeout", id = 9, count = 1,
-      message = "peer: ended, as an answer without an id was given up" }, out)
+      message = "peer: ended, because a call without an id got no answer in time" }, out)
   end)
 
   it("is heard while a step of its run is in the middle of a run of its own", function()

@@ -150,7 +150,7 @@ describe("a header of a sandbox", function()
 
   test("that is none, or is added to any network, is refused when it is read", function()
     for wrong, why in pairs {
-      ['headers = { ["a.org"] = "no header" }'] = 'headers: of a.org: write "Name: value"',
+      ['headers = { ["a.org"] = "no header" }'] = 'headers of a.org: write "Name: value"',
       ['network = true, headers = { ["a.org"] = "A: b" }'] = "headers are added where network is a list",
       ['headers = { ["*.a.org"] = "A: b" }'] = "*.a.org is more than one place",
       ['headers = { ["a.org"] = "Host: b" }'] = "a place's header is none",

@@ -135,7 +135,7 @@ describe("a secret", function()
     assert.equal(0, kit.run(folder, { "s.lua", "--work-dir", "b", env = env }).code)
     assert.equal(13, json.decode(folder.read "b/state.json").has)
     run = kit.run(folder, { "s.lua", "--work-dir", "c", env = env .. " TOKEN_X=short" })
-    assert.truthy(run.err:find("has 5 bytes; what is shorter than 8 cannot be kept secret", 1, true), run.err)
+    assert.truthy(run.err:find("has 5 bytes; a secret needs at least 8", 1, true), run.err)
   end)
 
   it("may change between two sessions: the calls that it is part of are the same", function()

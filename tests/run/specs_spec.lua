@@ -74,7 +74,7 @@ describe("the specs of a skill (Phase 0)", function()
       local result = kit.run(folder, { "run", "skill/skill.lua", "--work-dir", "w", env = env })
       assert.equal(2, result.code)
       assert.truthy(result.err:find("skill/specs/link-rules.md: " .. sign, 1, true), result.err)
-      assert.truthy(result.err:find("take it out of its specs", 1, true), result.err)
+      assert.truthy(result.err:find("remove it from specs", 1, true), result.err)
       assert.is_nil(folder.read "tasks")
       assert.is_nil(folder.read "w/journal/00000001.sj")
     end

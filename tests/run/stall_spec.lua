@@ -50,7 +50,7 @@ describe("a coding agent that says nothing for long", function()
       local folder = program(silence)
       local result, notes, calls = run(folder, "end", function() R.write(folder .. "/go", "") end)
       assert.same({ "completed", "done", 1 }, { result.status, result.state.outputs.a, calls }, words)
-      assert.matches("^call 1 to .*claude has said nothing for .*; " .. words .. "$", notes[1])
+      assert.matches("^call 1 to .*claude has been silent for .*; " .. words .. "$", notes[1])
     end
   end)
 
@@ -71,7 +71,7 @@ describe("a coding agent that says nothing for long", function()
       end
     end)
     assert.same({ "completed", "done", 1 }, { result.status, result.state.outputs.a, calls })
-    assert.matches("it does nothing that can be seen$", notes[2])
+    assert.matches("it shows no sign of work$", notes[2])
   end)
 end)
 
@@ -104,7 +104,7 @@ describe("a coding agent whose silence a person is asked about", function()
     for answer, came in pairs { wait = { 0, 1 }, retry = { 0, 2 }, skip = { 0, 1 } } do
       local folder <close> = kit.folder()
       local process, question = asking(folder)
-      assert.matches("has said nothing for .* End it%?$", question.question)
+      assert.matches("has been silent for .* End it%?$", question.question)
       folder.file("go", "")
       local seen = kit.run(folder, { "answer", "r", answer })
       assert.equal(0, seen.code, seen.err)

@@ -155,7 +155,7 @@ describe("an action that fails in the same way again and again", function()
       end } } }
     local result = assert(R.run(definition, { work_dir = dir }))
     assert.same({ "paused", "same_failure", 3 }, { result.status, result.reason, tries })
-    assert.matches("a failed again and again in the same way: busy 3", result.message)
+    assert.matches("a failed repeatedly in the same way: busy 3", result.message)
     assert.equal(0, result.state.current_action and 1 or 0)
     result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
     assert.same({ "completed", 5 }, { result.status, result.state.v })

@@ -173,7 +173,7 @@ describe("a workflow script", function()
     end
     local seen = check "await parallel([() => agnt('x')])\nreturn foo.bar"
     assert.equal(2, seen.code)
-    assert.matches("tried.js:2: error: tried.js:2:%d+: null, as it threw: ReferenceError: agnt is not defined", seen.out)
+    assert.matches("tried.js:2: error: tried.js:2:%d+: null, because it threw: ReferenceError: agnt is not defined", seen.out)
     assert.matches("tried.js:3: error: .*ReferenceError: foo is not defined", seen.out)
     assert.equal(1, check("return await agent('x', { lable: 'y' })").code)
     assert.equal(2, check("try { await agent('x', { stallMs: 1 }) } catch {}").code)
@@ -212,7 +212,7 @@ describe("a workflow script", function()
       return one.code, one.out, one.err
     end
     local given = '{"files":["a.c","b.c"]}'
-    assert.same({ 0, "  1  Scan: a.c\n  2  Scan: b.c\n  3  Judge: judge\n3 steps, cost 3, 1 states looked at\n", "" },
+    assert.same({ 0, "  1  Scan: a.c\n  2  Scan: b.c\n  3  Judge: judge\n3 steps, cost 3, 1 states examined\n", "" },
       { seen("plan", "--", given) })
     assert.same({ "a.c", "b.c", "judge" }, json.decode((select(2, seen("simulate", "--json", "--", given)))).least)
     local _, drawn = seen("graph", "--", given)

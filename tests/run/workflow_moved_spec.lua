@@ -132,7 +132,7 @@ printf '{"type":"system","session_id":"s1"}\n{"type":"result","subtype":"success
     local seen = kit.run(folder, { "resume", "there", "--trust", "--decide", "retry", env = env "other" })
     assert.equal(0, seen.code, seen.out .. seen.err)
     assert.equal(1, json.decode(folder.read "there/state.json").result.n)
-    assert.matches("its session s1 is not here; a new one gets the whole task", seen.out, 1, true)
+    assert.matches("session s1 was not found on this machine; a new one gets the whole task", seen.out, 1, true)
     local resumed_in = {}
     for line in folder.read "args":gmatch "[^\n]+" do
       resumed_in[#resumed_in + 1] = line:find("--resume s1", 1, true) ~= nil

@@ -161,7 +161,7 @@ return await Promise.all([agent('be slow'), first])]])
       os.execute("rm -rf " .. folder.path .. "/run")
       local done = run(folder, env)
       local text = done.out .. done.err
-      assert.truthy(text:find("flow.js: its program said what no script can say: ", 1, true) and text:find(words, 1, true), text)
+      assert.truthy(text:find("flow.js: its process sent an invalid message: ", 1, true) and text:find(words, 1, true), text)
       assert.is_nil(text:find "%.lua:%d", text)
     end
   end)

@@ -247,7 +247,7 @@ describe("an agent in a worktree of its own", function()
       said[#said + 1] = record.text
     end
     said = table.concat(said, "\n")
-    assert.matches("not committed, and not in them:  M old.txt", said)
+    assert.matches("uncommitted, so not in them:  M old.txt", said)
     assert.matches("worktree kept: .*/worktrees/1%-", said)
   end)
 

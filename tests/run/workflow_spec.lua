@@ -45,7 +45,7 @@ describe("a workflow script", function()
       ])
     ]]
     assert.same({ "a", json.null, "c", "no agent at all" }, { table.unpack(result.state.result, 1, 4) })
-    assert.matches("null, as it threw: Error: thrown here", R.records(dir, "note")[1].text)
+    assert.matches("null, because it threw: Error: thrown here", R.records(dir, "note")[1].text)
   end)
 
   it("pipeline takes each item through its stages at its own pace, results in order (W10)", function()
@@ -329,7 +329,7 @@ describe("a workflow script that is wrong", function()
 
   it("that waits for what never comes is ended", function()
     local result = run "await new Promise(() => {})"
-    assert.matches("waits for something that never comes", result.message)
+    assert.matches("awaits a promise that never resolves", result.message)
   end)
 
   it("has no clock and no chance (W3)", function()

@@ -1,9 +1,9 @@
--- model.lua: what a run may do, as plain rules over the records of its journal: read it as the specification.
+-- model.lua: the rules for a run, as plain checks on the records of its journal: read it as the specification.
 --
--- It knows nothing of lua/skillrt. `check` walks the records in their order: first every rule about a record of this
--- type is asked, with the run as it was before the record; then the record changes the run. Behind the last record
--- the journal is held against the witness, which saw from outside what was sent.
--- Called by sim.lua, in the audit behind a run.
+-- It knows nothing of lua/skillrt. `check` walks the records in order: first every rule about a record of this type
+-- is checked, with the run as it was before the record; then the record changes the run. After the last record the
+-- journal is compared with the witness, which saw from outside what was sent. Called by sim.lua, in the audit after a
+-- run.
 
 local M = {}
 
@@ -12,19 +12,19 @@ local M = {}
 -- Kinds of calls that leave the run: they may change the world, and limits count them.
 local ACTS <const> = { http = true, command = true, session = true, host = true, ["local"] = true }
 
--- Which record may follow a call's state, and the state that it leads to.
+-- Which records may follow a call's state, and the state that each leads to.
 local CALL <const> = {
-  none = { call = "sent", result = "finished", tool = "used", doubt = "unknown" }, -- behind a cut of the journal
+  none = { call = "sent", result = "finished", tool = "used", doubt = "unknown" }, -- after a truncation of the journal
   sent = { call = "sent", attempt = "paced", doubt = "unknown", result = "finished" },
   asked = { result = "finished" }, -- a person, a time, an event or a sub-run
   used = { tool = "used", result = "finished" }, -- a tool
   paced = { call = "sent", result = "finished" }, -- until its next attempt
-  unknown = { answer = "allowed", result = "finished" }, -- nobody knows whether it was executed
-  allowed = { call = "sent", result = "finished", tool = "used" }, -- may be sent again
+  unknown = { answer = "allowed", result = "finished" }, -- it is unknown whether it was executed
+  allowed = { call = "sent", result = "finished", tool = "used" }, -- may be repeated
   finished = {},
 }
 
--- Which record may follow a step's state, and the state that it leads to. A failed step is resumed by its number.
+-- Which records may follow a step's state, and the state that each leads to. A failed step is resumed by its number.
 local STEP <const> = {
   none = { start = "open" },
   open = { done = "done", fail = "failed", skip = "skipped" },
@@ -33,12 +33,12 @@ local STEP <const> = {
   done = { start = "open" }, -- where its results are kept (`resumable`)
 }
 
--- Failures that may pass by themselves.
+-- Failures that may be temporary.
 local PASSING <const> = { transient = true, rate_limit = true, timeout = true, invalid_output = true }
 
--- Milliseconds by which two looks at a clock may differ.
+-- Milliseconds by which two readings of a clock may differ.
 local TICK_MS <const> = 5
--- ... and by which the end of an exchange is seen late, as other things happen.
+-- ... and by which the end of an exchange is noticed late, as other things happen.
 local LATE_MS <const> = 200
 local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 
@@ -49,12 +49,12 @@ local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
 ---@field spent_by table      the same by action
 ---@field errors integer      failed steps that count
 ---@field open integer        steps that are open
----@field over table          by id: "done", "failed", "skipped": what became of an action or phase
+---@field over table          by id: "done", "failed", "skipped": how an action or phase ended
 ---@field runs table          by id: how often it completed
 ---@field counted table       by id: its failure counts as an error until it is retried
----@field barred table        by id: the place of a call for which the loop may not choose it again
+---@field barred table        by id: the place of a call because of which the loop may not choose it again
 ---@field decided table       by id: somebody said `skip` or `fail` about a call
----@field alike table         by id: { sign, n }: how often it failed in the same way, one time after the other
+---@field alike table         by id: { sign, n }: how often in a row it failed in the same way
 ---@field undo table[]        steps that can be undone, the newest last
 
 local function new_scope(sub, limits)
@@ -80,7 +80,7 @@ local function limits_of(skill)
   return limits
 end
 
--- The same of a sub-run's skill, which the generator says in its version: "calls=5 a1.calls=2".
+-- The same of a sub-run's skill, which the generator writes into its version: "calls=5 a1.calls=2".
 local function limits_in(version)
   local limits = {}
   for name, most in version:gmatch "([%w.]+)=(%d+)" do
@@ -89,7 +89,7 @@ local function limits_in(version)
   return limits
 end
 
--- How much of a limit there is, with what was added.
+-- The amount of a limit, including what was added.
 local function most_of(run, scope, name)
   local full = scope.sub == "" and name or ("sub/%s/%s"):format(scope.sub, name)
   local most = scope.limits[name]
@@ -105,7 +105,7 @@ local function call_at(step, place)
   return call
 end
 
--- The branch that a place lies in, and its position there.
+-- The branch that contains a place, and its position there.
 local function position_of(place)
   local branch, position = tostring(place):match "^(.-)(%d+)$"
   return branch, tonumber(position)
@@ -115,13 +115,13 @@ local function is_below(place, above)
   return place == above or place:sub(1, #above + 1) == above .. "."
 end
 
--- A call that may have changed the world, so that sending it again may do it twice.
+-- A call that may have changed the world, so that repeating it may do it twice.
 local function may_have_acted(call)
   return call.acts and not call.idem and not call.unsent
 end
 
--- The first place at or below one where something may have acted, and is not allowed to act again; of a sub-run's call
--- all that it called counts.
+-- The first place at or below the given one where something may have acted, and is not allowed to act again; for a
+-- sub-run's call everything that it called counts.
 local function acted_below(run, step, above)
   for place, call in pairs(step.calls) do
     if not above or is_below(place, above) then
@@ -139,7 +139,7 @@ local function acted_below(run, step, above)
   return step.forgotten_acted and (not above or is_below(step.forgotten_acted, above)) and step.forgotten_acted or nil
 end
 
--- What a call uses up counts for its action, its scope, and all above.
+-- A call's usage counts for its action, its scope, and all above.
 local function spend(step, name, amount)
   while step do
     local scope, by = step.scope, step.scope.spent_by
@@ -150,12 +150,12 @@ local function spend(step, name, amount)
   end
 end
 
--- Whether a call is one that the cut end of a journal may have told of: its outcome is unknown at once.
+-- Whether a call may have been in the truncated end of a journal: its outcome is unknown at once.
 local function is_lost(entry, it)
   return it.following and it.following.t == "doubt" and it.following.c == entry.c
 end
 
--- Each limit that a call of this step needs room in: its scope, name, how much is used up.
+-- Each limit in which a call of this step needs room: its scope, its name, how much is used.
 local function each_limit(step, name)
   local list = {}
   while step do
@@ -168,12 +168,12 @@ local function each_limit(step, name)
   return list
 end
 
--- How long the run has been open at this moment: pauses do not count, nor what somebody set the clock by.
+-- How long the run has been open at this moment, without pauses and without changes of the clock.
 local function open_ms(run, at)
   return run.active + at - run.moved - run.opened_at
 end
 
--- Numbers differ in failures of the same kind.
+-- In failures of the same kind, numbers are ignored.
 local function sign_of(entry)
   return (("%s: %s"):format(entry.class, entry.message):gsub("%d+", "#"):sub(1, 200))
 end
@@ -182,8 +182,8 @@ end
 
 local RULES = {}
 
--- A rule about records of these types: fn(run, entry, it) gives what is wrong; `it`: the scope, step and call that the
--- record is about.
+-- A rule about records of these types: fn(run, entry, it) returns what is wrong; `it`: the scope, step and call that
+-- the record is about.
 local function rule(types, fn)
   for type in types:gmatch "%a+" do
     RULES[type] = RULES[type] or {}
@@ -199,7 +199,7 @@ rule("start call attempt result doubt done fail skip undoable rounds round abort
     end
   end)
 
--- A step goes its way: none, open, then done, failed or skipped.
+-- A step passes through its states: none, open, then done, failed or skipped.
 rule("start done fail skip", function(_, entry, it)
   local step = it.step
   if not step or entry.retry or entry.over == "script" then
@@ -223,28 +223,29 @@ rule("call attempt result doubt tool round used note stage late checkpoint", fun
   end
 end)
 
--- A call goes its way, by the table above; a result stands, whatever asks for the call again.
+-- A call passes through its states, by the table above; a result is final, whatever asks for the call again.
 rule("call attempt result doubt tool", function(_, entry, it)
   if not CALL[it.call.state][entry.t] then
     return "its call is " .. it.call.state
   end
 end)
 
--- A call that was sent and may have acted is not sent again before somebody decided, unless it is idempotent.
+-- A call that was sent and may have acted is not repeated before somebody decided, unless it is idempotent.
 rule("call", function(_, entry, it)
   if it.call.state == "sent" and it.call.acts and not entry.idem then
     return "it may have acted, is not idempotent, and nobody decided"
   end
 end)
 
--- What was sent before a crash is taken up by another process alone: in the one that sent it, an attempt ends first.
+-- Only another process continues what was sent before a crash: in the one that sent it, an attempt ends first.
 rule("call", function(run, _, it)
   if it.call.state == "sent" and it.call.process == run.process then
     return "it is under way"
   end
 end)
 
--- What the cut end of a journal may have told of is not sent before somebody decided: the first call of each branch.
+-- A call that may have been in the truncated end of a journal is not sent before somebody decided: the first call of
+-- each branch.
 rule("call", function(_, entry, it)
   local step = it.step
   if not step.cut or it.call.state ~= "none" or not ACTS[entry.kind] or entry.pure or entry.idem
@@ -254,7 +255,7 @@ rule("call", function(_, entry, it)
   for branch, position in pairs(step.cut) do
     local rest = entry.c:sub(1, #branch) == branch and entry.c:sub(#branch + 1):match "^%d+"
     if rest and (tonumber(rest) > position or #branch + #rest == #entry.c) then
-      return nil -- it comes behind one that was made since
+      return nil -- it comes after one that was made since
     end
   end
   return "the end of the journal was cut off, so it may have been sent already"
@@ -280,7 +281,7 @@ rule("answer", function(run, entry)
   end
 end)
 
--- What was decided about a call, its result says.
+-- The result of a call follows the decision about it.
 rule("result", function(_, entry, it)
   if it.call.decision and entry.decided ~= it.call.decision then
     return ("%s was decided about it, and it says %s"):format(it.call.decision, entry.decided or "nothing")
@@ -314,20 +315,20 @@ rule("call result done fail", function(run, entry, it)
   end
 end)
 
--- How often a failed attempt is followed by another one; nil: the generator's version of a sub-run does not say.
+-- How often a failed attempt is followed by another one; nil: the version of a sub-run's skill does not say.
 local function most_retries(run, it)
   local action = run.actions[it.id]
   return it.scope.sub == "" and (action and action.max_retries or run.skill.limits.max_retries or MAX_RETRIES) or nil
 end
 
--- A step or a call is tried again as often as its limit says.
+-- A step or a call is retried as often as its limit says.
 rule("fail", function(run, entry, it)
   if entry.retry and it.step.retries >= (most_retries(run, it) or math.huge) then
     return "max_retries is used up"
   end
 end)
 
--- The place of a sub-run that was given up after something in it may have acted: a further attempt begins it anew.
+-- The place of a sub-run that was given up after something in it may have acted: a further attempt starts it again.
 local function given_up_acted(run, step)
   for place, call in pairs(step.calls) do
     if call.sub and call.state == "allowed" and acted_below(run, step, place) then
@@ -336,8 +337,8 @@ local function given_up_acted(run, step)
   end
 end
 
--- A failure that may pass is tried again, unless max_retries is used up, or what it blames may have acted or has
--- attempts of its own, or what it would begin anew has acted.
+-- A failure that may be temporary is retried, unless max_retries is reached, or what it blames may have acted or has
+-- attempts of its own, or what would start again has acted.
 rule("fail", function(run, entry, it)
   local step, most = it.step, most_retries(run, it)
   local blamed = entry.blame and step.calls[entry.blame]
@@ -348,7 +349,7 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- Where a failed attempt is followed by another one, the call that it blames is harmless, and so is what begins anew.
+-- If a failed attempt is followed by another one, the call that it blames is harmless, and so is what starts again.
 rule("fail", function(run, entry, it)
   local place = entry.retry and entry.blame
     and (acted_below(run, it.step, entry.blame) or given_up_acted(run, it.step))
@@ -357,8 +358,8 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- Where the loop resumes a failed step, its calls that may have acted keep their results, unless its author lets them
--- be sent again.
+-- If the loop resumes a failed step, its calls that may have acted keep their results, unless its author allows
+-- repeating them.
 rule("start", function(run, entry, it)
   if it.scope.retrying == it.id and not it.scope.harmless
     or it.scope.sub == "" and (run.actions[it.id] or {}).repeatable then
@@ -371,7 +372,7 @@ rule("start", function(run, entry, it)
   end
 end)
 
--- The loop does not choose a failed action again of which a call may have acted: a person may, or its author.
+-- The loop does not choose a failed action again if one of its calls may have acted: a person may, or its author.
 rule("start", function(run, _, it)
   local scope = it.scope
   if scope.barred[it.id] and scope.retrying ~= it.id and not (run.actions[it.id] or {}).repeatable then
@@ -387,7 +388,7 @@ rule("start", function(_, entry, it)
   end
 end)
 
--- What a run is given to know is loaded once, before its first step.
+-- The contexts of a run are loaded once, before its first step.
 rule("contexts", function(_, _, it)
   if it.scope.knows or it.scope.begun then
     return "it was loaded, or a step has begun"
@@ -411,7 +412,7 @@ rule("start", function(run, entry, it)
   end
 end)
 
--- No more steps are open at once than max_parallel says.
+-- No more steps are open at once than max_parallel allows.
 rule("start", function(run, _, it)
   local most = it.scope.sub == "" and run.skill.limits.max_parallel or MAX_PARALLEL
   if it.scope.open >= most then
@@ -419,8 +420,8 @@ rule("start", function(run, _, it)
   end
 end)
 
--- No call is sent that has no room in the limits of its action, its scope, and all above. One that the cut end of a
--- journal may have told of is recorded in any case; it takes no room from others, which had theirs before.
+-- No call is sent that has no room in the limits of its action, its scope, and all above. One that may have been in
+-- the truncated end of a journal is recorded in any case; it takes no room from others, which had theirs before.
 rule("call", function(run, entry, it)
   if is_lost(entry, it) then
     return nil
@@ -434,7 +435,7 @@ rule("call", function(run, entry, it)
   end
 end)
 
--- What calls may use was reserved before they were sent, so that no more is used than there is.
+-- Usage is reserved before calls are sent, so that no more is used than there is.
 rule("used", function(run, entry, it)
   for name, amount in pairs(entry.used) do
     for _, one in ipairs(each_limit(it.step, "usage." .. name)) do
@@ -461,7 +462,7 @@ local function named(run, full)
   end
 end
 
--- How much one call may use of a counted thing at most, as the generator's calls say it.
+-- How much of a counter one call may use at most, as the generator's calls announce.
 local MOST_ASKED <const> = { calls = 1, ["usage.tokens"] = 3 }
 
 -- A run ends at a limit of calls or usage when the next call has no room, and not before.
@@ -477,8 +478,8 @@ rule("stop", function(run, entry)
   end
 end)
 
--- A run ends at its time, and not before; nothing is sent or begun behind it. (A step that has begun may say what it
--- waits for.)
+-- A run ends at its time limit, and not before; nothing is sent or started after it. (A step that has started may
+-- record what it waits for.)
 rule("start call stop", function(run, entry)
   local most = most_of(run, run.scopes[""], "run_timeout")
   local is_end = entry.t == "stop" and entry.reason == "run_timeout"
@@ -490,7 +491,7 @@ rule("start call stop", function(run, entry)
   end
 end)
 
--- A run fails of too many errors when there are so many, or where an action failed whose `on_error` says so.
+-- A run fails with too many errors when that many have occurred, or when an action failed whose `on_error` says so.
 rule("stop", function(run, entry, it)
   local scope = it.scope
   local most = most_of(run, scope, "max_errors") or MAX_ERRORS
@@ -499,7 +500,7 @@ rule("stop", function(run, entry, it)
   end
 end)
 
--- Nothing is chosen when so many steps have failed.
+-- Nothing is chosen when that many steps have failed.
 rule("start", function(run, entry, it)
   local most = most_of(run, it.scope, "max_errors") or MAX_ERRORS
   if it.scope.errors >= most and not entry.undo and it.scope.retrying ~= it.id and it.scope.open == 0
@@ -508,7 +509,7 @@ rule("start", function(run, entry, it)
   end
 end)
 
--- An action that fails again and again in the same way pauses the run, as soon as it did so often, and not before.
+-- An action that repeatedly fails in the same way pauses the run exactly when it has done so often enough.
 rule("fail", function(run, entry, it)
   local most = it.scope.sub == "" and most_of(run, it.scope, "same_failures")
   local known = it.scope.alike[it.id]
@@ -520,8 +521,8 @@ rule("fail", function(run, entry, it)
   end
 end)
 
--- A sleep, and the time-out of a question or of an event, ends when its time has come, and not earlier. It counts on
--- a clock that nobody sets; another process goes by the time that is recorded, and waits no longer than the whole.
+-- A sleep, and the time-out of a question or of an event, ends when its time has come, and not earlier. It is
+-- measured by a clock that nobody sets; another process uses the recorded time, and waits no longer than the whole.
 rule("result", function(run, entry, it)
   local call = it.call
   local by_time = call.due and (call.kind == "sleep" and not entry.failed or entry.unanswered
@@ -536,7 +537,7 @@ end)
 
 -- A question is closed by one of its options, or by its default where nobody answered.
 rule("result", function(_, entry, it)
-  local question = it.call.state == "asked" and it.call.question -- else another thing is recorded there
+  local question = it.call.state == "asked" and it.call.question -- otherwise something else is recorded there
   local options = question and question.options
   if not options or entry.value == nil or entry.unanswered then
     return nil
@@ -613,7 +614,7 @@ rule("done", function(_, _, it)
   end
 end)
 
--- A loop goes round by round, and once it is over there is none.
+-- A loop proceeds round by round, and when it has finished there is no further one.
 rule("round", function(_, entry, it)
   local before = it.step.rounds[entry.c]
   if before and before.last or entry.n ~= (before and before.n or 0) + 1 then
@@ -621,7 +622,7 @@ rule("round", function(_, entry, it)
   end
 end)
 
--- A round of a loop is over when no call of it is under way.
+-- A round of a loop finishes when none of its calls is under way.
 rule("round", function(_, entry, it)
   for place, call in pairs(it.step.calls) do
     if is_below(place, entry.c) and (call.state == "sent" or call.state == "unknown") then
@@ -630,7 +631,7 @@ rule("round", function(_, entry, it)
   end
 end)
 
--- Phases go one behind the other, those that stand in parallel at once: none begins before all before it are over.
+-- Phases run one after the other, parallel ones at once: none starts before all earlier ones have finished.
 rule("start", function(run, entry, it)
   local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
   local together = true
@@ -643,7 +644,7 @@ rule("start", function(run, entry, it)
   end
 end)
 
--- A phase runs once in a round: what is over is not begun again unless it failed.
+-- A phase runs once in a round: a finished one is not started again unless it failed.
 rule("start", function(_, entry, it)
   local how = entry.phase and it.scope.over[entry.phase]
   if how == "done" or how == "skipped" then
@@ -651,8 +652,8 @@ rule("start", function(_, entry, it)
   end
 end)
 
--- A phase whose condition does not hold is left out, and one about whose call somebody decided in an earlier round; no
--- other one.
+-- A phase is skipped if its condition is false, or if somebody decided about its call in an earlier round; no other
+-- one is.
 rule("skip", function(run, entry, it)
   local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
   if at and #(run.skill.phases[at].when or {}) == 0 and not it.scope.decided[entry.phase] then
@@ -660,7 +661,7 @@ rule("skip", function(run, entry, it)
   end
 end)
 
--- Phases go round as often as max_rounds says.
+-- Phases repeat as often as max_rounds says.
 rule("rounds", function(run, entry)
   for _, one in ipairs(run.skill.rounds or {}) do
     if entry.n > one.max_rounds then
@@ -669,7 +670,7 @@ rule("rounds", function(run, entry)
   end
 end)
 
--- Phases do not go round again once the condition holds that ends them, as the generator says it.
+-- Phases do not repeat once their end condition is true, as the generator computes it.
 rule("rounds", function(run, entry, it)
   for _, one in ipairs(run.skill.rounds or {}) do
     local name, least = one.over[1].text:match "^(%w+) >= (%d+)$"
@@ -697,7 +698,7 @@ rule("stop", function(_, entry, it)
   end
 end)
 
--- A run that is over has no open step.
+-- A run that has ended has no open step.
 rule("stop", function(_, entry, it)
   if entry.status ~= "paused" and it.scope.open > 0 then
     return ("%d steps are open"):format(it.scope.open)
@@ -713,8 +714,8 @@ rule("stop", function(run, entry, it)
   end
 end)
 
--- A run has not completed while an action could begin: it ran less often than it may, what it needs is there, and it
--- did not fail. (A strategy that looks at the state may choose none.)
+-- A run has not completed while an action could start: it ran less often than it may, its needs are met, and it did
+-- not fail. (A strategy that looks at the state may choose none.)
 rule("stop", function(run, entry, it)
   local scope = it.scope
   local is_whole = entry.status == "completed" and scope.sub == "" and run.skill.mode ~= "machine"
@@ -747,7 +748,7 @@ function APPLY.resume(run, entry)
   run.active = run.active + math.max(0, run.last_at - run.moved - run.opened_at)
   run.opened_at, run.moved, run.process, run.stopped = entry.at, 0, run.process + 1, nil
   run.doubtful = run.doubtful or entry.doubtful
-  if entry.doubtful then -- steps that were open, or begin before one is over
+  if entry.doubtful then -- steps that were open, or start before one has finished
     run.cut = {}
     for _, step in pairs(run.steps) do
       step.cut = step.state == "open" and {} or nil
@@ -778,7 +779,7 @@ local function is_behind(place, other)
   return rest and tonumber(rest) > first
 end
 
--- What a further attempt asks for anew: what is at this place or below it, and waits that come later.
+-- What a further attempt asks for again: calls at this place or below it, and later waits.
 local function ask_anew(step, from)
   for place, call in pairs(step.calls) do
     local is_later_wait = call.state == "asked" and not call.sub and is_behind(place, from)
@@ -890,7 +891,7 @@ function APPLY.result(run, entry, it)
   if call.state == "used" then
     forget_below(it.step, entry.c)
   end
-  call.state = is_given_up and "allowed" or "finished" -- nobody waited for it: a step that is resumed may
+  call.state = is_given_up and "allowed" or "finished" -- its branch was cancelled: a resumed step may wait for it again
   call.unsent, call.own, call.decision = entry.unsent, entry.own, nil
   if entry.q then
     run.questions[entry.q] = nil
@@ -915,7 +916,7 @@ function APPLY.round(_, entry, it)
   forget_below(it.step, entry.c)
 end
 
--- Results from these places on are forgotten, as the script asks for something else.
+-- Results from these places on are discarded, as the script asks for something else.
 function APPLY.drop(_, entry, it)
   for _, from in ipairs(entry.from or {}) do
     for place in pairs(it.step.calls) do
@@ -935,7 +936,7 @@ local function close(run, it, how)
   for i = #scope.undo, 1, -1 do
     if scope.undo[i].step == it.step.undoes then
       table.remove(scope.undo, i)
-      break -- what was done again behind a rollback is undone again
+      break -- what was done again after a rollback is undone again
     end
   end
   if how ~= "done" and not it.step.undoes and run.skill.mode ~= "machine" then
@@ -982,12 +983,12 @@ function APPLY.skip(run, entry, it)
   end
 end
 
--- What a rollback leaves as it is: what was spent, what failed, what can be undone.
+-- What a rollback does not change: usage, failures, what can be undone.
 local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", "knows" }
 
--- A run is taken back: it is as it was behind that record. A step of it that was under way there may be resumed with
--- the results it had; calls without a result, sub-runs and questions are as if they had not begun. What was spent,
--- asked and came from outside stays. So begins a fork where another run stood; it has spent nothing yet.
+-- A run is rolled back: it is as it was after that record. A step that was under way there may be resumed with the
+-- results it had; calls without a result, sub-runs and questions count as not started. Usage, questions and arrivals
+-- stay. A fork starts the same way from another run; it has used nothing yet.
 function APPLY.rollback(run, entry)
   local there = run.replay(entry.to, entry.from)
   for _, name in ipairs(GROWS) do
@@ -1007,7 +1008,7 @@ function APPLY.rollback(run, entry)
   run.scopes, run.steps, run.questions, run.waits, run.cut = there.scopes, there.steps, {}, {}, nil
 end
 
--- A person has a failed step performed again: what held it back does no longer.
+-- A person retries a failed step: what prevented it no longer does.
 function APPLY.retry(_, entry, it)
   local scope, id = it.scope, entry.action or entry.phase
   local is_error = not scope.free[id] and (not entry.harmless or scope.counted[id])
@@ -1016,7 +1017,7 @@ function APPLY.retry(_, entry, it)
   scope.decided[id] = entry.harmless and scope.decided[id] or nil
   scope.fatal = scope.fatal ~= id and scope.fatal or nil
   for _, forgotten in ipairs(entry.forget or {}) do
-    scope.runs[forgotten] = nil -- as if it had not run
+    scope.runs[forgotten] = nil -- as if it had never run
   end
 end
 
@@ -1065,7 +1066,7 @@ local function each_has_its_record(list, sent, wrong)
   end
 end
 
--- A recorded answer was given, and was given to this call.
+-- A recorded answer was really given, and to this call.
 local function each_answer_was_given(list, sent, wrong)
   local by, label_at = sent_by_label(sent), {}
   for _, entry in ipairs(list) do
@@ -1086,7 +1087,7 @@ local function each_answer_was_given(list, sent, wrong)
   end
 end
 
--- What is recorded as not executed was not: as many sendings acted as have another end.
+-- What is recorded as not executed was not: every sending that acted has another end.
 local function unsent_is_not_executed(list, sent, wrong)
   local may_have, label_at = {}, {}
   for _, entry in ipairs(list) do
@@ -1108,12 +1109,12 @@ local function unsent_is_not_executed(list, sent, wrong)
   end
 end
 
--- A combinator has no more calls under way at once than its max_parallel says: "a-2.i1" is a call of one with two.
+-- A combinator has no more calls under way at once than its max_parallel allows: "a-2.i1" is a call of one with two.
 local function at_once(sent, wrong)
   local groups = {}
   for _, one in ipairs(sent) do
     for before, most, rest in one.label:gmatch "()%-(%d)()" do
-      local inner = one.label:sub(rest):find(":", 1, true) -- what a sub-run calls is no call of the combinator
+      local inner = one.label:sub(rest):find(":", 1, true) -- calls of a sub-run are no calls of the combinator
       local name = ("%s-%s"):format(one.label:sub(1, before - 1):gsub("^idem", ""):gsub("^once", ""), most)
       if not inner then
         groups[name] = groups[name] or { most = tonumber(most) }
@@ -1144,7 +1145,7 @@ local function in_time(sent, skill, wrong)
   end
 end
 
--- ---- all of it ----
+-- ---- all rules ----
 
 local OF_CALL <const> = { call = true, attempt = true, result = true, doubt = true, tool = true }
 
@@ -1174,7 +1175,7 @@ local function new_run(skill)
   return run
 end
 
--- Walks the records up to the one of this number; `wrong` nil: asks no rule.
+-- Walks the records up to the one with this number; `wrong` nil: checks no rule.
 local walk
 
 function walk(list, skill, last, wrong, origin)

@@ -1,4 +1,4 @@
--- sim.lua: what the processes of the simulator do in Lua: an episode of a run, and the audit behind it.
+-- sim.lua: the Lua part of the simulator's processes: an episode of a run, and the audit after it.
 --
 -- Loaded once by sim.c with all that a run needs, then forked. The globals `episode` and `audit` are what a child
 -- calls; the global `sim` is the world.
@@ -28,12 +28,12 @@ local declared = dofile "tests/support/declared.lua"
 
 local FIRST_RUN <const> = "/run"
 
--- Where the run is.
+-- The directory of the run.
 local function here()
   return sim.forked() and "/fork" or FIRST_RUN
 end
 
--- All records of a run's journal, those of a batch one by one; `look`: what each of them passes through.
+-- All records of a run's journal, including those inside a batch; `look`: called with each.
 local function records(where, look)
   local list, store = { seqs = {} }, {}
   local report, message, code = core.read(where or here(), function(payload, seq)
@@ -48,7 +48,7 @@ local function records(where, look)
   return report and list, message, code
 end
 
--- What a run asks, by its records, the oldest first; the records are not to be held against anything behind it.
+-- The open questions of a run, by its records, oldest first; the records are not checked against anything.
 local function asked(list)
   local books = books_of.new()
   for _, entry in ipairs(list) do
@@ -57,7 +57,7 @@ local function asked(list)
   return questions.list(books)
 end
 
--- Says each record to the world once it is durable, as people who watch would hear of it.
+-- Reports each record to the world once it is durable, as watchers would get it.
 local function watcher()
   local waiting = {}
   return {
@@ -76,7 +76,7 @@ local function watcher()
   }
 end
 
--- What a step of a scope blamed when it failed, the newest of them; nil: of the run itself.
+-- What a step of a scope blamed at its newest failure; nil: of the run itself.
 local function blamed_in(list, scope)
   local inside, failure = {}, nil
   for _, entry in ipairs(list) do
@@ -91,26 +91,26 @@ end
 
 local allow_failed, allow_call
 
--- A person lets a call be sent again, by the label that its declaration named; of a sub-run, what failed in it: the
--- results of all others stand.
+-- A person allows repeating a call, by the label in its declaration; for a sub-run, what failed in it: the results of
+-- all others stay.
 function allow_call(list, step, c)
   local call
   for _, entry in ipairs(list) do
     call = entry.t == "call" and entry.step == step and entry.c == c and entry or call
   end
-  if not call and list[1].from then -- the run that this one was forked from has called it
+  if not call and list[1].from then -- the run from which this one was forked has called it
     return allow_call(assert(records(FIRST_RUN)), step, c)
   end
   if call and call.sub then
     local failure = blamed_in(list, call.sub)
     return failure and allow_failed(list, failure)
   elseif call then
-    sim.allow(call.label or call.to or "") -- a function of this process is named by where it goes
+    sim.allow(call.label or call.to or "") -- a function of this process is named by its target
   end
   return call ~= nil
 end
 
--- A person lets all calls in a sub-run be sent again, in those of its steps, too: it was given up, and begins anew.
+-- A person allows repeating all calls in a sub-run, also in sub-runs of its steps: it was given up, and starts again.
 local function allow_all(list, scope)
   local scopes = { [scope] = true }
   for _, entry in ipairs(list) do
@@ -123,8 +123,8 @@ local function allow_all(list, scope)
   end
 end
 
--- A person retries a step: what its failure blames may be sent again, what somebody had decided about, and what was
--- given up.
+-- A person retries a step: this allows repeating what its failure blames, what somebody had decided about, and what
+-- was given up.
 function allow_failed(list, failure)
   local allowed = failure.blame and allow_call(list, failure.step, failure.blame)
   local scopes = {}
@@ -142,7 +142,7 @@ function allow_failed(list, failure)
   return allowed
 end
 
--- A person lets the call of a question be sent again. Where a power cut took its record, it may be any that the
+-- A person allows repeating the call of a question. If a power cut removed its record, it may be any call that the
 -- journal does not know.
 local function allow(list, question)
   if allow_call(list, question.step, question.c) then
@@ -171,7 +171,7 @@ end
 
 local DECISIONS <const> = { "retry", "skip", "fail" }
 
--- What a person says to one open question; nil: nothing now.
+-- A person's answer to one open question; nil: none now.
 local function said(list, one, rough)
   if is_about_outcome(list, one) then
     local value = rough and DECISIONS[sim.draw(3) + 1] or "retry"
@@ -210,7 +210,7 @@ end
 
 local put_count = 0
 
--- Puts a file into the inbox, whole, as `skillrt answer` and `skillrt send` do.
+-- Puts a file into the inbox, completely, as `skillrt answer` and `skillrt send` do.
 local function put(entry)
   put_count = put_count + 1
   local name = ("%d-%d"):format(sim.episode(), put_count)
@@ -220,8 +220,8 @@ local function put(entry)
   sim.note(("put %s: %s"):format(name, json.encode(entry)))
 end
 
----People look at a run that goes on: they answer some of what it asks, wrong ones and twice where the world is rough,
----and send what it waits for.
+---People follow a running run: they answer some of its questions, in a rough world also wrongly and twice, and send
+---the events it waits for.
 ---@return boolean  whether the inbox changed
 function people(rough)
   local list = records()
@@ -243,7 +243,7 @@ function people(rough)
   return put_count > before
 end
 
--- The calls of the run's own steps, by step and place, whose results stand behind one of its records.
+-- The calls of the run's own steps, by step and place, whose results are before one of its records.
 local function answered_at(list, last)
   local answered, in_sub = {}, {}
   local function forget(step)
@@ -271,7 +271,7 @@ local function answered_at(list, last)
   return answered
 end
 
--- What a run that begins anew from an earlier record may send again: what had no result there. What is done a second
+-- What a run that starts again from an earlier record may repeat: calls without a result there. What is done a second
 -- time is undone twice.
 local function allow_since(list, at)
   local answered = answered_at(list, at)
@@ -284,7 +284,7 @@ local function allow_since(list, at)
   end
 end
 
--- A person takes the run back to one of its records.
+-- A person rolls the run back to one of its records.
 local function take_back(list)
   local at = 2 + sim.draw(#list - 1)
   allow_since(list, at)
@@ -295,8 +295,8 @@ local function take_back(list)
   end
 end
 
--- A person begins another run where the run stood behind one of its records, and goes on with that one. The first one
--- is held against the rules as it is.
+-- A person forks the run after one of its records, and continues with the fork. The original is checked against the
+-- rules as it is.
 local function fork(list, skill)
   local at = 2 + sim.draw_for(#list - 1, "fork at")
   model.check(list, sim.sent(), skill, sim.wrong)
@@ -310,7 +310,7 @@ local function fork(list, skill)
   end
 end
 
--- What people do about a run that stopped: the options of the resume that follows.
+-- What people do about a stopped run: the options of the following resume.
 local function decisions(skill, rough)
   local list, message, code = records()
   if not list then
@@ -335,12 +335,12 @@ local function decisions(skill, rough)
     put { event = name, value = "of " .. name }
   end
   local stop
-  for _, entry in ipairs(list) do -- that of a sub-run is no end of the run
+  for _, entry in ipairs(list) do -- a sub-run's end is no end of the run
     if not entry.sub then
       stop = entry.t == "stop" and entry or (entry.t ~= "resume" and stop or nil)
     end
   end
-  if stop and stop.status == "failed" and sim.draw(3) > 0 then -- who retries allows what it blames
+  if stop and stop.status == "failed" and sim.draw(3) > 0 then -- a retry allows repeating what the failure blames
     options.retry = true
     local failure = blamed_in(list)
     local allowed = failure and allow_failed(list, failure)
@@ -362,7 +362,7 @@ local function decisions(skill, rough)
   return options, skill
 end
 
--- Why there is no run: it died before it was anything, it is over, or something is wrong.
+-- Why there is no run: it died before its first record, it has ended, or something is wrong.
 local function refused(message, code)
   message = tostring(message)
   local nothing = message:find("contains no ", 1, true)
@@ -370,7 +370,7 @@ local function refused(message, code)
   return { error = message, code = nothing and "nothing" or over and "over" or tostring(code) }
 end
 
--- Whether somebody has rewritten the script by now; who resumes the run then accepts it.
+-- Whether somebody has changed the script by now; whoever resumes the run then accepts the change.
 local function is_changed(rough)
   for number = 2, rough and sim.episode() or 0 do
     local name = "change:" .. number
@@ -381,14 +381,14 @@ local function is_changed(rough)
   return false
 end
 
--- What skillrt says with a place in its own code is a fault of its own, whatever happened.
+-- An error message with a line of skillrt's own code is a bug, whatever happened.
 local function check_words(message)
   if tostring(message):find "^skillrt/[%w_/]+%.lua:%d+: " then
     sim.wrong("an internal error: " .. message)
   end
 end
 
--- Whoever is refused as the run is over has read its last record: it is as good as reported.
+-- Whoever is refused because the run has ended has read its last record: it counts as reported.
 local function report_last()
   sim.outside(true)
   local list = assert(records())
@@ -396,7 +396,7 @@ local function report_last()
   sim.reported(json.encode(list[#list]))
 end
 
--- Somebody rewrites the file that runs are given to know; one that has begun knows what it was.
+-- Somebody rewrites the context file that runs are given; a run that has started keeps the earlier content.
 local function rewrite(resume)
   sim.outside(true)
   assert(core.files.write("/known.md", resume and ("since process %d"):format(sim.episode()) or "from before"))
@@ -443,7 +443,7 @@ function episode(seed, resume, rough)
   return result
 end
 
--- The records of the run that a fork comes from; nil: a power cut took the one where it began, before it was durable.
+-- The records of the run that was forked; nil: a power cut removed the fork's origin before it was durable.
 local function origin_of(list)
   local from, origin = list[1] and list[1].from, assert(records(FIRST_RUN))
   return from and origin.seqs[#origin] >= from.seq and origin or nil
@@ -464,7 +464,7 @@ function audit(seed, _, rough)
     sim.wrong("the journal cannot be read: " .. tostring(message))
   else
     for _, entry in ipairs(list) do
-      text = entry.t == "contexts" and entry.failed and "" or text -- the disk failed under a file to know: another end
+      text = entry.t == "contexts" and entry.failed and "" or text -- the disk failed under a context file: another end
     end
     local origin = sim.forked() and origin_of(list)
     if origin or not sim.forked() then

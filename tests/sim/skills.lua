@@ -1,8 +1,9 @@
--- skills.lua: a skill drawn from a seed. The same seed gives the same skill; a step's result depends on what
--- its calls answered alone, so that a skill whose branches do not race comes to one end in every order.
+-- skills.lua: generates a skill from a seed. The same seed gives the same skill; a step's result depends only on the
+-- answers to its calls, so that a skill whose branches do not race ends the same way in every order.
 --
--- Everything is drawn by its name (its path from the skill down), so that leaving one thing out changes no other:
--- `sim.leaves_out` says whether a failing seed is being tried without it. Knows what scripts may use, nothing of a run.
+-- Everything is drawn by its name (its path from the skill down), so that leaving out one thing changes no other:
+-- `sim.leaves_out` says whether a failing seed is being tried without it. Knows what scripts may use, nothing of a
+-- run.
 
 -- luacheck: read globals sim
 
@@ -23,7 +24,7 @@ local function chance(seed, name)
   end
 end
 
--- What came of a call, as the step's result holds it; a failure is raised or noted, as drawn.
+-- A call's outcome as the step's result holds it; a failure is raised or noted, as drawn.
 local function heard(value, message, class, raises)
   if value ~= nil then
     return value
@@ -35,19 +36,19 @@ end
 
 local draw_node
 
----@class sim.Drawing  what a node is drawn with
+---@class sim.Drawing  the settings with which a node is drawn
 ---@field seed integer
----@field rough boolean  whether branches may race, and calls fail for good
+---@field rough boolean  whether branches may race, and calls may fail for good
 ---@field sub boolean?   it is for a sub-run
----@field changed boolean?  somebody has rewritten an action since the run began
+---@field changed boolean?  somebody has changed an action since the run started
 
--- Each maker draws its own shape and gives function(ctx, name) -> text; `name` is unique in the run. `path` is where
--- the node stands in the skill.
+-- Each maker draws its own shape and returns function(ctx, name) -> text; `name` is unique in the run. `path` is the
+-- node's path in the skill.
 local MAKERS = {}
 
--- A call that acts, as the world knows it: its label begins with "idem" where it may be sent again, and ends with ".r"
--- where it is tried again by itself, so that a refusal makes no difference. What a repeatable action calls ("b1") may
--- be sent again, too.
+-- A call that acts, labelled for the world: the label begins with "idem" if it may be repeated, and ends with ".r" if
+-- it is retried automatically, so that a refusal makes no difference. Calls of a repeatable action ("b1") may be
+-- repeated, too.
 local function label_of(idempotent, name, retried)
   return ((idempotent or name:find "%f[%w]b%d") and "idem" or "once") .. name .. (retried and ".r" or "")
 end
@@ -236,7 +237,7 @@ end
 
 local ON_ERROR <const> = { "finish", "stop", "settle" }
 
--- What a combinator gave, failures of `settle` in their places.
+-- The result of a combinator, with the failures of `settle` in their places.
 local function joined(texts, failures)
   local list = {}
   for i, text in ipairs(texts) do
@@ -269,7 +270,7 @@ function MAKERS.map(below, depth, path, d)
       items[i] = "i" .. i
     end
     local texts, message, class = ctx.map(items, function(item)
-      return node(ctx, ("%s-%d.%s"):format(name, at_once, item)) -- the model reads how many may be called at once
+      return node(ctx, ("%s-%d.%s"):format(name, at_once, item)) -- the model reads its max_parallel
     end, { max_parallel = at_once, key = keyed and function(item) return "of-" .. item end or nil })
     return texts and table.concat(texts, ",") or heard(nil, message, class, raises)
   end
@@ -316,7 +317,7 @@ end
 function MAKERS.run(below, depth, path, d)
   local inner = M.actions({ seed = d.seed, rough = d.rough, sub = true }, path .. "/", depth + 1, 1 + below(2))
   local calls = d.rough and below(4) == 0 and 2 + below(6) or nil
-  local version = "1.0.0" .. (calls and " calls=" .. calls or "") .. inner.limits -- the model reads them there
+  local version = "1.0.0" .. (calls and " calls=" .. calls or "") .. inner.limits -- the model reads them from it
   return function(ctx, name)
     local result, message, class = ctx.run(skillrt.skill {
       name = "inner", version = version, state = inner.state, actions = inner.make(name .. ":"), tools = M.TOOLS,
@@ -326,7 +327,7 @@ function MAKERS.run(below, depth, path, d)
   end
 end
 
--- Those whose end depends on who comes first.
+-- Nodes whose end depends on which branch is first.
 local RACING <const> = {
   first = function(below, depth, path, d)
     local nodes = several(below, depth, 2, path, d)
@@ -350,8 +351,8 @@ local RACING <const> = {
   end,
 }
 
--- What the run knows since it began: a file that is rewritten later; and what it keeps for the next run of its session.
--- Branches set the same name, and the last one wins: where the end is compared, all say the same.
+-- What the run loaded at its start: a file that is changed later; and what it keeps for the next run of its session.
+-- Branches set the same name, and the last one wins: if the end is compared, all set the same value.
 function MAKERS.known(below, _, _, d)
   local keeps = below(2) == 0
   return function(ctx, name)
@@ -380,7 +381,7 @@ function draw_node(depth, path, d)
   return MAKERS[TREES[below(#TREES) + 1]](below, depth, path, d)
 end
 
--- What stands around an action's work: prepared, validated with a repair, cleaned up.
+-- The stages around an action's work: preparation, validation with a repair, cleanup.
 local function with_lifecycle(action, below, name)
   local work, refuses = action.run, below(2) == 0
   action.prepare = function(_, ctx)
@@ -401,7 +402,7 @@ local function with_lifecycle(action, below, name)
   end
 end
 
--- A condition in one of its forms: words, a function, a list of both.
+-- A condition in one of its forms: text, a function, a list of both.
 local function condition(below, text, holds)
   local form = below(3)
   return form == 0 and holds or form == 1 and { text, holds } or text
@@ -473,7 +474,8 @@ function M.actions(d, path, depth, count)
   return { state = state, make = make, limits = limits }
 end
 
--- Phases, one behind the other or at once; each gives its text as its output. A round of them has names of its own.
+-- Phases, one after the other or in parallel; each returns its text as its output. Names in a repeated round are its
+-- own.
 local function phases(d, count)
   local list, state = {}, {}
   for i = 1, count do
@@ -514,7 +516,7 @@ local function each(d)
   }
 end
 
--- States in a row; each action's edge leads to the next, and one edge goes back once.
+-- A row of states; each action's edge leads to the next, and one edge returns once.
 local function machine(d, definition)
   local below = chance(d.seed, "machine")
   local count = 2 + below(3)
@@ -561,7 +563,7 @@ end
 
 ---@param seed integer
 ---@param rough boolean  calls may fail for good
----@param changed boolean|nil  somebody has rewritten some of its actions
+---@param changed boolean|nil  somebody has changed some of its actions
 ---@return skillrt.Skill skill
 ---@return string shape
 function M.draw(seed, rough, changed)
@@ -585,7 +587,7 @@ function M.draw(seed, rough, changed)
       return body(ctx, "w")
     end
     local skill = skillrt.workflow(definition)
-    skill.source, skill.dir = nil, "." -- the functions of a script that comes from no file seem to be the module's
+    skill.source, skill.dir = nil, "." -- the functions of a script without a file seem to be the module's
     return skill, shape
   elseif shape == "phases" or shape == "rounds" then
     definition.phases, definition.state = phases(d, 1 + below(4))

@@ -57,7 +57,7 @@ function M.plain(text, task)
   end
   local question = plain.question(text)
   if question then
-    return nil, { class = "permanent", message = "it needs to know: " .. question, question = { question = question } }
+    return nil, { class = "permanent", message = "it asks: " .. question, question = { question = question } }
   end
   return { status = "completed", output = text }
 end

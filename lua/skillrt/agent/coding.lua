@@ -202,7 +202,7 @@ local function reader(agent)
       body = reply.body
       local ok, read = pcall(agent.read, M.events(body or ""), reply.extra or "", reply.code)
       answer = ok and read or { failure = { class = "transient", executed = "perhaps",
-        message = "its events are not what they should be" } }
+        message = "its event output has an unexpected form" } }
       local words = answer.problem or answer.value == nil and condition.is_told(answer.text or "") and answer.text
       if words and not answer.failure then
         answer.failure = condition.told(words, answer.code, answer.acted or false)

@@ -196,11 +196,11 @@ function M.of(problem)
   local kind = type(problem.type) == "string" and problem.type or nil
   local code = type(problem.code) == "string" and problem.code or nil
   local class = CLASS[code] or CLASS[kind] or "permanent"
-  local text = type(problem.message) == "string" and problem.message or "it does not say why"
+  local text = type(problem.message) == "string" and problem.message or "no reason given"
   local is_usage = class == "rate_limit" and has_any(low_of(("%s %s"):format(code or kind, text)), USAGE) or nil
   return {
     class = class,
-    message = ("the provider says %s: %s"):format(code or kind or "an error", text:sub(1, 500)),
+    message = ("the provider reports %s: %s"):format(code or kind or "an error", text:sub(1, 500)),
     executed = class == "rate_limit" and "no" or class == "transient" and "perhaps" or "answered",
     is_usage = is_usage,
     retry_after_ms = is_usage and (M.after(text, os.time()) or M.USAGE_WAIT_MS) or nil,

@@ -89,7 +89,7 @@ function M.each_object(text, visit)
     local last, seen = closing(text, at, budget)
     looked_at = looked_at + seen - at
     if budget.steps <= 0 or looked_at > MAX_LOOKED_AT then
-      return false, "the reply is too tangled to find its JSON object"
+      return false, "the reply holds too many braces to find its JSON object"
     elseif not last and is_meant(text, at) then
       return false, "the reply contains no complete JSON object"
     end

@@ -198,7 +198,7 @@ function M.in_value(value)
   if not json.is_object(value) or not is_envelope(value) then
     return nil
   end
-  return M.told(value, "the reply is an error: " .. (M.reason(value) or "it does not say why"))
+  return M.told(value, "the reply is an error: " .. (M.reason(value) or "no reason given"))
 end
 
 return M

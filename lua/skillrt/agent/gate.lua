@@ -128,7 +128,7 @@ end
 ---The gate for one request.
 ---@param agent string     a server or a program
 ---@param account string?  a secret, or something else that tells accounts apart
----@param rates table<string, number>?  declared: { requests =, tokens = } of a minute
+---@param rates table<string, number>?  declared: { requests =, tokens = } per minute
 ---@param tokens integer?  how many the request may use
 ---@return skillrt.Gate
 function M.of(agent, account, rates, tokens)

@@ -138,7 +138,8 @@ function Prompts:exchange()
   if not reply then
     message, class = agent:explain(bad, why, class)
     if self.session and agent:has_lost(message) then
-      ctx.log(("%s: its session %s is not here; a new one gets the whole task"):format(agent:label(), self.session))
+      local text = "%s: session %s was not found on this machine; a new one gets the whole task"
+      ctx.log(text:format(agent:label(), self.session))
       self.session, self.text = nil, self.whole
       return self:exchange()
     end
@@ -219,7 +220,7 @@ local function missing(ctx, task)
       is_there = is_there or #(ctx.glob(path, dir) or {}) > 0
     end
     if not is_there then
-      return ("step %d promises %s, which is not there"):format(#task.said + 1, path)
+      return ("step %d promises the file %s, which does not exist"):format(#task.said + 1, path)
     end
   end
 end
@@ -255,7 +256,7 @@ local function perform(agent, ctx, task)
   while true do
     local outcome, failure, left_out = talk:exchange()
     if left_out then
-      ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+      ctx.log(("%s: ignored in its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
     end
     local told = talk.told
     local lacking = outcome and not told and by_section and missing(ctx, task)

@@ -416,7 +416,7 @@ local function request_of(agent, task, talk, want, read)
       end
       local answer, failure = read(reply)
       if not answer then
-        return failure or condition.broken("the reply is no answer")
+        return failure or condition.broken("the reply holds no answer")
       end
     end,
     usage = most,
@@ -533,7 +533,7 @@ end
 
 local function ended(agent, reply)
   if reply.stop == "refused" then
-    return ("the model refuses: %s"):format(reply.reason or "it does not say why"), "permanent"
+    return ("the model refused: %s"):format(reply.reason or "no reason given"), "permanent"
   elseif reply.stop == "length" then
     return ("its answer was cut off (%s); raise max_tokens%s"):format(reply.reason or "length",
       agent.max_tokens and (", now %d"):format(agent.max_tokens) or ""), "permanent"
@@ -571,7 +571,7 @@ end
 local function ask(self)
   local agent, message, class = self.agent
   if self.count == agent.max_turns then
-    return failed(("came to no end in %d exchanges (max_turns)"):format(agent.max_turns))
+    return failed(("gave no answer within %d exchanges (max_turns)"):format(agent.max_turns))
   end
   self.count = self.count + 1
   self.want.tools, message = self.loop:tools()

@@ -72,7 +72,7 @@ local function key_of(agent, vendor, own_address)
     return key_in(agent.key_file)
   elseif agent.key_env then
     local key = variable(agent.key_env)
-    return key, not key and ("%s is not set; it holds the key"):format(agent.key_env) or nil
+    return key, not key and ("%s is not set; it must hold the API key"):format(agent.key_env) or nil
   elseif own_address then
     return nil
   end
@@ -81,7 +81,7 @@ local function key_of(agent, vendor, own_address)
   if token then
     return token, nil, true
   elseif not key and not variable(vendor.url_env) then
-    return nil, ("%s is not set; it holds the key (skillrt agents shows what is found)"):format(vendor.key_env)
+    return nil, ("%s is not set; it must hold the API key (skillrt agents shows what is found)"):format(vendor.key_env)
   end
   return key
 end
@@ -138,7 +138,7 @@ function M.check(agent, where)
   end
   for name, rate in pairs(agent.pace or {}) do
     if name ~= "requests" and name ~= "tokens" or type(rate) ~= "number" or rate <= 0 then
-      return ('%s: field "pace" must be { requests =, tokens = } of a minute'):format(where)
+      return ('%s: field "pace" must be { requests =, tokens = } per minute'):format(where)
     end
   end
   if agent.url and not url_of.is_url(agent.url) then

@@ -169,9 +169,9 @@ local function asks(answer)
   local message
   question, message = question_of.check(question)
   if not question then
-    return invalid("its question cannot be asked: " .. message)
+    return invalid("its question is invalid: " .. message)
   end
-  local told = { class = "permanent", message = "it asks, and cannot be answered: " .. question.question }
+  local told = { class = "permanent", message = "it asks a question that has no answer here: " .. question.question }
   told.question = question
   return nil, told
 end

@@ -348,7 +348,7 @@ local function check_common(request)
     message = not ok and "usage " .. message or nil
   end
   if request.gate and not (type(request.gate.at) == "table" and request.gate.wait) then
-    message = message or "its gate must be one that skillrt.agent.gate gave"
+    message = message or "gate must be a value from skillrt.agent.gate"
   end
   request.idempotent = tables.first(request.idempotent, request.acts == false)
   return message or check_declared(request)
@@ -372,7 +372,7 @@ function M.check(request, functions)
   end
   message = CHECKS[checked.kind](checked, functions) or check_common(checked)
   if not message and secrets.active and checked.argv and secrets.holds(table.concat(checked.argv, "\0")) then
-    message = "its argv holds a secret, which all on this machine could read; give it in env or stdin"
+    message = "its argv holds a secret, which every user of this machine could read; pass it in env or stdin"
   end
   return not message and checked or nil, message
 end

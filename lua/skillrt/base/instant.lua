@@ -27,7 +27,7 @@ function M.read(value)
   local second, part = (tail or ""):match("^:(%d%d)(%.?%d*)$")
   local fits = year and (rest == "" or hour and (tail == "" or second and (part == "" or part:find("^%.%d+$"))))
   if not fits then
-    local text_of = "%s is no instant: milliseconds since the epoch, as ctx.now() gives them, or UTC as in "
+    local text_of = "%s is not a time: use milliseconds since the epoch, as ctx.now() gives them, or UTC as in "
       .. '"2026-03-01T09:00:00Z"'
     return nil, text_of:format(names.show(value))
   end
@@ -36,7 +36,7 @@ function M.read(value)
   end
   month, day, hour, minute, second = number(month), number(day), number(hour), number(minute), number(second)
   if month < 1 or month > 12 or day < 1 or day > 31 or hour > 23 or minute > 59 or second > 60 then
-    return nil, ("%s is no date of the calendar"):format(names.show(value))
+    return nil, ("%s is not a valid date"):format(names.show(value))
   end
   local seconds = ((days_to(number(year), month, day) * 24 + hour) * 60 + minute) * 60 + second
   return seconds * 1000 + math.floor((tonumber("0" .. (part or "")) or 0) * 1000)

@@ -115,7 +115,7 @@ local function contradiction(schema, root)
   for _, pair in ipairs(PAIRS) do
     local least, most = schema[pair[1]], schema[pair[2]]
     if least and most and least > most then
-      return ("%s %s is above %s %s, so that nothing fits"):format(pair[1], least, pair[2], most)
+      return ("%s %s is above %s %s, so no value fits"):format(pair[1], least, pair[2], most)
     end
   end
   local wanted = types_of(schema)
@@ -298,7 +298,7 @@ local function judge_list(root, schema, value, at, found, depth)
     local there = ("%s[%d]"):format(at, i - 1) -- as the model counts
     local text = schema.uniqueItems and json.encode(value[i], { sorted = true }) or i
     if seen[text] then
-      found:add(there, "is there twice")
+      found:add(there, "occurs twice")
     end
     seen[text] = true
     local inner = schema.prefixItems and schema.prefixItems[i]
@@ -366,7 +366,7 @@ function judge(root, schema, value, at, found, depth)
   if schema == nil or schema == true then
     return
   elseif schema == false then
-    return found:add(at, "must not be there")
+    return found:add(at, "is not allowed")
   elseif depth > MAX_DEPTH then
     return found:add(at, "is more than %d levels deep", MAX_DEPTH)
   elseif schema.nullable and value == json.null then

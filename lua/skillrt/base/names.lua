@@ -264,7 +264,7 @@ end
 ---@return string?
 function M.problem_of_event(name)
   if type(name) ~= "string" or not name:find("^[%w_][%w_.:/-]*$") or #name > 200 then
-    return ("%s is no name of an event: letters, digits, and _ . : / - behind the first"):format(M.show(name))
+    return ("%s is not a valid event name: use letters and digits, after the first also _ . : / -"):format(M.show(name))
   end
 end
 

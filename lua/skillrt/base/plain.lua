@@ -45,7 +45,7 @@ local copy_value
 -- A copy; or nil, what is wrong, and the path to it from the inside out.
 local function copy_table(value, depth, open)
   if open[value] then
-    return nil, "holds itself; what is saved must be a tree", {}
+    return nil, "contains itself; a saved value must be a tree", {}
   elseif depth > MAX_DEPTH then
     return nil, ("is more than %d levels deep"):format(MAX_DEPTH), {}
   end

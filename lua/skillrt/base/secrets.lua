@@ -138,7 +138,7 @@ function M.get(name)
   if not text then
     error("skillrt.secret: " .. message, 2)
   elseif #text < SHORTEST then
-    error(("skillrt.secret: %s: has %d bytes; what is shorter than %d cannot be kept secret"):format(name, #text,
+    error(("skillrt.secret: %s: has %d bytes; a secret needs at least %d"):format(name, #text,
       SHORTEST), 2)
   end
   for _, one in ipairs(known) do

@@ -135,7 +135,7 @@ end
 
 METHODS["session/new"] = function(self)
   if self.count >= MOST then
-    return nil, INVALID, ("%d sessions are open, and no more may be"):format(self.count)
+    return nil, INVALID, ("%d sessions are open, which is the maximum"):format(self.count)
   end
   local session = { id = core.uuid() }
   self.sessions[session.id], self.count = session, self.count + 1
@@ -222,9 +222,9 @@ end
 function Acp:take(text)
   local message, why = json.decode(text or "")
   if not text or message == nil then
-    return (not text or text:find("%S")) and self:refuse(nil, PARSE, "no line of JSON: " .. tostring(why))
+    return (not text or text:find("%S")) and self:refuse(nil, PARSE, "not a line of JSON: " .. tostring(why))
   elseif not json.is_object(message) or message.jsonrpc ~= "2.0" then
-    return self:refuse(nil, INVALID, "no message of JSON-RPC 2.0")
+    return self:refuse(nil, INVALID, "not a JSON-RPC 2.0 message")
   end
   local id, params = message.id, json.is_object(message.params) and message.params or {}
   if type(message.method) ~= "string" then

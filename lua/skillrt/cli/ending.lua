@@ -64,7 +64,7 @@ local HINTS = {
 ---@return integer exit_code
 function M.refused(message, code, traceback, dir)
   local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
-  M.complain(tostring(message or "the run could not be opened, for no reason that was given"), hint)
+  M.complain(tostring(message or "the run could not be opened; no reason was given"), hint)
   if code == "script" and traceback then
     for _, line in ipairs(require("skillrt.report.trace").lines(traceback)) do
       output.say("detail", "  " .. line)
@@ -78,7 +78,7 @@ end
 ---@param code string
 ---@return integer exit_code
 function M.damaged(message, code)
-  M.complain(message, "more cannot be read; skillrt resumes no damaged run")
+  M.complain(message, "the rest cannot be read; skillrt does not resume a damaged run")
   return exit_codes.of_error(code)
 end
 
@@ -101,7 +101,7 @@ local function ask(one, number, dir, due)
     local text, why = output.read_line(due and math.max(0, due - core.wall_ms()),
       question.edit and "answer (Enter: later; e: editor)> " or "answer (Enter: later)> ")
     if not text then
-      output.write(why and "\nits time is up\n" or "\n")
+      output.write(why and "\nno answer in time\n" or "\n")
       return nil, why or "gone"
     end
     text = trim(text)
@@ -164,7 +164,7 @@ local function show(result, args, started)
   end
   local asked, used = result.state.agents, result.used or {}
   if args.dry_run and asked and used.tokens then
-    output.write(("would ask %d agents: their prompts are about %d tokens%s; what they answer costs more\n"):format(
+    output.write(("would ask %d agents: their prompts are about %d tokens%s; their answers cost extra\n"):format(
       asked.asked, used.tokens, used.dollars and (", $%.4f"):format(used.dollars) or ""))
   end
   local by_phase = asked and asked.used and not args.quiet and require("skillrt.report.usage").by_phase(asked.used)
@@ -186,7 +186,7 @@ end
 ---@param report table  of core.read
 function M.say_open_end(dir, report)
   if report.unclean and not require("skillrt.run.store").at(dir):holder() then
-    local text = "%s: its last process did not close it: a last record may have been cut off"
+    local text = "%s: its last process did not close it: a last record may be missing"
     output.say("warning", text_of.escape(text:format(dir)))
   end
 end
@@ -234,7 +234,7 @@ local function accepting(dir, options, message)
   if not flags then
     return nil
   elseif options.answers or options.answer_all ~= nil then
-    return "the answer was not taken; give it again with " .. flags
+    return "the answer was not accepted; give it again with " .. flags
   end
   local command = options.retry and "retry" or "resume"
   return ("next: skillrt %s %s %s   (resumes with the changes)"):format(command,

@@ -114,13 +114,13 @@ local function opened(key, line)
   local body = type(first) == "table" and type(one.payload) == "string" and base64.decode(one.payload)
   local signature = body and type(first.sig) == "string" and base64.decode(first.sig)
   if not signature then
-    return nil, "is no envelope of a receipt"
+    return nil, "is not a line of a receipt"
   elseif first.keyid ~= key.id then
     return nil, "is signed by another key"
   elseif envelope(body, key.id, signature) ~= line then
-    return nil, "is no envelope of a receipt as it was written"
+    return nil, "is not written in the form of a receipt"
   elseif not key.sign.verify(key.pem, signed(body), signature) then
-    return nil, "its signature does not fit"
+    return nil, "its signature is invalid"
   end
   return body
 end

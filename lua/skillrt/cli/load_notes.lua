@@ -41,7 +41,7 @@ function M.refused(findings, strict)
   if #lines == 0 then
     return nil
   end
-  return "--strict: the skill is not run as it is written:\n"
+  return "--strict: skillrt would not run the skill as it is written:\n"
     .. require("skillrt.base.names").lines(lines, MAX_SAID)
 end
 
@@ -59,7 +59,7 @@ function M.say(findings)
     output.say("warning", lines[i])
   end
   if #lines > MAX_SAID then
-    output.say("warning", ("and %d more: skillrt check says all"):format(#lines - MAX_SAID))
+    output.say("warning", ("and %d more: skillrt check lists all"):format(#lines - MAX_SAID))
   end
 end
 

@@ -80,7 +80,7 @@ function M.last(folder)
   if ok and not last then
     message, code = where .. ": contains no runs", "invalid"
   elseif code == "missing" and not folder then
-    message, code = ("no run is named, and there are none in %s: name the directory of a run"):format(where), "invalid"
+    message, code = ("no run is named, and %s contains none: name the directory of a run"):format(where), "invalid"
   end
   return last, message, code
 end

@@ -44,7 +44,7 @@ local function of_file(path)
     value, problem = json.decode(text)
   end
   if not json.is_object(value) then
-    return nil, ("--input %s: must be an object of JSON%s"):format(path, problem and ": " .. problem or "")
+    return nil, ("--input %s: must be a JSON object%s"):format(path, problem and ": " .. problem or "")
   end
   return value
 end

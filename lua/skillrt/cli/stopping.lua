@@ -15,7 +15,7 @@ function M.ask(holder)
   if not holder then
     return nil, "no process advances it", "missing"
   elseif holder.host ~= here or not holder.pid then
-    return nil, ("process %s on %s advances it, which cannot be reached from here"):format(holder.pid, holder.host),
+    return nil, ("process %s on %s advances it; stop it on that machine"):format(holder.pid, holder.host),
       "busy"
   elseif not core.serve.terminate(holder.pid) then
     return nil, ("process %d advances it, and cannot be signalled; stop it by hand"):format(holder.pid), "busy"

@@ -89,7 +89,7 @@ function M.opened(key, headers, body)
       return id
     end
   end
-  return nil, "its signature does not hold"
+  return nil, "its signature is invalid"
 end
 
 ---The token that answers one question once: another question's nonce gives another token.

@@ -1,5 +1,5 @@
 -- document/findings.lua: lists of findings: what is wrong with what was read, generated or checked. Each has a code,
--- a level, a place, what is the case, why it matters and what to do. Counted, put in order, and shown.
+-- a level, a place, the problem, why it matters and what to do. Counts, sorts and shows them.
 --
 -- Knows the codes, not what is read. Called by all of document/; shown by cli/command/.
 local codes = require("skillrt.document.check.codes")
@@ -26,7 +26,7 @@ local RANK <const> = { error = 1, warning = 2, note = 3 }
 local Findings = {}
 Findings.__index = Findings
 
--- Of each list: the findings that it has, by what they say.
+-- For each list: its findings, by their text.
 local had = setmetatable({}, { __mode = "k" })
 
 ---@return skillrt.Findings
@@ -34,7 +34,7 @@ function M.new()
   return setmetatable({}, Findings)
 end
 
--- Texts of others are shown on one line, without what a terminal would obey.
+-- Texts by others are shown on one line, escaped for a terminal.
 local function printable(text)
   local out = text:gsub("[%z\1-\31\127]+", " ")
   return utf8.len(out) and out or (out:gsub("[\128-\255]", "?"))
@@ -43,7 +43,7 @@ end
 ---@param code string
 ---@param place { file: string?, line: integer? }|string|nil  of a config: the key
 ---@param what string
----@param more { level: string?, why: string?, fix: string?, steps: string[]? }?  in place of what its code says
+---@param more { level: string?, why: string?, fix: string?, steps: string[]? }?  instead of what its code says
 function Findings:add(code, place, what, more)
   local known, key = codes.CODES[code], type(place) == "string" and place or nil
   more, place = more or {}, key and {} or place or {}
@@ -54,7 +54,7 @@ function Findings:add(code, place, what, more)
   })
 end
 
----Takes over a finding of another list.
+---Adds a finding of another list.
 ---@param one skillrt.Finding
 function Findings:take(one)
   local said = table.concat({ one.code, one.file or "", one.line or 0, one.what }, "\0")
@@ -65,7 +65,7 @@ function Findings:take(one)
   end
 end
 
----Takes over what the reader of a config found, each with the place of its key.
+---Adds the findings of a config's reader, each with the place of its key.
 ---@param list skillrt.Finding[]?
 ---@param place_of fun(key: string): { file: string, line: integer? }
 function Findings:take_all(list, place_of)
@@ -76,8 +76,8 @@ function Findings:take_all(list, place_of)
   end
 end
 
--- What a loader found at a place, with why and fix where its code does not say them; or a generator about a key, with
--- what its text is filled with.
+-- Adds a loader's finding at a place, with why and fix if its code does not say them; or a generator's finding about
+-- a key, with the values for its text.
 local function add(self, level, code, place, what, ...)
   if type(place) == "string" then
     return self:add("config." .. code, place, select("#", ...) > 0 and what:format(...) or what, { level = level })
@@ -91,7 +91,7 @@ end
 ---@param code string  without "load.", or "config." where the place is a key
 ---@param place { file: string, line: integer? }|string
 ---@param what string
----@param ... any  why and fix; with a key: what the text is filled with
+---@param ... any  why and fix; with a key: the values for the text
 function Findings:error(code, place, what, ...)
   add(self, "error", code, place, what, ...)
 end
@@ -106,7 +106,7 @@ function Findings:note(code, place, what, ...)
   add(self, "note", code, place, what, ...)
 end
 
----Makes notes of all findings of a code, as something else takes care of them.
+---Turns all findings of a code into notes, as something else handles them.
 ---@param code string
 ---@param why string
 function Findings:soften(code, why)
@@ -126,7 +126,7 @@ function Findings:counts()
   return counts
 end
 
----Puts the list in order: errors first, then by file and line; what came first stays first.
+---Sorts the list: errors first, then by file and line; otherwise the order stays.
 ---@param by_code boolean?  ... and by code before that
 ---@return skillrt.Findings self
 function Findings:sort(by_code)

@@ -1,5 +1,5 @@
--- document/form.lua: the one table of the keys that documents may have: skill-config.json, workflow.json, agent.yml and
--- front matter; with types, defaults and what each is for. And the one check of a document by it.
+-- document/form.lua: the table of all keys that documents may have (skill-config.json, workflow.json, agent.yml and
+-- front matter), with types, defaults and descriptions; and the check of a document against it.
 --
 -- Knows types and nothing of what a key means. Called by whoever reads or writes such a document; docs/schemas.lua
 -- prints docs/schema/*.json from it (make schemas).
@@ -11,13 +11,13 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
--- A kind of object, and below it its keys in the order in which they are written: `key type doc`. "*" behind a kind: it
--- may have other keys, which are programs' own. A type is a leaf or a kind; `type[]` is a list of these, `type{}` a map
--- to these; `~type` may be a text instead, which is what the first key says; `one|other` are words to choose from. "!"
--- behind a key: it is required, "+": it is made where it is missing. Behind "=" stands what it is then. ">word": what
--- the key is called where this goes to (M.taken), ">" alone: the same. A label is a
--- text that says something, words that say nothing are missing; what is unread is a host's, and its doc says what
--- skillrt goes by instead. "&": all keys of a kind above.
+-- A kind of object, and below it its keys in the order in which they are written: `key type doc`. "*" after a kind:
+-- it may have other keys, which belong to other programs. A type is a leaf or a kind; `type[]` is a list of these,
+-- `type{}` a map to these; `~type` may be a text instead, which stands for the first key; `one|other` are words to
+-- choose from. "!" after a key: it is required, "+": it is added if missing. "=" precedes the default. ">word": the
+-- key's name where the value goes (M.taken), ">" alone: the same name. A label is a text with content; words without
+-- content count as missing. An unread key belongs to a host, and its doc says what skillrt uses instead. "&":
+-- includes all keys of a kind above.
 local TABLE <const> = [[
 config
   $schema text="urn:skillrt:schema:skill-config" The schema of this file.
@@ -388,7 +388,7 @@ agent_md*
 ---@field default string    as JSON; "": none
 ---@field choices table<string, boolean>?
 ---@field doc string
----@field as string?        how it is called where an object of this kind goes to
+---@field as string?        its name where an object of this kind goes
 
 ---@type table<string, { [integer]: skillrt.Key, rank: table<string, integer>, is_open: boolean }>
 M.KINDS = {}
@@ -423,7 +423,7 @@ for line in TABLE:gsub("\n    ", " "):gmatch "[^\n]+" do
   end
 end
 
--- The limits of runs and of actions are rows of skill/limit/, and stand before all others.
+-- The limits of runs and of actions are rows of skill/limit/, and come before all others.
 for kind, of_action in pairs { limits = false, own_limits = true } do
   local object, list = M.KINDS[kind], limits.names(of_action)
   for i, name in ipairs(list) do
@@ -437,7 +437,7 @@ end
 
 local MAX_ABOUT <const> = 1024 -- bytes of a config's description; characters of one in a front matter
 
----A value as it is named in a message.
+---A value as messages show it.
 ---@param value any
 ---@return string
 function M.show(value)
@@ -461,7 +461,7 @@ local function is_object(value)
   return type(value) == "table" and not json.is_array(value)
 end
 
--- Why a value is no path that stays below the folder it is relative to (F13), and that a document can name.
+-- Why a value is no path that stays below its folder (F13), and that a document can name.
 local function path_problem(path)
   local confined, problem = names.confined(path)
   if problem then
@@ -472,7 +472,7 @@ local function path_problem(path)
   return path ~= confined and ("must be written as %s, not %s"):format(confined, M.show(path)) or nil
 end
 
--- A skill's name, which begins with a letter in a config, and has no hyphens but between two others.
+-- A skill's name; it begins with a letter in a config, and has only single hyphens inside.
 local function name_problem(pattern, least, most)
   return function(name)
     local dashed = "-" .. M.show(name):sub(2, -2) .. "-"
@@ -492,7 +492,7 @@ local function text_of(most, length)
   end
 end
 
--- Why a value is none of its type; nil: it is one.
+-- Why a value has not the type; nil: it has.
 local LEAVES = {
   any = function() end,
   unread = function() end,
@@ -521,19 +521,19 @@ local LEAVES = {
   compatibility = text_of(500, utf8.len),
 }
 
--- The codes of types whose values have a form; that of all others is "type".
+-- The codes of types whose values have a form; all others use "type".
 local CODES <const> = { id = "id", path = "path", key = "field", name = "name", skill_name = "name",
   about = "description", description = "description",
   compatibility = "description" }
 
--- What a key is asked for where it is missing.
+-- What the author is asked to give for a missing key.
 local GIVE <const> = { id = "an id", path = "a path", name = 'a name such as "code-reviewer"',
   skill_name = 'a name such as "code-reviewer"' }
 
--- Types whose texts say something.
+-- Types whose texts have content.
 local FILLED <const> = tables.words "label description compatibility"
 
--- What a kind has first that tells one of a list from the others.
+-- The first key of a kind that distinguishes the items of a list.
 local NAMES <const> = tables.words "id name path"
 
 local Check = {}
@@ -564,7 +564,7 @@ function Check:value(row, value, at, many)
   end
 end
 
--- A text in place of an object is what its first key says.
+-- A text instead of an object stands for its first key.
 local function whole(row, value)
   return row.text and type(value) == "string" and { [M.KINDS[row.type][1].key] = value } or value
 end
@@ -587,8 +587,8 @@ function Check:list(row, list, at)
   end
 end
 
--- What a value is checked as: a text alone is a list of one, and an object without keys an empty list, as Lua's {} has
--- no kind, and writers without lists have no other way to say it.
+-- The form in which a value is checked: a single text is a list of one, and an empty object an empty list, because
+-- Lua's {} has no kind, and writers without lists have no other form.
 local function as_list(row, value)
   if (row.type == "text" or row.type == "label") and type(value) == "string" then
     return json.array { value }
@@ -596,8 +596,8 @@ local function as_list(row, value)
   return type(value) == "table" and next(value) == nil and json.array {} or value
 end
 
--- " (did you mean x_skillrt.limits.max_iterations?)": the key that was meant; of one at the top of a config it may be
--- deeper.
+-- " (did you mean x_skillrt.limits.max_iterations?)": the key that was meant; for one at the top of a config it may
+-- be deeper.
 local function meant(key, kind, object)
   local rank, known = M.KINDS[kind].rank, {}
   local near = names.nearest(key, rank)
@@ -625,7 +625,7 @@ function Check:unknown(kind, object, where)
       end
     end
   end
-  if others[1] then -- what another program reads is one note
+  if others[1] then -- keys of another program share one note
     self.found:note("unknown-key", where .. others[1], "no such key%s",
       others[2] and "; nor are " .. table.concat(others, ", ", 2) or "")
   end
@@ -656,7 +656,7 @@ function Check:object(kind, object, where)
   end
 end
 
----An object under the names that its keys have where it goes to: a config's in a definition, a workflow's in a config.
+---An object with its keys renamed for where it goes: a config's in a definition, a workflow's in a config.
 ---@param kind string
 ---@param object table
 ---@param into table?  gets them
@@ -671,19 +671,18 @@ function M.taken(kind, object, into)
   return into
 end
 
----Checks an object of a kind, makes what is missing of it, and names every key that nothing reads. What is null is
----missing.
+---Checks an object of a kind, adds missing keys, and reports every unknown key. A null value counts as missing.
 ---@param kind string
 ---@param object table  is changed
 ---@param found skillrt.Findings
----@param at (fun(key: string): { file: string, line: integer? })?  where a key stands; nil: findings name the key
+---@param at (fun(key: string): { file: string, line: integer? })?  the place of a key; nil: findings name the key
 ---@return boolean ok  nothing is wrong with it
 function M.check(kind, object, found, at)
   local list = at and findings.new() or found
   setmetatable({ found = list }, Check):object(kind, object, "")
   local ok = not list:errors()
   for _, one in ipairs(M.KINDS[kind].rank.hooks and list or {}) do
-    one.level = one.level == "error" and "warning" or one.level -- a host's document: it runs all the same
+    one.level = one.level == "error" and "warning" or one.level -- a host's document: it runs anyway
   end
   if at then
     found:take_all(list, at)

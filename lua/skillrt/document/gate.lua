@@ -1,19 +1,19 @@
--- document/gate.lua: the gate for other people's code: nothing at a path becomes a chunk, a process, a permission or a
+-- document/gate.lua: the gate for code from others: nothing at a path becomes code, a process, a permission or a
 -- prompt before it passed here.
 --
--- Passed are: a script that was typed by hand, which is its person's own; what is trusted as it is now; what is only
--- looked at, where nothing of it runs for that. About all else the person is asked. What a folder holds says
--- document/trust; whom to ask says the program (cli/init), or a host. Without a person to ask, the caller is code that
--- may do everything, and decides itself. Called by document/open.lua, document/reopen.lua, document/check/subject.lua,
--- cli/command/test.lua and cli/serving/options.lua.
+-- It lets pass: a script that a person typed, which is their own; what is trusted in its present form; what is only
+-- looked at, if that executes nothing of it. It asks the person about everything else. document/trust knows what a
+-- folder contains; the program (cli/init) or a host says whom to ask. Without a person to ask, the caller is code
+-- that may do everything, and decides itself. Called by document/open.lua, document/reopen.lua,
+-- document/check/subject.lua, cli/command/test.lua and cli/serving/options.lua.
 
 local kind_of = require("skillrt.document.kind").of
 
 local M = {}
 
----@class skillrt.Person  who decides about code that is not trusted yet
----@field looks boolean?  nothing is performed: only what runs when a skill is loaded counts
----@field submitted boolean?  they trust whoever may submit runs: what was approved there is approved
+---@class skillrt.Person  the person who decides about code that is not trusted yet
+---@field looks boolean?  nothing is performed: only code that runs when a skill is loaded counts
+---@field submitted boolean?  they trust whoever may submit runs: code approved there is approved
 ---@field decide fun(code: skillrt.Code, path: string): boolean?, string?, string?
 
 ---@type skillrt.Person?
@@ -26,11 +26,11 @@ local function decide(person, code, path)
   return person.decide(code, path)
 end
 
----Whether what lies at a path may be loaded and run; else why not, and the code of the error.
+---Whether what is at a path may be loaded and run; else why not, and the error code.
 ---@param path string
----@param document skillrt.load.Document?  what its documents say, where they were read
+---@param document skillrt.load.Document?  its documents, if they were read
 ---@param person skillrt.Person|false|nil  false: trusted code asks; nil: the program's
----@param more { specs: string[]?, agent: any }?  tests of it that are to run; who performs its steps
+---@param more { specs: string[]?, agent: any }?  its tests that are to run; the agent of its steps
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
@@ -46,12 +46,12 @@ function M.pass(path, document, person, more)
   return decide(person, require("skillrt.document.trust").code(path, document, more.specs, 0, more.agent), path)
 end
 
----Whether what a run's journal names may be loaded. A run that was begun elsewhere is a stranger's, whatever it names.
+---Whether what a run's journal names may be loaded. A run that was started elsewhere is untrusted, whatever it names.
 ---@param dir string
 ---@param first table  the run's first record
 ---@param person skillrt.Person|false|nil  as for pass
----@param given { script: string?, agent: any, unpacked: table? }?  in place of those that the journal names; the files
----       that it was submitted with
+---@param given { script: string?, agent: any, unpacked: table? }?  instead of those that the journal names; the files
+---  that were submitted with it
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
@@ -72,7 +72,7 @@ function M.pass_run(dir, first, person, given)
       return nil, message, code
     end
   elseif type(first.agent) == "table" and first.agent.kind == "dry" and kind_of(first.script) == "workflow" then
-    return true -- as it began: no agent is called, and the script has no access to anything
+    return true -- as at its start: no agent is called, and the script has no access to anything
   end
   local script = given.script or unpacked and unpacked.script or first.script
   local folder = script == first.script and first.folder or unpacked and unpacked.folder

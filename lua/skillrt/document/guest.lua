@@ -1,10 +1,10 @@
--- document/guest.lua: a stranger's Lua, run in a child of this program that can do nothing but compute and ask us
+-- document/guest.lua: runs untrusted Lua in a child of this program that can only compute and ask us
 -- (csrc/jail/confine.h, cli/guest.lua).
 --
--- Of its skill only the functions are there: a function here stands for one of the child's, and the skill, its run and
--- all rules are ours. What such a function uses (its ctx, the state, the clock) is done here, as it is for a script of
--- the person's own, but for what skill/stranger.lua says. A child that ended fails what it was asked; the next question
--- begins another one. Called by document/load.
+-- The child only has the functions of its skill: a function here stands for one of the child's, while the skill, its
+-- run and all rules are ours. What such a function uses (its ctx, the state, the clock) is done here, as for a
+-- person's own script, except for the limits in skill/stranger.lua. A child that ended fails its present call; the
+-- next call starts another one. Called by document/load.
 
 local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
@@ -19,15 +19,15 @@ local stranger = require("skillrt.skill.stranger")
 
 local M = {}
 
--- How long a function may run on without asking for anything; a limit of its run may be less.
+-- How long a function may run without asking for anything; a limit of its run may be shorter.
 local SECONDS <const> = 60
 
 ---@class skillrt.Guest
 ---@field path string       of its script
 ---@field dir string
 ---@field granted skillrt.Sandbox
----@field under_way table<integer, table>  calls by number: their `state` and `ctx`, and `keys`, the fields of the state
----  that were asked for
+---@field under_way table<integer, table>  calls by number: their `state` and `ctx`, and `keys`, the fields of the
+---  state that were requested
 ---@field chunks table[]    what was run in it, in order: a new child runs the same
 local Guest = {}
 Guest.__index = Guest
@@ -64,7 +64,7 @@ local function exchange(self, ...)
   return understood(self, pcall(self.membrane.unpack, self.membrane, text))
 end
 
--- ---- what it may ask for ----
+-- ---- requests of the child ----
 
 local function check(self, value)
   local problem = stranger.problem(value, self.granted)
@@ -74,7 +74,7 @@ local function check(self, value)
   return value
 end
 
--- Secrets that it names are put in where a request leaves it.
+-- Fills in the secrets that it names, where a request is sent.
 local function with_secrets(value)
   if type(value) == "string" then
     return (value:gsub("{secret%.([%w_.-]+)}", secrets.get))
@@ -100,7 +100,7 @@ local function request(self, given)
   return type(given) == "table" and given.url and with_secrets(given) or given
 end
 
--- Of a ctx what reaches further than its skill may.
+-- The parts of a ctx that reach further than its skill may.
 local narrow = {}
 
 function narrow.await(self, ctx, given)
@@ -137,7 +137,7 @@ function narrow.run(_, ctx, path, input)
   return ctx.run(path, input)
 end
 
--- Keys that no child has.
+-- Keys that no child gets.
 local GUEST <const>, CTX <const> = {}, {}
 
 local NARROW <const> = { __index = function(narrowed, name)
@@ -183,7 +183,7 @@ function ASKED.whole(what)
   return readonly.target(what)
 end
 
--- Without the place in our own files, which the script's line replaces.
+-- Removes the place in our own files, as the script's line replaces it.
 local function answered(ok, problem, ...)
   if not ok and type(problem) == "string" then
     problem = problem:gsub("^skillrt/[^:]*:%d+: ", "")
@@ -218,7 +218,7 @@ local function answer(self, what, which, ...)
   return answered(pcall(asked, object, ...))
 end
 
--- It is asked by no function that could wait: what waits all the same is ended.
+-- A request outside of a function that could wait: if it waits anyway, it is cancelled.
 local function answer_at_once(self, ...)
   local thread = coroutine.create(answer)
   local answers = table.pack(coroutine.resume(thread, self, ...))
@@ -231,11 +231,11 @@ local function answer_at_once(self, ...)
   return table.unpack(answers, 2, answers.n)
 end
 
--- ---- a function of it ----
+-- ---- a function of the child ----
 
 local follow
 
--- What it raised. The child cannot stop its run.
+-- The error that it raised. The child cannot stop its run.
 local function mistake(problem)
   if type(problem) == "table" then
     local code = problem.code
@@ -262,7 +262,7 @@ function follow(self, process, what, number, ...)
   return select(2, ...)
 end
 
--- A call that is ended from outside is dropped there, too.
+-- A call that is cancelled from outside is dropped in the child, too.
 local CALL <const> = { __close = function(call)
   local self = call.guest
   self.under_way[call.number] = nil
@@ -279,13 +279,13 @@ local function over(call, ok, ...)
   return ...
 end
 
--- A ctx, or what stands before one.
+-- A ctx, or a wrapper of one.
 local function is_ctx(value)
   local mark = getmetatable(value)
   return mark == "ctx" or mark and not readonly.is(value) and type(value.await) == "function"
 end
 
--- The fields of the state that the function asked for the last time: now they go with the call.
+-- The fields of the state that the function requested last time: they are now sent with the call.
 local function known(call)
   local fields = {}
   for key in pairs(call.keys) do
@@ -295,7 +295,7 @@ local function known(call)
   return fields
 end
 
--- What goes with a call: what is known of the state, if that comes first; where its ctx is; and all else.
+-- The arguments of a call: what is known of the state, if that comes first; its ctx by number; and the rest.
 local function arguments(call, ...)
   local given, ctx_at = table.pack(...), nil
   local state = given[1]
@@ -315,7 +315,7 @@ local function arguments(call, ...)
   return call.state and known(call), ctx_at, table.unpack(given, 1, given.n)
 end
 
--- `keys`: it is a function's, which is called with the rest; else the rest goes as it is.
+-- `keys`: the call is a function's, which gets the rest as arguments; else the rest is sent unchanged.
 local function perform(self, kind, keys, which, ...)
   local process, number = self.process, self.calls + 1
   local call <close> = setmetatable({ guest = self, number = number, process = process, keys = keys, is_over = false },
@@ -327,9 +327,9 @@ local function perform(self, kind, keys, which, ...)
   return over(call, pcall(follow, self, process, exchange(self, kind, number, which, arguments(call, ...))))
 end
 
--- ---- its life ----
+-- ---- life of the child ----
 
--- What a script has of the world, recorded as for one of the person's own.
+-- What a script draws from outside, recorded as for a person's own script.
 local function world_of(self)
   local env = self.loaded.env
   return { random = env.math.random, randomseed = env.math.randomseed, time = env.os.time, clock = env.os.clock,
@@ -383,8 +383,8 @@ local function alive(self)
   end
 end
 
----What stands for a thing of the child. A function that it had when its script was loaded is there in the next child,
----too; one that it handed over later ends with it.
+---The stand-in for a thing of the child. A function that existed when its script was loaded also exists in the next
+---child; one that it passed later ends with it.
 function Guest:stand_in(letter, number)
   if letter ~= "f" then
     return nil
@@ -400,7 +400,7 @@ function Guest:stand_in(letter, number)
   end
 end
 
----Runs a chunk of it: what that gives, and whether it is a skill's definition. Raises as the chunk would.
+---Runs a chunk in it: returns the results, and whether they are a skill's definition. Raises what the chunk raises.
 ---@param text string
 ---@param name string  of the chunk
 ---@param argument any
@@ -417,7 +417,7 @@ function Guest:run(text, name, argument)
   return value, why, code, is_skill
 end
 
----The text of a file that it may read: below its folder or where it works, through no link.
+---The text of a file that it may read: below its folder or its working folder, following no link.
 ---@param base string
 ---@param path string
 ---@return string|nil text
@@ -431,7 +431,7 @@ function Guest:text(base, path)
   return files.kept(folder, inside)
 end
 
----In which of its folders a path lies, and where there; nil: in none.
+---Which of its folders contains a path, and the path there; nil: none.
 ---@param base string  where its run works
 ---@param path string
 ---@return string|nil folder
@@ -454,7 +454,7 @@ end
 
 local FREE <const> = { state = true, inputs = true, schema = true, x = true }
 
--- Its programs have what is granted.
+-- Its programs get what is granted.
 local function confine(self, one)
   if type(one) ~= "table" then
     return
@@ -503,7 +503,7 @@ local function checked(self, definition)
   return skill_of.check(definition)
 end
 
----The guest that runs what a document names of Lua: its strategy.
+---The guest for the Lua that a document names: its strategy.
 ---@param dir string
 ---@return skillrt.Guest
 function M.of_folder(dir)

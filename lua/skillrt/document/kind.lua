@@ -1,4 +1,4 @@
--- document/kind.lua: what kind of thing lies at a path, and where what has a name lies.
+-- document/kind.lua: what kind of thing is at a path, and where named things are.
 --
 -- Reads nothing of it. Called by document/open.lua, document/gate.lua, document/trust.lua, document/check/subject.lua
 -- and `skillrt run`.
@@ -7,8 +7,8 @@ local files = require("skillrt.base.files")
 
 local M = {}
 
----What kind of thing lies at a path, for whoever runs, checks or shows it. A folder is a document, whatever it is
----called; a file is what its name says.
+---The kind of thing at a path, for whoever runs, checks or shows it. A folder is a document, whatever its name; a
+---file's kind follows from its name.
 ---@param path string
 ---@return "workflow"|"document"|"script" kind
 function M.of(path)
@@ -23,8 +23,8 @@ end
 -- What Claude Code keeps by name, below .claude.
 local KEPT <const> = { "workflows/%s.js", "workflows/%s.ts", "skills/%s", "commands/%s.md", "agents/%s.md" }
 
----The path of a workflow script, a skill, a command or an agent that is kept under a name: the project's, else one's
----own. `/NAME` is the same, and `FOLDER:NAME` lies in a folder.
+---The path of a workflow script, a skill, a command or an agent by its name: the project's, else the person's own.
+---`/NAME` is the same, and `FOLDER:NAME` is in a folder.
 ---@param name string
 ---@return string|nil path
 function M.kept(name)

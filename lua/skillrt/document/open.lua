@@ -1,4 +1,4 @@
--- document/open.lua: a skill from a path: who reads what lies there, once the gate let it pass.
+-- document/open.lua: opens a skill from a path: chooses the reader, after the gate let it pass.
 --
 -- Knows who reads what, and no run.
 
@@ -11,7 +11,8 @@ local is_skill = require("skillrt.skill").is
 
 local M = {}
 
--- Whether what is loaded counts as a stranger's: the gate asks a person about it, who did not turn sandboxes off.
+-- Whether what is loaded counts as untrusted: the gate asks a person about it, and that person did not turn sandboxes
+-- off.
 local function is_unknown(person, sandbox)
   return person == nil and gate.person and not is_off(sandbox) or nil
 end
@@ -20,9 +21,9 @@ local function has_own_script(dir)
   return require("skillrt.document.trust").has_own_script(dir)
 end
 
----A skill from whatever lies at `path`.
+---A skill from whatever is at `path`.
 ---@param path string
----@param options skillrt.load.Options?  agents for what is no script
+---@param options skillrt.load.Options?  agents for anything but a script
 ---@param person skillrt.Person|false|nil  whom the gate asks; false: trusted code loads it
 ---@return skillrt.Skill|table|nil skill
 ---@return string? message
@@ -36,7 +37,7 @@ function M.load(path, options, person)
   options = options or {}
   local is_stranger = options.is_stranger or is_unknown(person, options.sandbox)
   if kind == "script" and options.is_stranger and not has_own_script(files.dirname(path)) then
-    path, kind = files.dirname(path), "document" -- as it was read when its run began
+    path, kind = files.dirname(path), "document" -- as it was read when its run started
   end
   if is_stranger and kind == "document" then
     options = setmetatable({ is_stranger = true, has_own_script = files.is_folder(path)
@@ -58,7 +59,11 @@ function M.load(path, options, person)
     if not ok then
       return nil, message, code
     end
-    local agent = options.agent and require("skillrt.agent.choice").of(options.agent)
+    local choice = require("skillrt.agent.choice")
+    local agent, problem = choice.of_step({ "default" }, { { ["*"] = options.agent and choice.of(options.agent) } })
+    if problem then
+      return nil, problem, "invalid"
+    end
     return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
   if kind == "script" and options.is_stranger then
@@ -70,21 +75,21 @@ function M.load(path, options, person)
   end
   local skill, message, code, more = require("skillrt.document.load").load(path, options, may)
   if is_skill(skill) then
-    skill.folder = path -- what was named: a run is resumed only where that may be loaded
+    skill.folder = path -- what was named: a run is resumed only if that may be loaded
   end
   return skill, message, code, more
 end
 
----Whether the script that a run's journal names is a stranger's: it began with a folder.
+---Whether the script that a run's journal names is untrusted: it belongs to a folder.
 ---@param first table  the run's first record
 ---@param person skillrt.Person|false|nil
----@param sandbox string?  what is said of it now, or was when it began
+---@param sandbox string?  the present setting, or the one when it started
 ---@return boolean?
 function M.is_stranger(first, person, sandbox)
   return first.folder and is_unknown(person, sandbox)
 end
 
--- What a skill that may run names is part of what was trusted.
+-- What a trusted skill names is part of what was trusted.
 require("skillrt.skill").open = function(path, options)
   return M.load(path, options, false)
 end

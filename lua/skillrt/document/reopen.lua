@@ -11,7 +11,7 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
--- The copy of a workflow's script that its run has, where the script itself is gone; nil: it is there, or no copy is.
+-- The run's copy of a workflow's script, if the script itself is gone; nil: it exists, or there is no copy.
 local function copy_of(work_dir, script)
   if files.stat(script) then
     return nil
@@ -22,8 +22,8 @@ local function copy_of(work_dir, script)
   return files.stat(copy) and copy or nil
 end
 
----The skill of a run: given, or what its script returns now. A script that calls skill:run
----itself resumes this run instead, and gives the result.
+---The skill of a run: given, or what its script returns now. A script that calls skill:run itself resumes this run
+---instead, and returns the result.
 ---@param work_dir string
 ---@param options table  { skill, script, person } and what resume takes; among_others: a script that would wait for the
 ---       run itself, which no other run may wait for, is refused, and `waits` is set
@@ -42,7 +42,7 @@ function M.skill_for(work_dir, options, load)
   if not first then
     return nil, message, code
   elseif not (options.script or first.script) then
-    return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
+    return nil, ("%s: its skill was not loaded from a file; give options.skill"):format(work_dir), "invalid"
   end
   local ok, value, why, cause, traceback
   if first.submitted and not options.script then
@@ -61,7 +61,7 @@ function M.skill_for(work_dir, options, load)
     return nil, message, code
   end
   options._first = first -- to read it again would take a look at the whole journal
-  options.strategy = options.strategy or first.strategy -- a run keeps what it began with
+  options.strategy = options.strategy or first.strategy -- a run keeps its initial setting
   options.durability = options.durability or first.durability
   options.sandbox = options.sandbox or first.sandbox
   options.agent = options.agent or first.agent
@@ -78,7 +78,7 @@ function M.skill_for(work_dir, options, load)
     return result, message, code
   end
   local before, script = _G.arg, options.script or options.unpacked and options.unpacked.script or first.script
-  _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
+  _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run started
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     by_section = first.by_section,

@@ -1,5 +1,5 @@
--- document/script.lua: runs a Lua script (text only, never a binary chunk): it gives a skill, or the
--- result of a run it made itself.
+-- document/script.lua: runs a Lua script (text only, never a binary chunk): it returns a skill, or the result of a
+-- run that it started itself.
 --
 -- Knows skills, no run and no other document.
 
@@ -21,7 +21,7 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
--- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` what it is called with.
+-- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` its argument.
 local function run(text, path, chunkname, given, whole)
   local loaded = environment.new(path, given)
   local chunk, problem = environment.chunk(text, chunkname, loaded.env)
@@ -50,10 +50,10 @@ local function run(text, path, chunkname, given, whole)
   return not_a_skill(path, value)
 end
 
----Runs a Lua script and gives what it returns: a skill, or a result of skill:run. It is called with its whole path, as
----a resume has no other: what it builds of that stays what it was.
+---Runs a Lua script and returns its result: a skill, or a result of skill:run. Its argument is its full path, because
+---a resume has no other: what it derives from that stays the same.
 ---@param path string
----@param given table|nil  { drawn = what it drew when the run began that is resumed now; run = what skill:run does }
+---@param given table|nil  { drawn = what it drew when the run being resumed started; run = what skill:run does }
 ---@return table|nil value
 ---@return string? message
 ---@return string? code
@@ -65,7 +65,7 @@ function M.run(path, given)
   return run(text, path, "@" .. path, given, files.join(files.current(), path))
 end
 
----Runs a script that lies in no file. Its text is pinned with the run as a file's would be.
+---Runs a script without a file. Its text is pinned with the run like a file's.
 ---@param text string
 ---@param name string  in messages
 ---@param given table|nil  as for run

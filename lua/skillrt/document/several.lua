@@ -1,6 +1,6 @@
--- document/several.lua: a folder that is no skill, but holds some: which, and how one of them is run.
+-- document/several.lua: a folder that is no skill but contains some: which, and how to run one of them.
 --
--- Reads the first level of disclosure only. Called where nothing at a path could be run.
+-- Reads the first level of disclosure only. Called if nothing at a path could be run.
 
 local files = require("skillrt.base.files")
 
@@ -19,7 +19,7 @@ local function folders_in(dir)
   return out
 end
 
----What to say of a folder with several skills; nil: it holds none.
+---The message about a folder with several skills; nil: it contains none.
 ---@param path string
 ---@return string? message
 function M.message(path)

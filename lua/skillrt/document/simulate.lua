@@ -1,8 +1,8 @@
--- document/simulate.lua: what a run of a skill may come to, without dispatch: its least and its most steps, the worst
--- case of calls, tokens and money, how it may end, and what no run can meet.
+-- document/simulate.lua: the possible outcomes of a run of a skill, without executing it: its fewest and most steps,
+-- the worst case of calls, tokens and money, its possible ends, and conditions that no run can meet.
 --
--- Follows the states that preconditions, declared effects and a machine's table span, as the check does; what functions
--- call is not known. Called by cli/command/simulate.lua.
+-- Follows the states defined by preconditions, declared effects and a machine's table, like the check; calls of
+-- functions are unknown. Called by cli/command/simulate.lua.
 local check = require "skillrt.document.check"
 local worst = require "skillrt.document.simulate.worst"
 local model_of = require "skillrt.document.check.model"
@@ -15,17 +15,17 @@ local workflow = require "skillrt.document.check.workflow"
 local M = {}
 
 ---@class skillrt.Simulation
----@field ends table<string, string[]>  by status: the shortest way there; "blocked" is one
----@field least string[]?     the shortest way to the end; nil: none completes
----@field most integer        steps at most
----@field rounds boolean      it may go round: `most` is the limit of steps
----@field worst { calls: number?, tokens: number?, dollars: number? }  nil: nothing bounds it
----@field unknown string[]    actions and phases whose calls cannot be known: functions, other skills
----@field unmet string[]      conditions that nothing can meet, and what never runs
----@field states integer      that were looked at
----@field complete boolean    none was left out
+---@field ends table<string, string[]>  by status: the shortest path to it; "blocked" is one
+---@field least string[]?     the shortest path to the end; nil: none completes
+---@field most integer        maximal number of steps
+---@field rounds boolean      it may repeat: `most` is the limit of steps
+---@field worst { calls: number?, tokens: number?, dollars: number? }  nil: no bound
+---@field unknown string[]    actions and phases with unknown calls: functions, other skills
+---@field unmet string[]      conditions that nothing can make true, and what never runs
+---@field states integer      how many were visited
+---@field complete boolean    all were visited
 
--- The last step where a terminal action ends the run: the path leads to the state in which it is taken.
+-- The last step if a terminal action ends the run: the path leads to the state in which it is taken.
 local function with_last(result, at, status)
   local ids = result:path(at)
   for _, i in ipairs((result:open(at))) do
@@ -38,7 +38,7 @@ local function with_last(result, at, status)
   return ids
 end
 
--- A workflow script: its flow is code, so only what it asks where each agent answers at once is known, and its limit.
+-- A workflow script: its flow is code, so only what it asks in a dry run is known, and its limit.
 local function of_script(flow)
   local labels = {}
   for i, agent in ipairs(flow.agents) do
@@ -49,13 +49,13 @@ local function of_script(flow)
     worst = { calls = flow.most, tokens = 0, dollars = 0, limited = { calls = flow.most } } }
 end
 
--- Phases that run behind the loop, or, of a skill that has no actions, all of them.
+-- Phases after the loop, or, for a skill without actions, all of them.
 local function add_phases(out, model)
   local least, every = {}, 0
   local times = rounds_of.times(model.phases, model.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do
     every = every + times[phase.id]
-    if #model.actions == 0 or phase.trailing then -- one that leads counts in the way there where it cannot be left out
+    if #model.actions == 0 or phase.trailing then -- a leading phase that cannot be skipped is part of the path
       least[#least + 1] = #phase.when == 0 and phase.id or nil
     end
   end

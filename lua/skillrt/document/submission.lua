@@ -1,5 +1,5 @@
--- document/submission.lua: what goes along with a run that is submitted: the files of its skill, by digest, and what of
--- them its submitter approved; and how they are laid out again where the run is performed.
+-- document/submission.lua: what is stored with a submitted run: the files of its skill, by digest, and the code that
+-- its submitter approved; and unpacking them where the run is performed.
 --
 -- Runs nothing. Called by cli/command/submit.lua and document/reopen.lua.
 
@@ -12,7 +12,7 @@ local M = {}
 
 local MOST_FILES <const>, MOST_BYTES <const> = 2000, 64 << 20
 
--- Where a file of the skill is among those of the run.
+-- The path of a skill's file among the run's.
 local function path_of(name)
   return name == "" and "skill" or "skill/" .. name
 end
@@ -40,10 +40,10 @@ local function code_of(path, agent)
   return code and code.digest or nil
 end
 
----The skill of a run that begins, as its first record tells of it.
+---The skill of a new run, in the form of its first record.
 ---@param first table
----@return table|nil submitted  { script, folder, files = digests by name, runs = which of them are programs, approved =
----       the digest of its code }
+---@return table|nil submitted  { script, folder, files = digests by name, runs = which of them are programs, approved
+---  = the digest of its code }
 ---@return table|string blobs_or_message  { digest, text } each
 function M.of(first)
   local named = first.folder or first.script
@@ -74,7 +74,7 @@ function M.of(first)
   return submitted, blobs
 end
 
----Lays out the files of a run's skill on this machine, as they were submitted.
+---Unpacks the files of a run's skill on this machine, as they were submitted.
 ---@param place string
 ---@param first table
 ---@return { script: string, folder: string? }|nil
@@ -113,7 +113,7 @@ end
 ---Whether the code that would run is what the submitter approved.
 ---@param place string
 ---@param first table
----@param path string  where it is now
+---@param path string  its present path
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code

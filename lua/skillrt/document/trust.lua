@@ -1,8 +1,8 @@
--- document/trust.lua: what of a folder, a document, a workflow script or a run would execute, be started or be
--- permitted, for the person who is asked; and what they trusted, by digest.
+-- document/trust.lua: what of a folder, a document, a workflow script or a run would be executed, started or
+-- permitted, to show to the person who is asked; and what they trusted, by digest.
 --
 -- Remembered in $XDG_STATE_HOME/skillrt/trusted or ~/.local/state/skillrt/trusted. A folder that skillrt generated
--- holds no code but ours. Runs nothing and asks no one; document/gate decides what may run.
+-- contains only our code. Runs nothing and asks no one; document/gate decides what may run.
 
 local agent_file = require("skillrt.agent.file")
 local files = require("skillrt.base.files")
@@ -14,13 +14,13 @@ local M = {}
 
 local MAX_FILE <const> = 16 << 20
 local MAX_NESTED <const> = 8
--- Of more files in a folder, and of larger ones, size and time are looked at.
+-- With more or larger files in a folder, size and time are compared instead of content.
 local MAX_READ <const> = 4000
--- Files in more folders, or deeper, are in no digest: the person is shown that.
+-- Files in more folders, or deeper, are in no digest; the person is shown that.
 local MAX_FOLDERS <const> = 20000
 local MAX_DEPTH <const> = 64
 
----Where it is remembered; nil: there is no home.
+---Where it is remembered; nil: there is no home folder.
 ---@return string?
 function M.path()
   local base = files.state_home()
@@ -31,7 +31,7 @@ local function read(dir, name)
   return files.read(files.join(dir, name), MAX_FILE) or ""
 end
 
--- The script that generated folders have, but for what is said in its comments: it reads the config and nothing else.
+-- The script of generated folders, without its comments: it reads the config and does nothing else.
 local OURS <const> = "local skillrt = require " .. '"skillrt" '
   .. 'local folder = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "." '
   .. 'return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })'
@@ -51,7 +51,7 @@ local function is_ours(text)
   return (table.concat(code, " "):gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")) == OURS
 end
 
--- What a text does beside deciding, as far as its words tell.
+-- What a text does besides deciding, judged by its words.
 local SIGNS <const> = {
   { "agent%.command", "programs" }, { "kind%s*=%s*[\"']command", "programs" }, { "os%.execute", "a shell" },
   { "io%.popen", "a shell" }, { "agent%.http", "servers" }, { "kind%s*=%s*[\"']http", "servers" },
@@ -74,10 +74,10 @@ end
 ---@field digest string
 ---@field loads boolean   some of it runs when the skill is only looked at
 ---@field script boolean? it is a workflow script
----@field run boolean?    it is what a run's journal names, which was begun elsewhere
+---@field run boolean?    named by a run's journal that was started elsewhere
 ---@field files { name: string, lines: integer, signs: string[] }[]
----@field calls string[]  what a config starts, and whom it sends to
----@field sandbox any      of its programs that have none of their own, as its documents say
+---@field calls string[]  what a config starts, and where it sends to
+---@field sandbox any      for its programs without one of their own, as its documents say
 
 local function shown(value)
   return require("skillrt.agent.url").shown(tostring(value))
@@ -95,13 +95,13 @@ local function count_lines(text)
   return select(2, text:gsub("\n", "")) + (text:find("[^\n]$") and 1 or 0)
 end
 
--- Coding agents: programs that are given permissions.
+-- Coding agents: programs that get permissions.
 local TAKES <const> = tables.words "claude codex gemini"
 
--- Tools that only read: an agent has them without a word of its person.
+-- Read-only tools: an agent gets them without asking its person.
 local READING <const> = tables.words "Read Grep Glob LS NotebookRead TodoWrite"
 
--- The tools of a list that do more than reading.
+-- The tools of a list that do more than read.
 local function beyond_reading(tools)
   local out = {}
   for _, tool in ipairs(tables.object(tools)) do
@@ -112,7 +112,7 @@ local function beyond_reading(tools)
   return out
 end
 
--- A file that words of a command line name is what runs, wherever it lies.
+-- A file that a command line names is what runs, wherever it is.
 local function add_named(code, argv, dir)
   for _, text in ipairs(argv) do
     for word in tostring(text):gsub("{skill_dir}", "."):gmatch("[^%s\"'`=;|&<>()]+") do
@@ -127,14 +127,14 @@ local function add_named(code, argv, dir)
   end
 end
 
--- What a program that is started may reach.
+-- What a started program may reach.
 local function sandbox_shown(given)
   local sandbox = require("skillrt.skill.sandbox").read(given)
   return sandbox and require("skillrt.skill.sandbox").shown(sandbox) or "none that can be read"
 end
 
--- A program with its words, its folder, what it is given of the environment, and what it may reach: its own sandbox,
--- else the skill's (code.sandbox), else what a program of a document has.
+-- A program with its arguments, its folder, its environment, and what it may reach: its own sandbox, else the skill's
+-- (code.sandbox), else the default for a document's program.
 local function add_program(code, where, argv, one, dir)
   local env = {}
   for key, value in pairs(tables.object(one.env)) do
@@ -147,7 +147,7 @@ local function add_program(code, where, argv, one, dir)
   add_named(code, argv, one.cwd and files.join(dir, tostring(one.cwd)) or dir)
 end
 
--- What of the environment goes to a server behind a URL, by name.
+-- The environment variables that are sent to a server behind a URL, by name.
 local function sent_along(one)
   local out, secret = {}, type(one.oauth) == "table" and one.oauth.client_secret
   local texts = { one.url, secret or nil }
@@ -165,7 +165,8 @@ local function sent_along(one)
   return list[1] and " (with " .. table.concat(list, ", ") .. ")" or ""
 end
 
--- What an agent of a config starts, sends to and may do, as deep as chains go; skills that it names are looked at, too.
+-- What an agent of a config starts, sends to and may do, as deep as chains go; skills that it names are examined,
+-- too.
 local function add_agent(code, where, agent, dir, depth)
   if type(agent) == "string" then
     agent = require("skillrt.agent.choice").of(agent)
@@ -226,7 +227,7 @@ local function add_config(code, raw, dir, depth)
   end
 end
 
--- `name`: what the place is called in the digest, which is the same wherever the folder is.
+-- `name`: the place's name in the digest, which is the same wherever the folder is.
 local function add_tools(code, where, tools, name)
   local list = beyond_reading(tools)
   if list[1] then
@@ -235,7 +236,7 @@ local function add_tools(code, where, tools, name)
   end
 end
 
--- Whether an agent is a program that may use without asking what it is permitted.
+-- Whether an agent is a program that may use what it is permitted without asking.
 local function takes_permissions(agent, depth)
   agent = type(agent) == "string" and require("skillrt.agent.choice").of(agent) or agent
   if type(agent) ~= "table" or depth > MAX_NESTED then
@@ -249,7 +250,7 @@ local function takes_permissions(agent, depth)
   return TAKES[agent.kind] == true
 end
 
--- The tools that documents give to whoever performs their steps.
+-- The tools that documents give to the agent of their steps.
 local function add_permissions(code, definition)
   local seen = {}
   local function add(where, tools)
@@ -278,8 +279,7 @@ local function add_page_commands(code, definition, dir)
   end
 end
 
--- Agents as files of the skill, of its plugin and of the project: whoever performs a step under such a name has its
--- tools.
+-- Agents in files of the skill, its plugin and the project: the agent of a step with such a name gets its tools.
 local function add_agent_files(code, dir)
   local of_project, plugin = files.join(files.current(), ".claude/agents"), agent_file.plugin(dir)
   local folders = { of_project, dir and files.join(dir, "agents") }
@@ -302,7 +302,7 @@ local function add_agent_files(code, dir)
   end
 end
 
--- Kinds of files that nothing runs: documents and pictures. A change of any other is asked about.
+-- Kinds of files that nothing executes: documents and pictures. A change of any other needs an approval.
 local HARMLESS <const> = tables.words "md png jpg jpeg gif svg webp pdf"
 
 local function add_files(code, dir, list)
@@ -313,7 +313,7 @@ local function add_files(code, dir, list)
   end
 end
 
--- Tests are code of their own: they run where they are asked for (`skillrt test`), not with the skill.
+-- Tests are code of their own: they run only when asked for (`skillrt test`), not with the skill.
 local function without_specs(list)
   local out = {}
   for _, name in ipairs(list) do
@@ -349,13 +349,13 @@ local function add_servers(code, path)
   code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil
 end
 
--- Whether a folder is one that a run left which this user began here: it changes all the time.
+-- Whether a folder is a run's directory that this user started here: it changes all the time.
 local function is_own_run(path)
   local first = require("skillrt.run.store").at(path):exists() and require("skillrt.run.look").first(path)
   return first and require("skillrt.base.seal").is_ours(first)
 end
 
--- What lies below a folder and is not harmless, through links as a script would go, each folder once.
+-- Everything below a folder that is not harmless, following links as a script would, each folder once.
 local function add_rest(code, dir, prefix, seen, depth)
   local here = files.stat(files.join(dir, prefix) .. "/.")
   if not here or seen[here.id] then
@@ -388,7 +388,7 @@ local function add_rest(code, dir, prefix, seen, depth)
   end
 end
 
--- All of a folder that is not harmless, where anything of it runs, is started or is permitted.
+-- Everything of a folder that is not harmless, if anything of it is executed, started or permitted.
 local function close_folder(code, dir)
   if code.loads or #code.parts > 0 then
     local seen = { count = 0, folders = 0 }
@@ -399,7 +399,7 @@ local function close_folder(code, dir)
   return code
 end
 
--- What documents grant to what they start.
+-- What documents grant to the programs they start.
 local function add_sandbox(code)
   local shown_sandbox = code.sandbox ~= nil and sandbox_shown(code.sandbox)
   if shown_sandbox and shown_sandbox ~= "strict" then -- which grants nothing
@@ -408,7 +408,7 @@ local function add_sandbox(code)
   end
 end
 
--- A folder whose own script says what its skill is. Its SKILL.md alone says what that is granted.
+-- A folder whose own script defines its skill. Only its SKILL.md says what the script is granted.
 local function code_of_script(dir)
   local document = require("skillrt.document.load").read(dir, { workflow = false })
   local code = { files = {}, calls = {}, parts = {}, loads = true,
@@ -419,7 +419,7 @@ local function code_of_script(dir)
   return close_folder(code, dir)
 end
 
--- A document as it was read, with what lies beside it where it is a folder's.
+-- A document that was read, with what is next to it if it belongs to a folder.
 local function code_of_document(dir, document, depth)
   local definition, takes = document.definition or {}, false
   local code = { files = {}, calls = {}, parts = {}, loads = false, sandbox = definition.sandbox }
@@ -452,13 +452,12 @@ local function code_of_workflow(path)
   return code
 end
 
----The code at a path that would run, what it starts and permits; nil: there is none that is not ours or its person's
----own.
+---The code at a path that would run, and what it starts and permits; nil: it contains only ours or the person's own.
 ---@param path string  a folder, a document, a workflow script
----@param document skillrt.load.Document?  as it was read; nil: it is read now
+---@param document skillrt.load.Document?  if it was read; nil: it is read now
 ---@param specs string[]?  tests that are to run, too
 ---@param depth integer?
----@param agent any  who performs its steps, where it is read now
+---@param agent any  the agent of its steps, if it is read now
 ---@return skillrt.Code?
 function M.code(path, document, specs, depth, agent)
   depth = depth or 0
@@ -485,7 +484,7 @@ function M.code(path, document, specs, depth, agent)
   return code
 end
 
----What a run that was begun elsewhere would start.
+---What a run that was started elsewhere would start.
 ---@param first table  the run's first record
 ---@return skillrt.Code
 function M.code_of_run(first)
@@ -504,7 +503,7 @@ function M.code_of_run(first)
     digest = files.digest("run\n" .. said .. files.digest(script)) }
 end
 
----Whether this code was trusted before, as it is.
+---Whether this code was trusted before in exactly this form.
 ---@param code skillrt.Code
 ---@return boolean
 function M.is_trusted(code)
@@ -515,7 +514,7 @@ end
 
 ---Remembers that this code is trusted.
 ---@param code skillrt.Code
----@param folder string  where it lies, for people who read the file
+---@param folder string  its folder, for people who read the file
 ---@return boolean|nil ok
 ---@return string? message
 function M.remember(code, folder)
@@ -531,7 +530,7 @@ function M.remember(code, folder)
   return files.write(path, (files.read(path, MAX_FILE) or "") .. line)
 end
 
----What it is, in lines for people.
+---Describes it, in lines for people.
 ---@param code skillrt.Code
 ---@return string[]
 function M.lines(code)

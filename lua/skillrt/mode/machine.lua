@@ -77,13 +77,13 @@ local function stuck(self, name, root)
     why[#why + 1] = when.unmet(one.definition, root)[1]
     for _, edge in ipairs(one.edges) do
       if not edges_of.is_open(root, edge, self.books.added) then
-        local text = ("the edge to %s was taken %d times, as often as it may be"):format(edge.to,
+        local text = ("the edge to %s was taken %d times, its maximum"):format(edge.to,
           edges_of.taken(root, edges_of.key(edge)))
         used_up, why[#why + 1] = used_up or ("%s: %s"):format(one.action, text), text
       end
     end
     if (self.books.runs[one.action] or 0) >= one.definition.max_runs then
-      why[#why + 1] = ("it ran %d times, as often as it may"):format(one.definition.max_runs)
+      why[#why + 1] = ("it ran %d times, its maximum"):format(one.definition.max_runs)
     end
     why[#why + 1] = repeats.barred(self.books, one.definition)
     lines[#lines + 1] = ("%s: %s"):format(one.action, table.concat(why, "; "))
@@ -168,7 +168,7 @@ function Machine:choose()
   local present = machine.by_name[name]
   state:take_dirty() -- nothing is kept up to date here
   if not present then
-    return "stop", "failed", "unknown_state", ("%s is no state of the machine%s"):format(names.show(name),
+    return "stop", "failed", "unknown_state", ("%s is not a state of the machine%s"):format(names.show(name),
       type(name) == "string" and names.suggest(name, machine.by_name) or "")
   elseif present.terminal then
     return ended(present, root)

@@ -36,13 +36,13 @@ local function followed(planner, mode)
   end
   local at = root.iteration_count - plan.n + 2
   if at > #plan.steps then
-    return nil, nil, "it is done, and the goal is not reached"
+    return nil, nil, "it is finished, but the goal is not reached"
   end
   local leads, id = planner:leads(root, plan.steps, at)
   if leads and mode.available:get(plan.steps[at]) then
     return plan.steps[at], ("step %d of %d"):format(at, #plan.steps)
   end
-  return nil, nil, id and id .. " may not run as things are" or "the rest of it does not lead to the goal"
+  return nil, nil, id and id .. " may not run in the present state" or "the rest of it does not lead to the goal"
 end
 
 ---@param mode skillrt.Autonomous
@@ -65,7 +65,7 @@ function M.of(mode)
     mode.made = { steps = plan.steps, cost = plan.cost, states = plan.states, n = root.iteration_count + 1,
       because = because }
     return plan.steps[1], ("%s of %d steps, cost %g: %s%s"):format(because and "a new plan" or "a plan", #plan.steps,
-      plan.cost, table.concat(plan.steps, ", "), because and "; the one before: " .. because or "")
+      plan.cost, table.concat(plan.steps, ", "), because and "; the previous plan: " .. because or "")
   end
 end
 

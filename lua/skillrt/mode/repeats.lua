@@ -136,7 +136,7 @@ end
 ---@return string|nil why
 function M.decision(books, id)
   local decided = books.decided and books.retrying ~= id and books.decided[id]
-  return decided and ("%s: %q was decided about its call %s, and holds for this run"):format(id, decided.value,
+  return decided and ("%s: somebody decided %q about its call %s, which holds for this run"):format(id, decided.value,
     decided.place) or nil
 end
 

@@ -11,7 +11,7 @@ local function all_hold(conditions, root)
   for _, condition in ipairs(conditions) do
     local holds, problem = when.test(condition, root)
     if problem then
-      error({ rounds = ("a condition of its rounds cannot be asked: %s: %s"):format(when.text(condition), problem) }, 0)
+      error({ rounds = "its rounds have a condition that fails: " .. when.problem(condition, problem) }, 0)
     elseif not holds then
       return false
     end
@@ -53,7 +53,7 @@ local function end_of(self, one, done)
   local skill, root = self.skill, self.books.state.root
   local most = one.max_rounds or skill.mode == "hybrid" and skill.limits.max_iterations
   if most and done >= most then
-    return "it has gone round as often as it may"
+    return "it has repeated as often as allowed"
   elseif one.over and all_hold(one.over, root) then
     return texts(one.over) .. " holds"
   elseif one.again and not all_hold(one.again, root) then

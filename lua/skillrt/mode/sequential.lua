@@ -90,7 +90,7 @@ local function obstacle(self, phase)
   for _, condition in ipairs(phase.when) do
     local holds, problem = when.test(condition, self.books.state.root)
     if problem then
-      return "refuse", ("its condition cannot be asked: %s: %s"):format(when.text(condition), problem)
+      return "refuse", "its condition cannot be evaluated: " .. when.problem(condition, problem)
     elseif not holds then
       return "skip", "condition not met: " .. when.text(condition)
     end

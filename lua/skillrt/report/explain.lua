@@ -83,7 +83,7 @@ local function barred(one, books)
   if books.given_up[one.id] ~= nil then
     return "it failed too often and was given up"
   elseif runs >= one.max_runs then
-    return runs == 1 and "it ran, and may run once (max_runs)" or ("it ran %d times (max_runs)"):format(runs)
+    return runs == 1 and "it already ran (max_runs 1)" or ("it already ran %d times (max_runs)"):format(runs)
   elseif one.handles then
     return "it runs where another one has failed"
   end
@@ -127,7 +127,7 @@ local function of_machine(choices, books)
     list[i] = candidate({ id = own.id, when = conditions, max_runs = own.max_runs, index = i }, books)
     list[i].priority, list[i].to = nil, (way or one.edges[1] or {}).to
     if not way then
-      local text = "to be allowed to run: its edge to %s was taken as often as it may be"
+      local text = "to be allowed to run: its edge to %s was taken as often as allowed"
       list[i].could, list[i].needs = false, list[i].needs or {}
       table.insert(list[i].needs, 1, text:format(list[i].to or "?"))
     end
@@ -165,7 +165,7 @@ local function derived(choices, list, chosen)
     return choices.routed and "the route, a function, named it" or chosen ~= first and "it takes over" or
       "the first of the state's route whose conditions hold"
   elseif not chosen.could then
-    return "it was named before, together with others, or takes over where another one failed"
+    return "it was chosen earlier together with others, or takes over from a failed one"
   elseif #others == 0 then
     return "nothing else could run"
   elseif first ~= chosen then
@@ -213,8 +213,8 @@ local function choice_of(choices, books, record, seq)
     end
   end
   choice.reason = record.why or chosen and derived(choices, choice.candidates, chosen)
-    or (is_declared(choices, id) and "something else failed or asked for it; it is no candidate by itself"
-      or "it is no part of the skill any more")
+    or (is_declared(choices, id) and "it runs only after a failure or when another action names it"
+      or "it is no longer part of the skill")
   return choice
 end
 
@@ -231,7 +231,7 @@ function M.each(dir, visit, wants)
     local scope = record.sub or ""
     if record.choices then
       local ok, found = pcall(read_choices, record.choices)
-      problem = problem or not ok and ("record %d: its choices are none that skillrt writes"):format(seq) or nil
+      problem = problem or not ok and ("record %d: skillrt cannot have written its choices"):format(seq) or nil
       by_scope[scope] = ok and found or nil
     end
     local is_choice = record.t == "start" or record.t == "skip" and record.phase and not record.step

@@ -46,7 +46,7 @@ function M.lines(question, number)
   end
   local more = math.max(0, #options - SHOWN) + (math.tointeger(question.more) or 0)
   if more > 0 then
-    list[#list + 1] = ("  and %d more; an id is taken too"):format(more)
+    list[#list + 1] = ("  and %d more; an id also works"):format(more)
   end
   return list
 end

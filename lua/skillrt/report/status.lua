@@ -259,7 +259,7 @@ function M.lines(status, books)
     add(out, "tool set", ("%s, entered %d %s"):format(escape(status.tool_set), times, times == 1 and "time" or "times"))
   end
   if status.checkpoint then
-    local back = status.rollbacks > 0 and (", gone back to %d %s"):format(status.rollbacks,
+    local back = status.rollbacks > 0 and (", rolled back %d %s"):format(status.rollbacks,
       status.rollbacks == 1 and "time" or "times") or ""
     add(out, "checkpoint", escape(status.checkpoint) .. back)
   end
@@ -283,11 +283,11 @@ function M.lines(status, books)
     end
   end
   if status.inbox > 0 and not status.held_by then
-    local text = "%d %s in the inbox; skillrt resume takes what is there"
+    local text = "%d %s in the inbox; skillrt resume reads it"
     add(out, "note", text:format(status.inbox, status.inbox == 1 and "file is" or "files are"))
   end
   if status.edited then
-    add(out, "note", "state.json was edited by hand; skillrt resume --accept-edits takes it over")
+    add(out, "note", "state.json was edited by hand; skillrt resume --accept-edits accepts the edits")
   end
   if status.next then
     add(out, "next", status.next)

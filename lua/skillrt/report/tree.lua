@@ -22,7 +22,7 @@ local WORDS = {
   merged = { "merged with what was changed by hand", "warning" },
   edited = { "changed by hand", "error" },
   gone = { "removed", "warning" },
-  left = { "left: no longer generated, but changed by hand", "warning" },
+  left = { "kept: no longer generated, but changed by hand", "warning" },
 }
 
 local ORDER = { "new", "changed", "merged", "edited", "gone", "same", "own", "kept", "left" }

@@ -79,7 +79,7 @@ function M.question(given)
     timeout = checked.timeout,
     options = {
       { id = M.APPROVE, label = "approve", description = "exactly this, once" },
-      { id = M.DENY, label = "deny", description = "it is not done" },
+      { id = M.DENY, label = "deny", description = "do not do it" },
     },
   }
 end
@@ -95,7 +95,7 @@ function M.refusal(one, answer)
     return ("question %d: the answer was meant for other arguments (%s); these are %s"):format(one.q,
       names.show(answer.approval), digest)
   elseif digest and answer.value == M.APPROVE and not (answer.question or answer.nonce or answer.approval) then
-    return ("question %d is an approval: say by its number, nonce or digest which one is answered"):format(one.q)
+    return ("question %d is an approval: name it by its number, nonce or digest"):format(one.q)
   end
   return nil
 end

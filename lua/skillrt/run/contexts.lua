@@ -69,7 +69,7 @@ end
 local function read(path, seconds)
   local info = files.stat(path)
   if info and info.kind ~= "file" then
-    return nil, ("%s: is no file, and reading it might never end"):format(path), "invalid"
+    return nil, ("%s: is not a regular file, so it is not read"):format(path), "invalid"
   end
   for attempt = 1, 2 do
     local began = core.mono_ns()
@@ -132,7 +132,7 @@ local function held(path)
   end
   local value, why = json.decode(text)
   if not json.is_object(value) then
-    return nil, ("%s: is damaged (%s); repair it, or put it aside"):format(path, why or "no object of JSON")
+    return nil, ("%s: is damaged (%s); repair it, or put it aside"):format(path, why or "not a JSON object")
   end
   return value
 end
@@ -164,7 +164,7 @@ function M.read(skill, folders, session)
       value = kept[one.name]
       row = { name = one.name, kind = one.kind, file = session, digest = digest_of(value),
         bytes = value ~= nil and #json.encode(value) or nil,
-        skipped = value == nil and (session and "nothing is kept yet" or "no --session is named") or nil }
+        skipped = value == nil and (session and "nothing is saved yet" or "no --session is named") or nil }
     else
       row, value, message = load_file(one, one.file, folders, seen, seconds)
       if not row and not one.optional then
@@ -243,7 +243,7 @@ function M.keep(turn, run)
   end
   if next(apart) ~= nil then
     problem = problem or path .. ": another run changed it meanwhile"
-    problem = ("%s; what this run has of %s is in %s.%s"):format(problem,
+    problem = ("%s; this run's version of %s is saved in %s.%s"):format(problem,
       table.concat(names.sorted(apart), ", "), path, turn.books.run_id)
   end
   return problem, next(digests) ~= nil and digests or nil

@@ -16,11 +16,11 @@ local M = {}
 function M.verdict(turn)
   local books = turn.books
   local damaged, kept = books.damaged, books.checkpoint
-  local text = ("%s left the state damaged: %s"):format(damaged.id, table.concat(damaged.broken, "; "))
+  local text = ("%s damaged the state: %s"):format(damaged.id, table.concat(damaged.broken, "; "))
   if turn.run.keeps_nothing or not kept then
     return "failed", "state_damaged", text .. "; there is no checkpoint to roll back to"
   end
-  return "paused", "rolled_back", ("%s; the run went back to the checkpoint %s"):format(text, kept.name)
+  return "paused", "rolled_back", ("%s; the run was rolled back to the checkpoint %s"):format(text, kept.name)
 end
 
 ---The record that rolls the run back.

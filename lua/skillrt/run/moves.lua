@@ -95,7 +95,7 @@ end
 local function obstacle(run, edge, is_chosen, now)
   local machine, root = run.skill.machine, run.books.state.root
   if not edges_of.is_open(root, edge, run.books.added) then
-    return ("taken %d times, as often as it may be"):format(edges_of.taken(root, edges_of.key(edge)))
+    return ("taken %d times, its maximum"):format(edges_of.taken(root, edges_of.key(edge)))
   end
   local target = machine.by_name[edge.to]
   local why = not is_chosen and #edge.tests > 0 and unmet(edge.tests, now())

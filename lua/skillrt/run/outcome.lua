@@ -268,7 +268,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
     if has_tables then -- checked in their final form: what cannot be recorded is reported first
       local unfit = select(2, plain.copy(kept, "updates"))
       if unfit then
-        return { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
+        return { class = M.unusable(step), message = ("%s: the result cannot be recorded: %s"):format(step.id, unfit) }
       end
     end
     local root = run.books.state.root
@@ -307,7 +307,7 @@ function M.record(run, step, definition, updates, words)
   if meta then -- a view, or a table that may raise when it is read
     kept, problem = plain.copy(kept, "updates")
     if problem then
-      problem = "the result cannot be kept: " .. problem
+      problem = "the result cannot be recorded: " .. problem
     end
   end
   if (skill.machine or skill.kept) and not problem then

@@ -109,10 +109,10 @@ end
 ---@return skillrt.FailureClass? class
 function M.concerned(ctx, step, definition, outcome)
   local repairs = definition.repair and definition.repair > 0
-    and { id = "repair", description = "it is done again, with these concerns" } or nil
+    and { id = "repair", description = "the step is repeated, and its agent gets these concerns" } or nil
   local answer, message, class = ctx.ask({
     header = step.id,
-    question = ("It is done, with concerns: %s. Take it?"):format(outcome.concerns),
+    question = ("It is done, with concerns: %s. Accept it?"):format(outcome.concerns),
     options = { { id = "take", description = "accept the result" },
       { id = "fail", description = "count it as failed" }, repairs },
   })

@@ -53,7 +53,7 @@ function M.done(skill, definition, updates)
   end
   for _, key in ipairs(keeps.needs or {}) do
     if out[key] == nil or out[key] == json.null then
-      return updates, nil, ('its answer says nothing of "%s": stateUpdates must hold it'):format(key)
+      return updates, nil, ('its answer lacks "%s": put it into stateUpdates'):format(key)
     end
   end
   for key, value in pairs(keeps.at_end or {}) do

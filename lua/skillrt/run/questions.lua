@@ -65,7 +65,7 @@ local function ask_skill(turn)
   for i, call in ipairs(new) do
     local choice = type(said) == "table" and said[i] or said or "ask"
     if not CHOICES[choice] then
-      local text = 'on_indoubt gave %s; it must give "retry", "skip", "fail" or "ask"'
+      local text = 'on_indoubt returned %s; it must return "retry", "skip", "fail" or "ask"'
       turn.journal:note(text:format(names.show(choice)), call.step.number)
       choice = "ask"
     end
@@ -152,8 +152,8 @@ function M.about_silence(turn, call, text)
   if not open or call.state ~= "sent" or open.asked and questions.of(turn.books, open.asked) then
     return
   end
-  local told = ("%s has said nothing for %s; it %s"):format(named_call(call), duration(math.tointeger(ms)),
-    works ~= "" and works or "does nothing that can be seen")
+  local told = ("%s has been silent for %s; it %s"):format(named_call(call), duration(math.tointeger(ms)),
+    works ~= "" and works or "shows no sign of work")
   turn.calls:emit(call, { t = "note", text = told })
   if call.request.silence == "ask" then
     assert(turn:emit({ t = "ask", q = (turn.books.asked or 0) + 1, step = call.step.number, c = call.place,
@@ -223,7 +223,7 @@ function M.named(books, answer)
     elseif q ~= nil then
       return nil, ("question %s is not open; open: %s"):format(names.show(q), numbers_of(open))
     elseif #open > 1 then
-      return nil, ("%d questions are open (%s); say which one is answered"):format(#open, numbers_of(open))
+      return nil, ("%d questions are open (%s); name the one to answer"):format(#open, numbers_of(open))
     end
     one = open[1]
   end

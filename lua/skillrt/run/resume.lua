@@ -73,7 +73,7 @@ local function check_add(turn)
         names.suggest(full, known))
     elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
       or is_whole and not math.tointeger(amount) then
-      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", turn.run.store.place, full,
+      refuse("invalid", "%s: the amount added to %s must be %s above 0, not %s", turn.run.store.place, full,
         is_whole and "a whole number" or "a number", names.show(amount))
     end
   end
@@ -135,11 +135,12 @@ local function check_scratch(turn, id)
     local what = name:match("^usage%.(.+)$")
     used[#used + 1] = what and ("%s %s"):format(books.spent_by[id][name], what) or nil
   end
-  error({ code = "changed", message = ("%s: %s from scratch: %d recorded %s forgotten and sent again; used so far: %s; "
-    .. "%s\ngo on with --from-scratch --yes"):format(turn.run.store.place, id, count,
-    count == 1 and "call is" or "calls are",
-    used[1] and table.concat(used, ", ") or "nothing that is counted",
-    acted[1] and "may have acted, and will a second time:\n" .. names.lines(acted, 10) or "none may have acted") }, 0)
+  error({ code = "changed", message = ("%s: %s from scratch repeats %d recorded %s; used so far: %s; "
+    .. "%s\nto do it: --from-scratch --yes"):format(turn.run.store.place, id, count,
+    count == 1 and "call" or "calls",
+    used[1] and table.concat(used, ", ") or "nothing",
+    acted[1] and "these may have had side effects, which would happen again:\n" .. names.lines(acted, 10)
+      or "none had side effects") }, 0)
 end
 
 -- What a person wants to retry: the latest failure; or what they named, if it failed, was skipped or decided about.
@@ -346,7 +347,7 @@ local function answers_of(turn)
     list[#list + 1] = not question_of.refusal(one.question, wanted) and { question = one.q, value = wanted } or nil
   end
   if wanted ~= nil and #list == 0 then
-    refuse("invalid", "%s: no open question can be answered by %s", turn.run.store.place, names.show(wanted))
+    refuse("invalid", "%s: no open question accepts %s", turn.run.store.place, names.show(wanted))
   end
   local seen = {}
   for _, answer in ipairs(list) do
@@ -406,7 +407,7 @@ function M.restore_outputs(turn)
     error({ message = message, code = "system" }, 0)
   end
   for _, file in ipairs(written) do
-    turn.journal:note(file .. ": was gone, written again from the journal")
+    turn.journal:note(file .. ": was missing, and was restored from the journal")
   end
 end
 

@@ -316,7 +316,7 @@ function M.run(skill, options)
   if options and options.submit then
     local parts, message, code = new_parts(skill, tables.fill({}, options))
     if parts and parts.run.keeps_nothing then
-      return nil, skill.name .. ': cannot be submitted: with context = "memory" nothing of it is kept', "invalid"
+      return nil, skill.name .. ': cannot be submitted: with context = "memory" nothing of it is stored', "invalid"
     elseif not parts then
       return nil, message, code
     end
@@ -409,7 +409,7 @@ function M.take_up(skill, options)
     return nil, why, cause
   end
   if first.schedule and not options.abort then
-    return nil, options.work_dir .. ": is a schedule: it begins runs, and has no steps of its own", "invalid"
+    return nil, options.work_dir .. ": is a schedule: it starts runs, and has no steps of its own", "invalid"
   end
   local parts, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,

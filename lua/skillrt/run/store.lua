@@ -255,7 +255,7 @@ function Store:put_aside(name)
   end
   local aside = ("%s.%s"):format((self.place:gsub("(.)/+$", "%1")), name)
   if files.stat(aside) then
-    return nil, aside .. ": is there already; move it away", "exists"
+    return nil, aside .. ": already exists; move it away", "exists"
   end
   local ok, message, code = files.rename(self.place, aside)
   return ok and aside or nil, message, code

@@ -227,7 +227,7 @@ function M.rollback(dir, place)
   local store = store_of.at(dir)
   local books, message, code = write(store, "resume", first, function(books)
     if books.mode ~= first.mode or not there.state then
-      refuse("invalid", "%s: record %d lies before the run began", dir, seq)
+      refuse("invalid", "%s: record %d is before the start of the run", dir, seq)
     end
     local entry = moment.rollback(there)
     entry.to, entry.name = seq, name
@@ -273,7 +273,7 @@ function M.fork(dir, place, out, set)
   end
   for key in pairs(set or {}) do
     if state.is_reserved(key) then
-      return nil, ("%s is a field of the runtime's; it cannot be set"):format(key), "invalid"
+      return nil, ("%s is written by the runtime; it cannot be set"):format(key), "invalid"
     end
   end
   local is_ours = seal.is_ours(first)

@@ -163,7 +163,7 @@ end
 local function write_end(self, status, reason, message, due)
   local run = self.run
   if reason == "task_completed" and self.books.finished == 0 then -- it says nothing about the run's work
-    reason, message = "nothing_ran", "no step ran: no condition of any held"
+    reason, message = "nothing_ran", "no step ran: each had a condition that is false"
   end
   self.verdict = { status, reason, due }
   local limit = run.limits:named(reason)

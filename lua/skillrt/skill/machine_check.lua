@@ -129,7 +129,7 @@ local function check_shadowed(machine, add)
     local first
     for _, edge in ipairs(machine_of.leaving(machine, state.name)) do
       if first and not edge.any and edge.action ~= first.action then
-        add("shadowed", "warning", { edge = edge }, 'in state "%s" %s comes first and needs nothing: %s is never taken',
+        add("shadowed", "warning", { edge = edge }, 'in state "%s" %s is first and has no condition: %s is never taken',
           state.name, first.action, edge.action)
       elseif not first and not edge.any and edge.when == nil and not edge.max_runs then
         first = edge
@@ -152,7 +152,7 @@ local function check_circles(machine, add)
           told[name] = reached(free, { name })[state.name] or told[name]
         end
         add("loop", "warning", { state = state, edge = edge },
-          '%s comes back to itself by %s without end: nothing limits how often', state.name, edge.action)
+          '%s comes back to itself by %s without any limit', state.name, edge.action)
         break
       end
     end
@@ -185,7 +185,7 @@ local function check_ways(machine, add)
       add("unreachable", "warning", { state = state }, 'state "%s" is never reached', state.name)
     elseif #route == 0 and not state.terminal and not machine.routes then
       add("dead-end", "warning", { state = state },
-        "%s is left by nothing: add an edge, or mark it terminal", state.name)
+        "%s has no edge that leaves it: add one, or mark it terminal", state.name)
     end
     local always = #route == 0
     for _, one in ipairs(route) do
@@ -193,11 +193,11 @@ local function check_ways(machine, add)
     end
     if not always then
       add("stuck", "warning", { state = state },
-        "%s is left by nothing where no condition holds: one row needs none", state.name)
+        "%s has only edges with conditions: add one without, so that the run cannot get stuck there", state.name)
     end
   end
   if not fails then
-    add("no-failure", "warning", {}, "no state says that a run failed or was aborted")
+    add("no-failure", "warning", {}, "no terminal state has the status failed or aborted")
   end
 end
 

@@ -60,7 +60,7 @@ function M.check(given)
   end
   local ways = (given.options and 1 or 0) + (given.text and 1 or 0) + (given.edit and 1 or 0)
   if ways > 1 then
-    return nil, "it is answered by one of options, text and edit, not by several"
+    return nil, "give only one of options, text and edit"
   elseif given.multiple and not given.options then
     return nil, "multiple needs options to choose from"
   end
@@ -96,7 +96,7 @@ end
 local function refusal_of(question, value)
   local options = question.options or {}
   if #options == 0 then
-    return type(value) ~= "string" and ("%s is no text"):format(names.show(value)) or nil
+    return type(value) ~= "string" and ("%s is not a text"):format(names.show(value)) or nil
   end
   for _, option in ipairs(options) do
     if option.id == value then

@@ -58,7 +58,7 @@ function M.read(value)
   end
   local sandbox, message = schema.record(value, FIELDS, "it")
   if not sandbox then
-    return nil, "is no sandbox: " .. message
+    return nil, "is not a valid sandbox: " .. message
   end
   local network = sandbox.network or { sandbox.level == "work" and "registries" or nil }
   sandbox.network = network
@@ -67,9 +67,10 @@ function M.read(value)
   end
   for place, header in pairs(sandbox.headers) do
     if not header:find("^[%w_-]+: *%S") or header:find("%c") then
-      return nil, ('is no sandbox: headers: of %s: write "Name: value", not %s'):format(place, names.show(header))
+      local text = 'is not a valid sandbox: headers of %s: write "Name: value", not %s'
+      return nil, text:format(place, names.show(header))
     elseif sandbox.network == true then
-      return nil, "is no sandbox: headers are added where network is a list, not true"
+      return nil, "is not a valid sandbox: headers are added where network is a list, not true"
     end
   end
   return sandbox

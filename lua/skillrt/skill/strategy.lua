@@ -41,7 +41,7 @@ end
 -- Why an id cannot be chosen; nil: it can.
 local function problem_of(id, available, seen)
   if type(id) ~= "string" then
-    return ("gave %s where an action's id belongs"):format(names.show(id))
+    return ("returned %s instead of an action's id"):format(names.show(id))
   elseif seen[id] then
     return ('chose "%s" twice'):format(id)
   elseif not available:has(id) then
@@ -62,7 +62,7 @@ function M.check(result, available)
   end
   local list = type(result) == "table" and result or { result }
   if #list == 0 then
-    return nil, "the strategy gave an empty list; give ids, or nil and a reason"
+    return nil, "the strategy returned an empty list; return ids, or nil and a reason"
   end
   local ids, seen = {}, {}
   for i = 1, #list do
@@ -74,7 +74,7 @@ function M.check(result, available)
   end
   for key in pairs(list) do
     if math.type(key) ~= "integer" then
-      return nil, ("the strategy gave a table with the field %s; give a list of ids"):format(names.show(key))
+      return nil, ("the strategy returned a table with the field %s; return a list of ids"):format(names.show(key))
     end
   end
   return ids

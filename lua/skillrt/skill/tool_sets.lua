@@ -202,7 +202,7 @@ local function check_sets(skill)
     if not set then
       return message
     elseif seen[set.name] then
-      return ("%s: %s stands there a second time"):format(where, names.show(set.name))
+      return ("%s: %s occurs twice"):format(where, names.show(set.name))
     end
     seen[set.name], sets[i] = true, set
     set.id, set.description = set.name, set.description or set.name

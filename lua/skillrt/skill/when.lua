@@ -33,7 +33,9 @@ function M.test(condition, state)
   local ok, result, why = pcall(condition, view_of(state))
   if not ok then
     fatal.pass_on(result)
-    return false, ("%s failed: %s"):format(named_function(condition), names.said(result))
+    local name, said = named_function(condition), names.said(result)
+    local place = name:match("[^ ]*$") .. ": "
+    return false, ("%s failed: %s"):format(name, said:sub(1, #place) == place and said:sub(#place + 1) or said)
   end
   return result and true or false, nil, type(why) == "string" and why or nil
 end
@@ -88,6 +90,14 @@ function M.text(condition)
   return type(condition) == "table" and condition.text or named_function(condition)
 end
 
+---Why a condition could not be evaluated, in the form that people read.
+---@param condition skillrt.Condition|function
+---@param reason string  of M.test
+---@return string
+function M.problem(condition, reason)
+  return type(condition) == "table" and ("%s: %s"):format(condition.text, reason) or reason
+end
+
 ---The false conditions, with their values, for a report of what blocks a run (F28).
 ---@param action skillrt.Action
 ---@param state table
@@ -99,7 +109,7 @@ function M.unmet(action, state)
     if not ok and type(condition) == "table" then
       out[#out + 1] = condition:explain(state, true)
     elseif not ok then
-      out[#out + 1] = M.text(condition) .. (reason and (" (%s)"):format(reason) or "")
+      out[#out + 1] = reason or M.text(condition)
     end
   end
   return out

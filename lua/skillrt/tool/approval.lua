@@ -80,7 +80,7 @@ function M.given(ctx, tool, arguments, task)
   if word == "always" then
     return true
   elseif word == "never" then
-    return nil, ("%s may not be used so"):format(tool.name)
+    return nil, ("%s may not be used with these arguments"):format(tool.name)
   elseif not ctx.approve or task.bare then
     return nil, ("%s needs a person's approval, and no person can be asked"):format(tool.name)
   end

@@ -25,7 +25,7 @@ local function told(name, value, message)
   end
   local text, why = json.encode(value, { sorted = true })
   if not text then
-    return nil, ("%s gave what is no JSON: %s"):format(name, why)
+    return nil, ("%s returned a value that is not JSON: %s"):format(name, why)
   end
   return text
 end

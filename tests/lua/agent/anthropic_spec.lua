@@ -242,7 +242,7 @@ describe("a model behind the Messages API", function()
       return P.as_stream({ P.anthropic_events({})[1], { type = "error", error = { type = kind, message = "no" } } }, true)
     end
     for _, case in ipairs {
-      { P.anthropic("I cannot", { stop_reason = "refusal" }), "permanent", "refuses: I cannot" },
+      { P.anthropic("I cannot", { stop_reason = "refusal" }), "permanent", "refused: I cannot" },
       { P.anthropic("{", { stop_reason = "max_tokens" }), "permanent", "cut off %(max_tokens%); raise max_tokens" },
       { event "overloaded_error", "rate_limit", "overloaded_error: no" },
       { event "api_error", "transient", "api_error" },
@@ -282,7 +282,7 @@ describe("a model behind the Messages API", function()
     end
     local outcome, message = perform(replies, { max_turns = 4 })
     assert.is_nil(outcome)
-    assert.matches("no end in 4 exchanges", message)
+    assert.matches("no answer within 4 exchanges", message)
   end)
 
   it("refuses fields and schemas that nobody knows", function()

@@ -91,7 +91,7 @@ describe("a model behind an OpenAI API", function()
     it("fails by class", function()
       for _, case in ipairs {
         { P.chat("{", nil, "length"), "permanent", "cut off" },
-        { P.chat("x", nil, "content_filter"), "permanent", "refuses" },
+        { P.chat("x", nil, "content_filter"), "permanent", "refused" },
         { P.as_stream { { error = { code = "rate_limit_exceeded", message = "slow down" } } }, "rate_limit", "slow down" },
         { P.as_stream { { error = { type = "server_error", message = "oops" } } }, "transient", "oops" },
         { { code = 429, body = '{"error":{"type":"insufficient_quota","message":"pay"}}' }, "permanent", "pay" },

@@ -138,7 +138,7 @@ describe("a status", function()
     assert.equal('agent "expert": status "NEEDS_CONTEXT": it needs more context', message)
     local body = '{"question":"again?"}'
     local _, told, _, ctx = http_with { body, body, body, body, body, body, answers = { "1", "2", "3", "4", "5" } }
-    assert.equal('agent "expert": it asks, and cannot be answered: again?', told)
+    assert.equal('agent "expert": it asks a question that has no answer here: again?', told)
     assert.equal(5, #ctx.questions)
   end)
 
@@ -256,7 +256,7 @@ describe("an error", function()
     ['{"is_error":true,"result":"Credit balance is too low"}'] = "Credit balance is too low",
     ['{"type":"error","message":"bad key"}'] = "bad key",
     ['{"errors":[{"message":"a"},{"message":"b"}],"data":null}'] = "a; b",
-    ['{"ok":false}'] = "it does not say why",
+    ['{"ok":false}'] = "no reason given",
     ['{"success":false,"message":"no"}'] = "no",
     ['{"status":"completed","stateUpdates":{"n":1},"error":"but no"}'] = "but no",
   } do
@@ -323,7 +323,7 @@ describe("what stands beside an answer", function()
   it("is left out with a line otherwise", function()
     local outcome, _, ctx = http('{"status":"completed","stateUpdates":{"n":1},"mood":"fine","b":1}')
     assert.same({ n = 1 }, outcome.updates)
-    assert.same({ 'agent "expert": left out of its answer: b, mood' }, ctx.lines)
+    assert.same({ 'agent "expert": ignored in its answer: b, mood' }, ctx.lines)
   end)
 end)
 

@@ -57,7 +57,7 @@ describe("a simulation", function()
     assert.same({ "again", "stop" }, one.unknown)
   end)
 
-  it("tells conditions that nobody can meet, and that no way completes", function()
+  it("tells conditions that nobody can meet, and that no path completes", function()
     local one = of { state = { z = false }, actions = {
       { id = "a", effects = { "x=1" }, run = function() end },
       { id = "b", when = "x === 2", effects = { "z" }, run = function() end },

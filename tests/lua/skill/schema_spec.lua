@@ -140,7 +140,7 @@ describe("a copy of what JSON can hold", function()
     ["a function"] = { { a = { print } }, "state.a[1] is a function, which cannot be saved" },
     ["NaN"] = { { a = 0 / 0 }, "which cannot be saved; use a finite number" },
     ["infinity"] = { { a = math.huge }, "state.a is inf, which cannot be saved" },
-    ["a cycle"] = { loop, "state.again holds itself" },
+    ["a cycle"] = { loop, "state.again contains itself" },
     ["a gap"] = { { a = { 1, nil, 3, [7] = 1 } }, "state.a is a list with gaps" },
     ["items and names together"] = { { a = { 1, b = 2 } }, "state.a mixes items and names" },
     ["a key that is no text"] = { { a = { [true] = 1 } }, "state.a has the key true; keys must be texts" },

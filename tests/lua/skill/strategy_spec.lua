@@ -54,10 +54,10 @@ describe("what a strategy chose", function()
   for name, case in pairs({
     ["an id that is not available"] = { "x", 'chose "x", which cannot run now (available: a, b, c)' },
     ["an id twice"] = { { "a", "a" }, 'chose "a" twice' },
-    ["an action in place of its id"] = { { { id = "a" } }, "gave a table where an action's id belongs" },
-    ["a number"] = { 1, "gave 1 where an action's id belongs" },
-    ["true"] = { true, "gave true where" },
-    ["an empty list"] = { {}, "gave an empty list" },
+    ["an action in place of its id"] = { { { id = "a" } }, "returned a table instead of an action's id" },
+    ["a number"] = { 1, "returned 1 instead of an action's id" },
+    ["true"] = { true, "returned true instead" },
+    ["an empty list"] = { {}, "returned an empty list" },
     ["a list with names"] = { { "a", reason = "x" }, 'a table with the field "reason"' },
     ["nothing"] = { nil, "chose nothing" },
   }) do

@@ -141,7 +141,7 @@ function M:perform(ctx, task)
     if outcome or not asks_next(self, class) then
       break
     elseif i < last then
-      ctx.log(("%s; now agent %d of the chain"):format(message, i + 1))
+      ctx.log(("%s; trying agent %d of the chain"):format(message, i + 1))
       local problem = put_aside(ctx, task)
       if problem then
         return nil, problem, "permanent"

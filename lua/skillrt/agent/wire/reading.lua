@@ -87,13 +87,13 @@ local function guarded(act, ...)
     return value, failure
   end
   fatal.pass_on(value)
-  return nil, condition.broken("the reply is not what it should be")
+  return nil, condition.broken("the reply has an unexpected form")
 end
 
 local function take(self, act, text)
   local object, why = json.decode(text)
   if type(object) ~= "table" then
-    return condition.broken("the reply is no JSON object: " .. tostring(why))
+    return condition.broken("the reply is not a JSON object: " .. tostring(why))
   end
   return error_in(object) or select(2, guarded(act, self, object))
 end
@@ -118,7 +118,7 @@ function M.of(how)
     end
     if not list or not how.is_over(self) then
       return nil, condition.broken(type(cut) == "string" and cut or cut and "the stream was cut inside an event"
-        or "the reply ended before it was whole")
+        or "the reply ended before it was complete")
     end
     return guarded(how.said, self)
   end

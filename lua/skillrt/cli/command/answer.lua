@@ -20,7 +20,7 @@ local function take_words(args)
   elseif not args.edit then
     args.text = table.remove(words)
     problem = (not args.text or not words[1] and store.at(args.text):exists())
-      and "say the answer, or --file, or --edit" or nil
+      and "give the answer, or use --file or --edit" or nil
   end
   args.text = args.text and args.file and args.text:gsub("[\r\n]+$", "") or args.text
   local last = words[#words]
@@ -29,7 +29,7 @@ local function take_words(args)
   end
   for i = 2, selection.filter(args) and 0 or #words do
     problem = problem or not store.at(words[i]):exists()
-      and ("%s is no run; an answer of several words is one argument: 'like this'"):format(names.show(words[i])) or nil
+      and ("%s is not a run; quote an answer of several words: 'like this'"):format(names.show(words[i])) or nil
   end
   args.dir = words[1] and words or nil
   return problem or args.every and (args.number or not args.text) and "--every takes one answer, and no number" or nil
@@ -65,7 +65,7 @@ local function for_every(books, value)
     list[#list + 1] = not refusal(one.question, value) and { question = one.q, value = value, nonce = one.nonce } or nil
   end
   if not list[1] then
-    return nil, ("no open question can be answered by %s"):format(names.show(value))
+    return nil, ("no open question accepts %s"):format(names.show(value))
   end
   return list
 end

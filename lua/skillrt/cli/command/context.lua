@@ -6,7 +6,7 @@ local function line(row, number, text_of)
   local what = row.skipped and "left out: " .. escape(row.skipped)
     or ("%s%s%d bytes"):format(row.digest and "sha256 " .. row.digest:sub(1, 12) .. ", " or "",
       row.version and "version " .. escape(row.version) .. ", " or "", row.bytes or 0)
-  local degraded = row.degraded and "; instead of one that is not there: " .. escape(row.degraded) or ""
+  local degraded = row.degraded and "; replaces one that does not exist: " .. escape(row.degraded) or ""
   return ("%d. %s %s%s: %s%s"):format(number, row.kind, escape(row.name),
     row.file and " from " .. escape(row.file) or "", what, degraded)
 end

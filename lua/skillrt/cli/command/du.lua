@@ -32,7 +32,7 @@ return {
       end
     end)
     if code == 0 and not args.json then
-      output.write(("%9s  in all, %d %s\n"):format(bytes(all), count, count == 1 and "run" or "runs"))
+      output.write(("%9s  total, %d %s\n"):format(bytes(all), count, count == 1 and "run" or "runs"))
     end
     return code
   end,

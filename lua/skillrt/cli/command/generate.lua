@@ -62,7 +62,7 @@ end
 function M.run(args)
   local ending = require("skillrt.cli.ending")
   if not args.out or args.out == "" then
-    return require("skillrt.cli.help").wrong(M, "--out DIR is needed: where the skill's folder is to be")
+    return require("skillrt.cli.help").wrong(M, "--out DIR is required: the skill's folder")
   end
   local writing = require("skillrt.cli.writing")
   local text, path, code = read(args.config)

@@ -57,12 +57,12 @@ local function answer(plan, lines, listener)
         output.say("warning", message .. "; paste the whole address")
       end
     elseif why == "closed" and not listener then
-      return nil, "standard input ended before the address came"
+      return nil, "standard input ended before the address was entered"
     elseif not text and not core.serve.wait(1000, lines, {}, listener) then
       return nil, "interrupted", "interrupted"
     end
   end
-  return nil, ("the browser did not come back within %d minutes"):format(WAIT_S // 60)
+  return nil, ("the browser did not return within %d minutes"):format(WAIT_S // 60)
 end
 
 local function refused(server, message, code)
@@ -91,7 +91,7 @@ return {
     local wanted = server.oauth and server.oauth.port
     local listener, port = core.serve.listen(wanted or 0)
     if not listener then
-      output.say("warning", ("%s: the browser cannot come back by itself"):format(port))
+      output.say("warning", ("%s: the browser cannot return here automatically"):format(port))
       port = wanted or PORT
     end
     local redirect = ("http://%s:%d/callback"):format(wanted and "localhost" or "127.0.0.1", port)
@@ -103,8 +103,8 @@ return {
     if not plan then
       return refused(server, message)
     elseif plan.address then
-      output.write(("Open this address in a browser. Where it cannot come back to this machine, paste the address that "
-        .. "it is sent to.\n%s\n"):format(plan.address))
+      output.write(("Open this address in a browser. If it cannot return to this machine, paste the address that "
+        .. "it was sent to.\n%s\n"):format(plan.address))
       local code, why, kind = answer(plan, core.serve.lines(LONGEST), listener)
       local ok
       if code then

@@ -278,7 +278,7 @@ local function write_one(args, one)
     output.write(text)
     return 0
   elseif files.stat(path) and not args.force then
-    return ending.refused(path .. ": is there already; name another one, or use --force", "exists")
+    return ending.refused(path .. ": already exists; name another one, or use --force", "exists")
   end
   local ok, message, code = files.make_folders(files.dirname(path))
   if ok then
@@ -323,7 +323,7 @@ function M.run(args)
   local out = args.out or args.name
   local files = require("skillrt.base.files")
   if not args.force and not args.dry_run and files.stat(out .. "/skill-config.json") then
-    return ending.refused(out .. ": holds a skill already; name another folder by --out, or use --force", "exists")
+    return ending.refused(out .. ": already holds a skill; name another folder by --out, or use --force", "exists")
   end
   local answers, message = answer_all(args, can_ask)
   if not answers then

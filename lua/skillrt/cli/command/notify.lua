@@ -2,14 +2,14 @@
 
 local M = {
   name = "notify",
-  summary = "Sends how a run stands to a URL, as a CloudEvent signed by Standard Webhooks",
+  summary = "Sends a run's status to a URL, as a CloudEvent signed by Standard Webhooks",
   description = "The id is the same until the run has a new record. skillrt serve --webhook does it for each run "
     .. "that ended or paused.",
   arguments = { require("skillrt.cli.selection").RUN },
   options = {
     { name = "url", value = "URL", needed = true, help = "where it is sent" },
     { name = "secret-file", value = "FILE", needed = true,
-      help = "the file with the secret that signs, whsec_...; written where it is missing" },
+      help = "the file with the secret that signs, whsec_...; created if it is missing" },
     { name = "links", value = "URL",
       help = "the address of skillrt serve: each question gets a link that answers it once" },
   },

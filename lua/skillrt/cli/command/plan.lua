@@ -23,7 +23,7 @@ local function of_run(dir)
   if not books then
     return nil, message, code
   elseif not books.plan then
-    return nil, dir .. ": its journal holds no plan; its strategy is not \"plan\", or nothing has begun", "invalid"
+    return nil, dir .. ": its journal holds no plan; its strategy is not \"plan\", or no step has started", "invalid"
   end
   local plan = books.plan
   return { steps = plan.steps, cost = plan.cost, states = plan.states, because = plan.because,
@@ -98,10 +98,10 @@ function M.run(args)
   for i, id in ipairs(plan.steps) do
     output.write(("%3d  %s%s\n"):format(i, escape(id), plan.begun and i <= plan.begun and "  (begun)" or ""))
   end
-  output.write(("%d %s, cost %g, %d states looked at\n"):format(#plan.steps, #plan.steps == 1 and "step" or "steps",
+  output.write(("%d %s, cost %g, %d states examined\n"):format(#plan.steps, #plan.steps == 1 and "step" or "steps",
     plan.cost, plan.states))
   if plan.because then
-    output.write("made anew: of the plan before, " .. escape(plan.because) .. "\n")
+    output.write("planned again: of the previous plan, " .. escape(plan.because) .. "\n")
   end
   return 0
 end

@@ -42,7 +42,7 @@ local function removable(list, folders)
   for run in pairs(origins) do
     local origin = not going[run] and origins[run]
     while origin and going[origin] do
-      keep(going[origin], "a run that stays was forked from it")
+      keep(going[origin], "a run that is kept was forked from it")
       origin = origins[origin]
     end
   end
@@ -75,7 +75,7 @@ return {
     end
     local dirs = removable(list, folders)
     if not dirs[1] then
-      output.say("info", "no run is to be removed")
+      output.say("info", "there is no run to remove")
       return 0
     end
     local ok, why = selection.confirmed(dirs, "remove", args.all)

@@ -36,13 +36,13 @@ local function cut(dir)
     return ending.refused(message, code, nil, dir)
   end
   if report.cut_bytes == 0 then
-    say("nothing was damaged, nothing was cut")
+    say("nothing is damaged, so nothing was truncated")
     return 0
   end
-  say("%d bytes were cut off and saved in %s/journal.cut-*; %d records remain", report.cut_bytes,
+  say("%d bytes were truncated and saved in %s/journal.cut-*; %d records remain", report.cut_bytes,
     text_of.escape(dir), report.records)
   if report.aside then
-    say("state.json knew more than that; it is %s now, and is written again by the next resume",
+    say("state.json showed later steps; it was renamed to %s, and the next resume writes a new one",
       text_of.escape(report.aside))
   end
   say("reported steps may be lost, but not their side effects: check them before you resume")
@@ -79,7 +79,7 @@ return {
     if count > 0 then
       say("%d records before the damage can be read; the last one: %s", count, last or "nothing that a log shows")
     end
-    local hint = count > 0 and ("skillrt recover --cut %s would end the journal there"):format(
+    local hint = count > 0 and ("skillrt recover --cut %s would truncate the journal there"):format(
       text_of.escape(text_of.shell(args.dir))) or nil
     ending.complain(message, hint)
     return require("skillrt.cli.exit_codes").of_error(code)

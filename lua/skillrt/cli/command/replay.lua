@@ -44,9 +44,9 @@ local function lines_of(found)
   if recording.cut then
     lines[#lines + 1] = ("note: no replay goes beyond record %d: %s"):format(recording.cut.seq, recording.cut.what)
   elseif found.live then
-    lines[#lines + 1] = "note: the run is under way: what was recorded until now is replayed"
+    lines[#lines + 1] = "note: the run is under way: what is recorded so far is replayed"
   elseif not recording.stop then
-    lines[#lines + 1] = "note: the run was ended from outside: what was recorded until then is replayed"
+    lines[#lines + 1] = "note: the run was stopped from outside: what was recorded until then is replayed"
   end
   if found.divergence then
     table.move(divergence_lines(found.divergence), 1, 5, #lines + 1, lines)

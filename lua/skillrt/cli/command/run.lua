@@ -9,7 +9,7 @@ local core = require("skillrt.core")
 ---@return string? code
 local function put_aside(dir)
   if not dir then
-    return nil, "--reset: keeps the run of a work directory; name it by --work-dir DIR", "usage"
+    return nil, "--reset: needs --work-dir DIR, whose run is kept under another name", "usage"
   end
   local store = require("skillrt.run.store").at(dir)
   if not store:exists() then
@@ -148,7 +148,7 @@ local function take_task(skill, options, args, path)
   if not guide and skill.loaded then
     return true -- a script reads ctx.args
   elseif #args.rest > 0 and input.task ~= nil then
-    return nil, "--set task= and -- say the task twice"
+    return nil, "the task is given twice: by --set task= and after --"
   elseif #args.rest > 0 then
     input.task = table.concat(args.rest, " ")
   end
@@ -158,10 +158,10 @@ local function take_task(skill, options, args, path)
   end
   local output = require("skillrt.report.output")
   if not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1) then
-    local text = output.read_line(nil, ("What is %s to do? "):format(skill.name))
+    local text = output.read_line(nil, ("What should %s do? "):format(skill.name))
     input.task = text and text:find("%S") and text or nil
   end
-  local message = "%s: no task is given; say what it is to do:\nskillrt run %s -- TASK   (or --set task=TASK)"
+  local message = "%s: needs a task; say what it should do:\nskillrt run %s -- TASK   (or --set task=TASK)"
   return input.task ~= nil or nil, message:format(skill.name, path)
 end
 

@@ -6,7 +6,7 @@ local function event_of(args)
   local words, json = args.dir, require("skillrt.base.json")
   local problem = require("skillrt.base.names").problem_of_event(words[1])
   if problem or #words > 2 then
-    return nil, problem or "too many words; JSON of several words is one argument: '{\"a\": 1}'"
+    return nil, problem or "too many words; quote JSON of several words: '{\"a\": 1}'"
   end
   local event = { event = words[1], id = args.id }
   if words[2] then
@@ -36,7 +36,7 @@ return {
     local dir, books, message, code
     args.dir = args.dir or {}
     if not args.dir[1] then
-      return ending.refused("say the event's name", "invalid")
+      return ending.refused("name the event", "invalid")
     elseif args.dir[3] or store_of.at(args.dir[1]):exists() then
       dir = table.remove(args.dir, 1)
     else
@@ -48,7 +48,7 @@ return {
     if not books then
       return ending.refused(message, code, nil, dir)
     elseif require("skillrt.run.look").has_ended(books) then
-      return ending.refused(("%s: the run is %s and takes no event any more"):format(dir, books.status), "invalid")
+      return ending.refused(("%s: the run is %s and accepts no more events"):format(dir, books.status), "invalid")
     end
     local event, why = event_of(args)
     if not event then

@@ -29,7 +29,7 @@ local M = {
 -- Where it listens, in the form of skillrt.server; or nil and what is wrong with it.
 local function address_of(args, folder)
   if args.socket and args.listen then
-    return nil, "--socket and --listen: one of them"
+    return nil, "--socket and --listen exclude each other"
   elseif not args.listen then
     return { socket = args.socket or files.join(folder, "serve.socket") }
   end

@@ -12,7 +12,7 @@ return {
     local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.travel.moment")
     local dir, place = moment.split(args.place)
     if not place then
-      return ending.refused(("%s: say which place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")
+      return ending.refused(("%s: name a place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")
     end
     local books, seq, code = moment.at(dir, place)
     if not books then

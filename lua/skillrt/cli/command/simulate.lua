@@ -30,7 +30,7 @@ local function amount(one, what, format)
   elseif most == 0 and #one.unknown > 0 then
     return "not known"
   end
-  return ("at most " .. format .. "%s"):format(most, #one.unknown > 0 and ", besides what is not known" or "")
+  return ("at most " .. format .. "%s"):format(most, #one.unknown > 0 and ", plus what is unknown" or "")
 end
 
 local function lines_of(one)
@@ -38,8 +38,8 @@ local function lines_of(one)
   local function add(name, text)
     lines[#lines + 1] = ("%-10s %s"):format(name, text)
   end
-  add("least", one.least and way(one.least) or "no way completes")
-  add("most", one.rounds and ("%d steps: it may go round until its limit"):format(one.most)
+  add("least", one.least and way(one.least) or "no path completes")
+  add("most", one.rounds and ("%d steps: it may repeat until its limit"):format(one.most)
     or ("%d %s"):format(one.most, one.most == 1 and "step" or "steps"))
   add("calls", amount(one, "calls", "%d"))
   add("tokens", amount(one, "tokens", "%d") .. (one.worst.tokens > 0 and ", written" or ""))

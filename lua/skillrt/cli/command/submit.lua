@@ -67,7 +67,8 @@ end
 -- Names of runs, queues and limits become parts of paths and lines.
 local function check_name(option, text)
   if text and not (#text <= 64 and text:find("^[%w_-][%w._-]*$")) then
-    return ("--%s: %s is no name: 1 to 64 of A-Z a-z 0-9 . _ -, and no . first"):format(option, names.show(text))
+    return ("--%s: %s is not a valid name: use 1 to 64 of A-Z a-z 0-9 . _ -, the first of them not ."):format(
+      option, names.show(text))
   end
 end
 

@@ -26,7 +26,7 @@ local function skill_of(args)
     if not first then
       return nil, message, code
     elseif not first.script then
-      return nil, path .. ": its skill came from no script", "invalid"
+      return nil, path .. ": its skill was not loaded from a file", "invalid"
     end
     path, dir = first.script, path
   end
@@ -92,13 +92,13 @@ end
 local function shown(report)
   local lines = table_of(report.sets, report.calls)
   if report.written > 0 then
-    table.insert(lines, 1, ("%d of %d tools have no schema here: written by skillrt, a name and nothing else"):format(
+    table.insert(lines, 1, ("%d of %d tools have no schema here: skillrt counts them by name only"):format(
       report.written, report.sets[1].tools))
   end
   if report.schemas then
     table.insert(lines, 1, "schemas: " .. require("skillrt.base.terminal_text").escape(report.schemas))
   end
-  lines[#lines + 1] = ("bytes are exact (%s); tokens: %s; prompt: bytes of the longest; sent besides: read, ask_user"
+  lines[#lines + 1] = ("bytes are exact (%s); tokens: %s; prompt: bytes of the longest; also sent: read, ask_user"
     ):format(report.model, report.tokenizer)
   return table.concat(lines, "\n") .. "\n"
 end

@@ -30,12 +30,12 @@ return {
     end
     for i, body in ipairs(same or {}) do
       if body ~= list[i] then
-        return ending.refused(("%s: line %d states something else of the run than %s says now (an output file that was "
+        return ending.refused(("%s: line %d does not match the run in %s (an output file that was "
           .. "changed counts, too)"):format(args.receipt, i, args.dir), "corrupt")
       end
     end
-    output.write(("%d statements hold: run %s, %s, up to record %d%s\n"):format(#list, run.run, run.status, run.last,
-      args.dir and "" or "; compared with no journal"))
+    output.write(("%d valid statements: run %s, %s, up to record %d%s\n"):format(#list, run.run, run.status, run.last,
+      args.dir and "" or "; not compared with a journal"))
     return 0
   end,
 }

@@ -75,7 +75,7 @@ local VERSIONS <const> = { STATELESS, NEWEST, "2025-06-18", "2025-03-26", "2024-
 local OF_META <const> = "io.modelcontextprotocol/"
 local MOST_WAITING <const> = 64
 local LONGEST_WAIT <const> = 86400 -- seconds until the result of a task is its current status
-local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there are, run starts one and gives its "
+local INSTRUCTIONS <const> = "Runs skills durably. list shows the skills, run starts one and gives its "
   .. "name; status, answer, resume, stop, log and explain take that name. A run continues without a client, and "
   .. "survives this one: resume resumes what paused."
 
@@ -270,7 +270,7 @@ local function advance_run(self, request, late, ending)
     self:finish(request, tools.refused("it has not begun yet; status lists the runs"))
   elseif not begun or over and follow.program and REFUSED[follow.program.code] then
     local said = runs_of.said(follow.program)
-    self:finish(request, tools.refused(said ~= "" and said or "it ended before it began"))
+    self:finish(request, tools.refused(said ~= "" and said or "its process ended before the run started"))
   elseif not over or request.makes_task or not ask(self, request, follow.id, follow.dir) then
     self:finish(request, outcome(self, request, follow))
   end
@@ -283,7 +283,7 @@ local function advance_program(self, request, late)
     self:finish(request, request.wait.finish(program.code, runs_of.said(program)))
   elseif late then
     program.handle:stop(true)
-    self:finish(request, tools.refused("it took too long to say"))
+    self:finish(request, tools.refused("it did not answer in time"))
   end
 end
 
@@ -367,7 +367,7 @@ end
 
 METHODS["tools/list"] = function(_, request)
   if request.params.cursor ~= nil then
-    return nil, PARAMS, "there is one page of tools, and no cursor"
+    return nil, PARAMS, "all tools are on one page; leave out cursor"
   end
   local value = { tools = tools.shown() }
   if request.stateless then
@@ -493,7 +493,7 @@ local function take_version(self, request)
     end
     self:refuse(request.id, INVALID, "initialize comes first; or say the version in params._meta")
   elseif version ~= STATELESS then
-    self:refuse(request.id, VERSION, ("version %s is not spoken here"):format(tostring(version)),
+    self:refuse(request.id, VERSION, ("protocol version %s is not supported"):format(tostring(version)),
       { supported = json.array({ table.unpack(VERSIONS) }), requested = tostring(version) })
   elseif type(meta[OF_META .. "clientCapabilities"]) ~= "table" then
     self:refuse(request.id, PARAMS, ("params._meta must have %sclientCapabilities"):format(OF_META))
@@ -517,7 +517,7 @@ local function take_request(self, message)
   if not method or request.stateless and (request.method == "initialize" or request.method == "ping") then
     self:refuse(request.id, NO_METHOD, ("there is no method %s"):format(request.method:sub(1, 100)))
   elseif self.count >= (request.params.name == "stop" and 2 or 1) * MOST_WAITING and request.method == "tools/call" then
-    self:refuse(request.id, INTERNAL, ("%d requests are under way, and no more may be"):format(self.count))
+    self:refuse(request.id, INTERNAL, ("%d requests are under way, which is the maximum"):format(self.count))
   else
     local value, code, why = method(self, request)
     if value then
@@ -540,7 +540,7 @@ end
 ---@param text string|nil  nil: it was too long
 function Server:take(text)
   if not text then
-    return self:refuse(nil, INVALID, ("a line is longer than %d bytes, and was left out"):format(M.LONGEST))
+    return self:refuse(nil, INVALID, ("a line is longer than %d bytes, and was ignored"):format(M.LONGEST))
   elseif not text:find("%S") then
     return
   end

@@ -121,7 +121,7 @@ M.LIST = {
     perform = function(server, given)
       local skill = server:skill(given.skill)
       if not skill then
-        return refused(("there is no skill %s here; list says which there are"):format(
+        return refused(("there is no skill %s here; list shows the skills"):format(
           require("skillrt.base.names").show(given.skill)))
       end
       local id, program = server.runs:begin(skill, given)
@@ -133,7 +133,7 @@ M.LIST = {
   },
   {
     name = "status",
-    description = "Says how a run stands: status, steps, open questions, state; without a name, which runs there are. "
+    description = "Shows a run's status, steps, open questions and state; without a name, lists the runs.  "
       .. "With wait it waits for the run to end or to ask",
     inputSchema = object({ run = RUN, wait = WAITS }),
     annotations = { readOnlyHint = true },

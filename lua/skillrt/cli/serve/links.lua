@@ -27,8 +27,8 @@ local function asked(server, request)
   end
 end
 
-local GONE <const> = { title = "This link answers nothing",
-  text = "The question was answered, or the link is not whole." }
+local GONE <const> = { title = "This link is not valid",
+  text = "The question has been answered, or the link is incomplete." }
 
 -- The value of one field of a submitted form.
 local function field(body, name)

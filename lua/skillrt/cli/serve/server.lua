@@ -92,12 +92,12 @@ local function may_ask(self, request)
   local headers = request.headers
   local host = (headers.host or ""):lower()
   if self.token and not self.hosts[host] then
-    self:refuse(request, 403, "host", "this server has another name")
+    self:refuse(request, 403, "host", "the Host header names another server")
   elseif headers.origin and not is_open and not (self.token and headers.origin:lower() == "http://" .. host) then
-    self:refuse(request, 403, "origin", "a page of another origin asks")
+    self:refuse(request, 403, "origin", "requests from pages of another origin are refused")
   elseif self.token and request.path ~= "/" and not is_open
     and not is_same(headers.authorization or "", "Bearer " .. self.token) then
-    self:refuse(request, 401, "token", "Authorization: Bearer TOKEN is missing, or is not ours",
+    self:refuse(request, 401, "token", "Authorization: Bearer TOKEN is missing, or the token is wrong",
       { ["WWW-Authenticate"] = "Bearer" })
   else
     return true
@@ -218,7 +218,7 @@ local function perform(self, request)
     return self:refuse(request, 405, "method", "this path takes " .. table.concat(named, ", "),
       { Allow = table.concat(named, ", ") })
   elseif not one then
-    return self:refuse(request, 404, "missing", "there is no such path; GET /openapi.json says which there are")
+    return self:refuse(request, 404, "missing", "there is no such path; GET /openapi.json lists the paths")
   end
   local query, wrong = read_query(one, request)
   if not query then

@@ -106,7 +106,7 @@ end
 ---@return string? message
 function Runs:dir(id)
   if type(id) ~= "string" or id == "" or id:find("[/%c]") or id:sub(1, 1) == "." or #id > 200 then
-    return nil, ("%s is no run's name"):format(names.show(id))
+    return nil, ("%s is not a valid run name"):format(names.show(id))
   end
   local dir = store_of.inside(self.where, id)
   if not store_of.at(dir):exists() then
@@ -129,7 +129,7 @@ function Runs:start(words, input, of)
   if of and busy >= self.at_once then
     return nil, ("%d runs are active, which is the maximum; wait for one, or stop one"):format(busy)
   elseif #self.programs >= self.at_once + 16 then
-    return nil, "too much is asked at once; wait for what was asked before"
+    return nil, "too many requests at once; wait for the earlier ones"
   end
   local argv = { US, table.unpack(words) }
   local ok, handle, message = pcall(core.serve.start, argv, input or "", of ~= nil)
@@ -155,11 +155,13 @@ function Runs:watched()
   return handles
 end
 
----What a program printed; its end if that is long.
+---What a program printed; its end if that is long. The client knows the run, so a message does not begin with its path.
 ---@param program table
 ---@return string
 function M.said(program)
-  return (program.handle:output(MOST_OUTPUT):gsub("%s+$", ""))
+  local said = program.handle:output(MOST_OUTPUT):gsub("%s+$", ""):gsub("^skillrt: ", "")
+  local place = (program.of or "") .. ": "
+  return said:sub(1, #place) == place and said:sub(#place + 1) or said
 end
 
 ---Starts a run.
@@ -241,8 +243,8 @@ function Runs:program_of(dir)
 end
 
 -- The suggested next command, as the caller would type it.
-local NEXT <const> = { answer = "answer answers it", resume = "resume resumes it", retry = "log and explain say why",
-  log = "log and explain say why" }
+local NEXT <const> = { answer = "answer answers it", resume = "resume resumes it", retry = "log and explain show why",
+  log = "log and explain show why" }
 
 ---A run's status, for a caller.
 ---@param id string

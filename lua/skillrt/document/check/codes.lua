@@ -1,11 +1,11 @@
--- document/check/codes.lua: every code that a finding may have: its level, why it matters, what to do about it.
+-- document/check/codes.lua: all codes of findings: their level, why they matter, what to do about them.
 --
--- docs/reference/checks.md shows this list and the tests prove each entry; a spec compares the three.
--- Knows nothing of how faults are found. Called by document/findings.lua and by the checks.
+-- docs/reference/checks.md shows this list and the tests prove each entry; a spec compares the three. Knows nothing
+-- of how errors are found. Called by document/findings.lua and by the checks.
 local M = {}
 
 ---@class skillrt.check.Code
----@field level "error"|"warning"|"note"|nil  nil: who finds it says how bad it is
+---@field level "error"|"warning"|"note"|nil  nil: whoever reports it decides
 ---@field why string  what happens unless it is fixed
 ---@field fix string  what to do
 
@@ -344,14 +344,14 @@ for name, level, why, fix in TABLE:gmatch "([%w.-]+) (%l+)\n  ([^\n]+)\n  ([^\n]
   M.CODES[name] = { level = level ~= "any" and level or nil, why = why, fix = fix }
 end
 
--- Of a loader's findings that say themselves what is the case, and no more.
+-- Codes of a loader's findings that state the whole case themselves.
 local BY_LEVEL <const> = {
   error = { why = "skillrt does not run what it cannot read", fix = "fix the place that is named" },
   warning = { why = "it is read otherwise than it may be meant", fix = "write it as the documentation says" },
   note = { why = "it changes nothing in a run", fix = "nothing has to be done" },
 }
 
----Says why a finding matters and what to do, where it does not say so itself.
+---Adds why a finding matters and what to do, if it does not say so itself.
 ---@param finding { code: string, level: string, why: string?, fix: string? }
 function M.fill(finding)
   local known = M.CODES[finding.code] or BY_LEVEL[finding.level]

@@ -1,4 +1,5 @@
--- document/check/conditions.lua: conditions that never hold or always do, and keys that are neither declared nor set.
+-- document/check/conditions.lua: conditions that are never or always true, and keys that are neither declared nor
+-- set.
 --
 -- Knows the model, no files. Called by document/check/init.lua.
 local names = require "skillrt.base.names"
@@ -8,7 +9,7 @@ local M = {}
 
 local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 
--- Whether a condition is constant; actions share conditions, so each is looked at once.
+-- Whether a condition is constant; cached, as actions share conditions.
 local function constant(condition, known)
   if type(condition) ~= "table" then
     return false
@@ -80,7 +81,7 @@ local function named(list)
   return #list > 4 and ("%s and %d more"):format(shown, #list - 4) or shown
 end
 
--- Keys that a document's list of fields names; it promises no types, so it is no schema.
+-- Keys that a document's list of fields names; the list promises no types, so it is no schema.
 local function fields_of(subject)
   local out = {}
   local said = subject.prose and subject.prose.state

@@ -1,8 +1,8 @@
--- document/check/init.lua: a skill, config or folder checked before it runs: what is wrong, where, why, and
--- what to do.
+-- document/check/init.lua: checks a skill, config or folder before it runs: what is wrong, where, why, and what to
+-- do.
 --
--- Each family of checks is a file of check/; none of them runs anything of the skill but a script
--- that defines it. Called by skillrt.check and cli/command/check.lua.
+-- Each family of checks is a file of check/; they execute nothing of the skill but a script that defines it. Called
+-- by skillrt.check and cli/command/check.lua.
 local codes = require "skillrt.document.check.codes"
 local conditions = require "skillrt.document.check.conditions"
 local found_of = require "skillrt.document.findings"
@@ -26,12 +26,12 @@ local M = {}
 ---@field path string?
 ---@field findings skillrt.Finding[]  errors first
 ---@field counts { error: integer, warning: integer, note: integer }
----@field states integer        states the search looked at
----@field complete boolean      it saw all there are
+---@field states integer        how many states the search visited
+---@field complete boolean      it visited all
 ---@field skill table?          the definition that was checked; nil: nothing in it can run
 ---@field subject skillrt.check.Subject
 
--- What a run refuses and nothing before it has named.
+-- Errors that would make a run refuse the skill and that no check has reported.
 local function tell_refused(subject, message, found)
   if found:counts().error == 0 then
     local refused = subject.refused or { place = subject.place(""), what = message or "contains no skill" }
@@ -52,11 +52,11 @@ local function check_machine(subject, found)
   end
 end
 
----Checks whatever lies at a path, or a definition or skill.
+---Checks whatever is at a path, or a definition or skill.
 ---@param given string|table
 ---@param options skillrt.check.Options?
 ---@return skillrt.check.Result? result
----@return string? message  where there is nothing to check
+---@return string? message  why there is nothing to check
 ---@return string? code
 function M.check(given, options)
   local found = found_of.new()

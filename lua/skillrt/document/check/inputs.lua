@@ -1,6 +1,6 @@
--- document/check/inputs.lua: inputs that may be missing when a phase's turn comes, and outputs that two write.
+-- document/check/inputs.lua: inputs that may be missing when a phase's turn comes, and outputs that two phases write.
 --
--- Inputs that no phase makes are refused before a skill gets here. Called by document/check/init.lua.
+-- Inputs that no phase makes are refused earlier. Called by document/check/init.lua.
 local M = {}
 
 local function text_of(phase)

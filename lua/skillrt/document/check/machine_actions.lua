@@ -1,7 +1,7 @@
--- document/check/machine_actions.lua: a skill of mode "machine" as the search through its states takes it: when each
--- action may run, by the key of the state, and where it leads; where the run ends.
+-- document/check/machine_actions.lua: a skill of mode "machine" in the form that the search uses: when each action
+-- may run, by the key of the state, and where it leads; where the run ends.
 --
--- Reads a table, runs nothing; conditions that are functions may hold or not. Called by model.lua.
+-- Reads a table, runs nothing; conditions that are functions may be true or false. Called by model.lua.
 local expr = require "skillrt.expr"
 local machine_of = require "skillrt.skill.machine"
 local machine_skill = require "skillrt.skill.machine_skill"
@@ -26,7 +26,7 @@ local function is_in(state)
   return ("state.%s === '%s'"):format(KEY, (state:gsub("[\\']", "\\%0")))
 end
 
--- Whether an action may run again: a way leads from where it leads to back to it.
+-- Whether an action may run again: there is a way back to it.
 local function repeats(machine, row)
   local seen, todo = {}, tables.append({}, row.to)
   while #todo > 0 do
@@ -44,7 +44,7 @@ local function repeats(machine, row)
   return false
 end
 
--- How often an action may run: as often as all of its edges together, where each has a limit.
+-- How often an action may run: the sum of its edges' limits, if each has one.
 local function runs_of(machine, row)
   local sum = 0
   for _, edge in ipairs(row.edges) do
@@ -54,8 +54,8 @@ local function runs_of(machine, row)
   return again and sum or 1
 end
 
--- The rows of an action: any of them may be taken where its condition holds. Which comes first is not asked: the search
--- follows them all.
+-- The edges of an action: any of them may be taken if its condition is true. Their order does not matter, as the
+-- search follows all of them.
 local function precondition(machine, row)
   local tests = {}
   for _, edge in ipairs(row.edges) do
@@ -67,7 +67,7 @@ local function precondition(machine, row)
   return assert(expr.compile(table.concat(tests, " || ")))
 end
 
--- Where an action leads: to one of its states. As an effect that is no text, as the search takes it.
+-- Where an action leads: to one of its states; as an effect in the form that the search uses.
 local function target(row)
   local among = tables.set(row.to)
   return { text = ("%s=%s"):format(KEY, table.concat(row.to, "|")), key = KEY, path = { KEY },
@@ -84,7 +84,7 @@ local function action_of(machine, row, given)
     max_runs = given.max_runs < math.huge and given.max_runs or runs_of(machine, row) }, { __index = given })
 end
 
----What the search reads of such a skill in place of its own parts.
+---What the search reads of such a skill instead of its own parts.
 ---@param skill skillrt.Skill
 ---@return { actions: table[], state: table, terminate: table[] }
 function M.of(skill)

@@ -1,6 +1,5 @@
--- document/check/model.lua: a skill in its normal form as the checks look at it. Of a definition, what cannot be read
--- of its conditions and effects is a finding, and left out: skill.check refuses at the first fault, and a check wants
--- them all.
+-- document/check/model.lua: a skill in its normal form for the checks. Conditions and effects of a definition that
+-- cannot be read are findings, and are left out: skill.check stops at the first error, but a check wants all of them.
 --
 -- Called by document/check/init.lua, document/graph/init.lua and document/simulate.lua.
 local effect = require "skillrt.skill.effect"
@@ -31,7 +30,7 @@ local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 ---@field is_reserved fun(key: string): boolean?
 ---@field place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 
--- The readable items of a list; an unreadable text is reported.
+-- The readable items of a list; reports unreadable ones.
 local function readable(values, read, tell)
   local out = {}
   if type(values) ~= "table" or (getmetatable(values) or {}).__call then
@@ -50,7 +49,7 @@ local function readable(values, read, tell)
   return out
 end
 
--- A function that compiles each text once, and one that tells it where it cannot.
+-- A function that compiles each text once, and one that reports a text that does not compile.
 local function compiler(found)
   local known = {}
   local function read(text)
@@ -71,7 +70,7 @@ local function read_effect(text)
   return one and text, message
 end
 
--- The steps of a definition without what cannot be read of them.
+-- The steps of a definition, without the parts that cannot be read.
 local function steps_of(given, kind, found, place, read, tell)
   if type(given) ~= "table" then
     return given
@@ -94,7 +93,7 @@ local function steps_of(given, kind, found, place, read, tell)
   return out
 end
 
--- A definition without what cannot be read of it.
+-- A definition without the parts that cannot be read.
 local function definition_of(given, found, place)
   local out, read, tell = tables.fill({}, given), compiler(found)
   out.actions = steps_of(given.actions, "action", found, place, read, tell)
@@ -113,7 +112,7 @@ local function add_steps(model, list, place)
   for i, step in ipairs(list) do
     local when = {}
     for _, condition in ipairs(step.when) do
-      -- what somebody has to judge may come true at any time; the loader has told it
+      -- a condition that somebody must judge may become true at any time; the loader has reported it
       local reads = type(condition) == "table" and condition.reads or {}
       local judged = reads[1] == JUDGED and #reads == 1
       model.judged = model.judged or judged
@@ -127,7 +126,7 @@ local function add_steps(model, list, place)
   return out
 end
 
----The model of a definition or a skill; nil where it is refused for more than conditions and effects.
+---The model of a definition or a skill; nil if it is refused for more than conditions and effects.
 ---@param given table
 ---@param found skillrt.Findings
 ---@param place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
@@ -156,7 +155,7 @@ function M.of(given, found, place)
   return model
 end
 
----The model of whatever lies at a path, or of a definition, and what is known of it besides.
+---The model of whatever is at a path, or of a definition, and what else is known of it.
 ---@param given string|table
 ---@return skillrt.check.Model? model
 ---@return skillrt.check.Subject|string subject_or_message

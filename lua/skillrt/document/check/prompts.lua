@@ -1,7 +1,7 @@
--- document/check/prompts.lua: what is left in a prompt that somebody should have filled in; specs that say nothing.
---
--- Reads the documents of a folder that agents are sent; templates and specs are not prompts, nor is what stands in
--- code, quotes, examples. Called by document/check/init.lua.
+-- document/check/prompts.lua: placeholders that somebody should have filled in, left in a prompt; specs without
+-- content.
+-- Reads the documents of a folder that agents are sent; not templates, specs, code, quotes or examples. Called by
+-- document/check/init.lua.
 local files = require "skillrt.base.files"
 local trim = require("skillrt.base.text").trim
 local front_matter = require "skillrt.document.load.front_matter"
@@ -18,8 +18,7 @@ local MAX_LINE <const> = 4000 -- a longer one was made by a program
 
 local MARKS = { "TODO", "TBD", "FIXME" }
 
--- A mark that is all of a line, stands in brackets or is followed by a colon; not a word of a
--- sentence about marks.
+-- A mark that is alone on its line, in brackets or followed by a colon; not a word in a sentence about marks.
 local function is_todo(passage)
   local text = passage.text
   if passage.kind == "comment" then
@@ -36,7 +35,7 @@ local function is_todo(passage)
   return false
 end
 
--- Most prompts hold nothing that could be left: that is seen without a look at each line.
+-- A quick test, as most prompts contain no marks.
 local function may_be_left(text)
   local found = text:find("{{", 1, true)
   for _, mark in ipairs(MARKS) do
@@ -52,9 +51,9 @@ local OF_BRACES = tables.words "variable placeholder var variable_name"
 
 local MAX_NAMES <const> = 2 -- a folder with more names in braces speaks in them: its agent fills them
 
--- A name in braces that is not explained anywhere. A name that occurs more than once in a document, in several
--- documents, or in a table of names is one that the agent fills; so is most of a SKILL.md, which no tool fills.
--- A title is filled by whoever made the document.
+-- A name in braces that is explained nowhere. A name that occurs several times in a document, in several documents,
+-- or in a table of names is filled by the agent; so are most in a SKILL.md, which no tool fills. Whoever made the
+-- document fills those in a title.
 local function placeholder_in(passage, text, is_step, spoken)
   local plain = passages.without_code(passage.text):gsub("%${{.-}}", "")
   local name = plain:match(NAME)
@@ -71,7 +70,7 @@ local function placeholder_in(passage, text, is_step, spoken)
   return is_step and count == 1 and name or nil
 end
 
--- Whether a folder's documents speak in names in braces: in many, or of this one in several documents.
+-- Whether a folder's documents use names in braces as notation: in many of them, or this one in several documents.
 local function spoken_in(tree, paths)
   local count, in_how_many = 0, {}
   for _, path in ipairs(paths) do
@@ -121,7 +120,7 @@ local function says_something(blocks)
   return false
 end
 
--- Who is sent a document: a step of the skill. A SKILL.md beside phases and actions is for hosts.
+-- Which step is sent a document. A SKILL.md next to phases and actions is for hosts.
 local function prompts_of(model)
   local set = {}
   for _, one in ipairs(model.steps) do

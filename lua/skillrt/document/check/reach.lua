@@ -1,5 +1,5 @@
--- document/check/reach.lua: what no list can see: actions that never run, states with no way on, ends that no
--- sequence reaches, loops without progress, actions always passed over.
+-- document/check/reach.lua: errors that no list shows: actions that never run, states without a way on, ends that no
+-- sequence reaches, loops without progress, actions that are never chosen.
 --
 -- Explores the space that preconditions and declared effects span. A key that effects name changes by them alone;
 -- any other key may be set by any action. Called by document/check/init.lua.
@@ -42,9 +42,9 @@ local function conditions_of(step)
   return #step.terms > 0 and quoted(step.terms) or "nothing"
 end
 
-local MAX_ASKED <const> = 2000 -- states that are asked for what is missing
+local MAX_ASKED <const> = 2000 -- how many states are examined for what is missing
 
--- The first state in which as few terms as possible are missing, these, and those that are missing in each.
+-- The first state with the fewest missing terms, these, and all terms that are missing somewhere.
 local function nearest(result, step)
   local best, terms, count, times, unmade = nil, {}, math.min(result.looked, MAX_ASKED), {}, {}
   for at = 1, count do
@@ -244,7 +244,7 @@ local function check_limit(self)
   end
 end
 
--- Whether all that changes the state is declared: then a key that no effect names stays as it is.
+-- Whether everything that changes the state is declared: then a key that no effect names never changes.
 local function is_declared(model)
   for _, action in ipairs(model.actions) do
     if not action.terminal and (#action.effects == 0 or action.run) then
@@ -275,7 +275,7 @@ local function check_unset(self, options)
   local closed = space_of.of(setmetatable({ closed = true }, { __index = model }))
   local result = search.run(closed, options)
   if next(result.ends) or not result.complete then
-    return -- it ends, well or not
+    return -- it ends, as a success or not
   end
   for _, name in ipairs(closed.names) do
     local variable = closed.variables[name]
@@ -300,7 +300,7 @@ local function check_phases(self)
   end
 end
 
--- Where somebody has to judge conditions, what the search says holds only as far as they do.
+-- If somebody must judge conditions, the results of the search are only as reliable as these judgements.
 local function give(self, found)
   for _, one in ipairs(self.found) do
     one.level = self.space.model.judged and "note" or one.level

@@ -1,4 +1,4 @@
--- document/check/references.lua: names that lead nowhere: actions, phases, prompts, templates, tools, tool sets,
+-- document/check/references.lua: names without a target: actions, phases, prompts, templates, tools, tool sets,
 -- strategies, nodes of graphs; and documents that nothing names.
 --
 -- Looks at names only. Called by document/check/init.lua.
@@ -14,8 +14,7 @@ local M = {}
 
 local HOOKS <const> = require("skillrt.skill.ends").TERMINAL
 
--- What to say behind an unknown id. Documents name the same one many times, and what is nearest
--- to it takes a look at every name there is.
+-- The suggestion for an unknown id; cached, as documents repeat names and finding the nearest compares all of them.
 local function unknown(model, id)
   local hints = model.hints or {}
   model.hints = hints
@@ -71,14 +70,14 @@ local function check_conditions(model, found)
   end
 end
 
--- Where documents send a run: code that returns an id, hints of what comes next.
+-- Where documents direct a run: code that returns an id, hints about the next action.
 local function check_links(subject, model, found)
-  -- what looks like an action in a skill without actions is something else
+  -- what resembles an action in a skill without actions is something else
   for _, link in ipairs(#model.actions > 0 and subject.prose and subject.prose.links or {}) do
     local ours = HOOKS[link.to] and subject.tree and subject.tree:has "skill.lua"
     if not model.by_id[link.to] and not ours then
       local from = link.from and ('action "%s"'):format(link.from) or "the routing code"
-      local hook = HOOKS[link.to] -- the runtime ends a run itself; a skill.lua is run by it for sure
+      local hook = HOOKS[link.to] -- the runtime itself ends a run; a skill.lua is certainly run by it
       local level = hook and (link.how == "next" and "note" or "warning") or link.how == "next" and "warning" or nil
       local why = hook and "the runtime ends the run there itself; what the author meant to do is not done" or nil
       found:add("reference.action", link, ('%s routes to "%s", and there is no such action%s'):format(
@@ -87,7 +86,7 @@ local function check_links(subject, model, found)
   end
 end
 
--- A node is meant as an action when it is written like one and others of its graph are actions.
+-- A node counts as an action if it is written like one and other nodes of its graph are actions.
 local function check_graphs(subject, model, found)
   for _, graph in ipairs(subject.prose and subject.prose.graphs or {}) do
     local odd, known = {}, 0
@@ -133,7 +132,7 @@ end
 
 local object = tables.object
 
----What a config names, whether the rest of it can be run or not.
+---What a config names, whether the rest of it can run or not.
 ---@param subject skillrt.check.Subject
 ---@param found skillrt.Findings
 function M.config(subject, found)
@@ -189,7 +188,7 @@ local function allowed_tools(subject)
   return next(allowed) and allowed or nil
 end
 
--- Code with blanks for its texts and comments, of the same length: what a template writes for others is no call.
+-- Code with its texts and comments blanked out, at the same length: what a template writes for others is no call.
 local function code_only(text)
   for _, pattern in ipairs { "`[^`]*`", '"[^"\n]*"', "//[^\n]*", "'[^'\n]*'" } do
     text = text:gsub(pattern, function(part)
@@ -201,7 +200,7 @@ end
 
 local SCRIPTS = tables.words "js javascript ts typescript"
 
--- Whether the comment above a call says that it is not to be made.
+-- Whether the comment above a call says not to make it.
 local function is_wrong(block, at)
   local before = block.text:sub(1, at - 1):match "//([^\n]*)\n[^\n]*$" or ""
   return before:lower():find "wrong" ~= nil or before:find "\u{274C}" ~= nil or before:lower():find "bad" ~= nil

@@ -1,5 +1,5 @@
--- document/check/report.lua: the validation report of a skill: which files are there, what they hold, and whether
--- it passes: PASS from 80, REVIEW from 60, else FAIL.
+-- document/check/report.lua: the validation report of a skill: which files exist, what they contain, and whether it
+-- passes: PASS from 80, REVIEW from 60, else FAIL.
 --
 -- Four dimensions weigh alike: files, contents, references, behaviour. A script, a config or an
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
@@ -21,7 +21,7 @@ local M = {}
 ---@field summary { status: "PASS"|"REVIEW"|"FAIL", score: integer, issues: string[], recommendations: string[] }
 
 M.PASS, M.REVIEW = 80, 60
-local MIN_CONTENT = 20 -- bytes below which a document says nothing
+local MIN_CONTENT = 20 -- bytes below which a document counts as empty
 local MAX_ISSUES = 20
 
 local SECTIONS = {
@@ -29,7 +29,7 @@ local SECTIONS = {
   action = { "Purpose", "Preconditions", "Execution", "State Updates", "Error Handling" },
 }
 
--- The files a skill of this mode consists of: path, kind.
+-- The files of a skill of this mode: path, kind.
 local function expected(subject, model)
   local list, seen, tree = {}, {}, subject.tree
   local function add(path, kind)
@@ -77,11 +77,10 @@ local function has_todo(result, path)
   return false
 end
 
--- Documents of steps and specs that are as they were generated: no person has written into them how the work
--- is done.
+-- Generated documents of steps and specs that nobody has edited: they do not yet say how the work is done.
 local OUTLINED = { phase = true, action = true }
 
--- Whether a document of a step, or a spec, is as it was generated: by the manifest, or by what it says.
+-- Whether a document of a step, or a spec, is unchanged since it was generated: by the manifest, or by its text.
 local function outlines_of(result)
   local tree, specs = result.subject.tree, {}
   local made = tree and tree:has(write.MANIFEST) and write.manifest(tree.dir)
@@ -183,7 +182,7 @@ end
 
 local DIMENSIONS = { "files", "contents", "references", "behaviour" }
 
--- The mean of the dimensions that there are.
+-- The mean of the applicable dimensions.
 local function score_of(scores)
   local sum, count = 0, 0
   for _, name in ipairs(DIMENSIONS) do
@@ -197,7 +196,7 @@ end
 local function summary_of(result, scores, outlines)
   local score = score_of(scores)
   if outlines > 0 then
-    score = math.min(score, M.PASS - 1) -- a document that is not filled in does not pass
+    score = math.min(score, M.PASS - 1) -- a document that nobody has filled in does not pass
   end
   local status = score >= M.PASS and "PASS" or score >= M.REVIEW and "REVIEW" or "FAIL"
   if not result.subject.model then

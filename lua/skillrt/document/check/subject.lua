@@ -1,4 +1,4 @@
--- document/check/subject.lua: what is checked: whatever lies at a path, or a skill that is there already.
+-- document/check/subject.lua: what is checked: whatever is at a path, or an existing skill.
 --
 -- A script is run to get its skill, everything else is only read. Called by document/check/init.lua and
 -- document/check/model.lua.
@@ -15,7 +15,7 @@ local MAX_TEXT = 16 << 20
 ---@field kind string
 ---@field name string?
 ---@field definition table?   a definition or a skill
----@field refused { place: skillrt.check.Place, what: string }?  its script gives no skill: no run begins
+---@field refused { place: skillrt.check.Place, what: string }?  its script gives no skill: no run can start
 ---@field config table?
 ---@field tree skillrt.load.Tree?
 ---@field prose skillrt.load.Prose?
@@ -23,7 +23,7 @@ local MAX_TEXT = 16 << 20
 ---@field specs table[]?
 ---@field place fun(key: string): skillrt.check.Place
 
--- `name`: how findings call it. Where it gives no skill: what is wrong, too.
+-- `name`: its name in findings. If it gives no skill: also what is wrong.
 local function from_script(path, name)
   local loaded, message = require("skillrt.document.load").script(path)
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
@@ -52,8 +52,8 @@ local function ids_of(definition)
   return table.concat(ids, "\n")
 end
 
--- The skill.lua of a folder is what runs; its other documents are what it may read. Where it runs what they say,
--- findings point into them; where it gives no skill, what is wrong with them may be why.
+-- The skill.lua of a folder is what runs; the other documents are its input. If it runs what they say, findings point
+-- into them; if it gives no skill, errors in them may be the reason.
 local function use_script(document)
   local script = from_script(document.script, "skill.lua")
   document.refused = script.refused
@@ -88,7 +88,7 @@ function M.of(given, found)
   local kind = require("skillrt.document.kind").of(given)
   if not info then
     return nil, message, code
-  elseif kind == "workflow" then -- which runs in its realm, where it calls no agent and has no access to anything
+  elseif kind == "workflow" then -- runs in its realm, which calls no agent and has no access to anything
     return require("skillrt.document.check.workflow").subject(given, found)
   elseif kind == "script" then
     return from_script(given)
@@ -127,7 +127,7 @@ local function escaped(text)
   return (text:gsub('["\\]', "\\%0"))
 end
 
--- The line on which a text first stands, from a line on; nil where it does not.
+-- The first line with a text, from a given line on; nil: none.
 local function line_of(text, wanted, from)
   local at, line = 1, 1
   while line < (from or 1) do
@@ -141,7 +141,7 @@ local function line_of(text, wanted, from)
   return found and line + select(2, text:sub(at, found - 1):gsub("\n", "")) or nil
 end
 
----A function that says where a text of the skill stands, as near as can be told.
+---A function that finds the place of a text in the skill, as precisely as possible.
 ---@param subject skillrt.check.Subject
 ---@return fun(text: string?, id: string?, kind: string?): skillrt.check.Place
 function M.places(subject)

@@ -1,7 +1,7 @@
--- document/check/workflow.lua: a workflow script checked: its meta and syntax, the schemas its agents are asked
--- with, the phases it names; by running it once in memory, with stub agents.
+-- document/check/workflow.lua: checks a workflow script: its meta and syntax, the schemas of its agents' answers, the
+-- phases it names; runs it once in memory, with stub agents.
 --
--- What it throws then may come of the arguments it was not given, and is a note. Part of subject.lua.
+-- An error that it throws may be due to missing arguments, and is only a note. Part of subject.lua.
 
 local choice = require "skillrt.agent.choice"
 local files = require "skillrt.base.files"
@@ -19,18 +19,18 @@ local DRY <const> = { kind = "dry" }
 local MAX_AGENTS <const>, REST_SECONDS <const> = limits.default("max_agents"), 10
 
 ---@class skillrt.check.Tried
----@field phases table<string, boolean>  that were begun
+---@field phases table<string, boolean>  those that were started
 ---@field asked integer               agents
 ---@field agents { label: string, phase: string? }[]
----@field taken integer               of these, whose answers were recorded
----@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
----@field wrong table<string, { code: string, line: integer? }>  what else is wrong, by its words
----@field meta table|nil     what it says of itself
+---@field taken integer               of these, how many answers were recorded
+---@field schemas table<string, string>  what is wrong with one, by its agent
+---@field wrong table<string, { code: string, line: integer? }>  other errors, by message
+---@field meta table|nil     its description of itself
 ---@field done table|nil
 ---@field message string|nil
 ---@field fault boolean|nil   it cannot be read at all
 
--- What the script would ask, seen on the way.
+-- What the script would ask, collected during the dry run.
 local function watched(ctx, tried)
   return setmetatable({
     log = function() end,
@@ -52,7 +52,7 @@ local function line_in(message)
   return math.tointeger(tonumber(message:match("^[^\n:]*:(%d+)") or message:match("^line (%d+)")))
 end
 
--- An error that no argument mends: it is one of the script.
+-- An error that no argument avoids: a bug in the script.
 local function is_reference(message)
   return message:find("ReferenceError: ", 1, true) ~= nil
 end
@@ -82,7 +82,7 @@ local function options_of(tried, dir)
   end
 end
 
--- Runs the script without asking anybody.
+-- Runs the script without asking any agent.
 local function try(path, source, name, args)
   local tried = { phases = {}, schemas = {}, wrong = {}, agents = {}, asked = 0, taken = 0 }
   local one = assert(skill.check({
@@ -111,7 +111,7 @@ local function try(path, source, name, args)
           tried.meta = meta
         end,
       })
-      -- node is missing, or ended before it said what the script is
+      -- node is missing, or ended before it reported what the script is
       tried.fault = tried.fault or class and class ~= "timeout" and not tried.meta
       return nil, class and tried.message or nil, class and "permanent"
     end } },
@@ -135,9 +135,9 @@ local function check_phases(meta, tried, place, found)
   end
 end
 
----What a script says of itself, and how many agents it asks where each answers at once.
+---A script's description of itself, and how many agents it asks in a dry run.
 ---@param path string
----@param words string[]|nil  its arguments, as they stand behind `--`
+---@param words string[]|nil  its arguments, as they follow `--`
 ---@return { name: string, description: string, phases: table[], asked: integer, taken: integer, most: integer,
 ---  agents: { label: string, phase: string? }[], message: string? }|nil
 ---@return string? message
@@ -156,7 +156,7 @@ function M.looked(path, words)
     most = limits.default("max_agents"), message = not tried.done and tried.message or nil }
 end
 
----The agents of a script, in the order that it asks them where each answers at once; nil alone: it is no script.
+---The agents of a script, in the order of a dry run; nil alone: it is no script.
 ---@param given string|table
 ---@param words string[]|nil  its arguments
 ---@return table|nil looked  as above

@@ -2,8 +2,8 @@
 -- preconditions of its actions that are prose; and a run
 -- that asks an agent what they mean, shows a person the workflow.json that follows, and writes it.
 --
--- The agent says only what lines mean (statements.lua); what is made of that is decided here, checked as every skill
--- is, and pinned to the documents by their digests. Called by cli/command/compile.lua and document/open.lua.
+-- The agent only says what lines mean (statements.lua); the result is computed here, checked like every skill, and
+-- pinned to the documents by digest. Called by cli/command/compile.lua and document/open.lua.
 local agents_of = require "skillrt.document.load.config_agents"
 local check = require "skillrt.document.check"
 local choice = require "skillrt.agent.choice"
@@ -21,18 +21,18 @@ local workflow = require "skillrt.document.load.workflow"
 local M = {}
 
 local MAX_TEXT <const> = 64 << 10 -- of one document in the prompt
-local AROUND <const> = 40 -- lines before and behind one that is asked about, of a longer document
+local AROUND <const> = 40 -- lines before and after one that is asked about, in a longer document
 
 ---@class skillrt.compile.Source
----@field document skillrt.load.Document  as its documents alone say it
----@field lines { text: string, file: string, line: integer, at: string }[]  that were not read
+---@field document skillrt.load.Document  from its documents alone
+---@field lines { text: string, file: string, line: integer, at: string }[]  lines that were not understood
 ---@field digests table<string, string>   of the documents, by path
----@field kept table[]                    statements of an earlier answer, whose documents did not change
----@field asked integer[]                 the lines that no kept statement is about
----@field old string                      the workflow.json that is there; "": none
----@field made string?                    of it: what it was made of has not changed
+---@field kept table[]                    statements of an earlier answer whose documents did not change
+---@field asked integer[]                 the lines without a kept statement
+---@field old string                      the present workflow.json; "": none
+---@field made string?                    of it: the digests it was made from have not changed
 
--- Of an earlier answer: the statements about lines that stand in documents that did not change.
+-- The statements of an earlier answer about lines in unchanged documents.
 local function keep(self, compiled)
   local kept, by_at = {}, {}
   for i, one in ipairs(self.lines) do
@@ -46,7 +46,7 @@ local function keep(self, compiled)
       lines[i] = by_at[("%s %s"):format(tostring(place), tostring(texts[i]))]
     end
     own.lines, own.at, own.texts = json.array(lines), nil, nil
-    if #lines == #at and statements_of.is_one(own) then -- what a person spoilt is asked again
+    if #lines == #at and statements_of.is_one(own) then -- what a person damaged is asked again
       own.at, own.texts = at, texts
       kept[#kept + 1] = own
     end
@@ -54,11 +54,11 @@ local function keep(self, compiled)
   return kept
 end
 
----What there is to compile in a folder.
+---What is to be compiled in a folder.
 ---@param path string
 ---@return skillrt.compile.Source? source
----@return string? message  why it is not compiled
----@return "nothing"|string|nil code  "nothing": it needs none
+---@return string? message  why it cannot be compiled
+---@return "nothing"|string|nil code  "nothing": there is nothing to compile
 function M.read(path)
   local document, message, code = load.read(path, { workflow = false })
   if not document then
@@ -124,7 +124,7 @@ Facts:
 
 %s]]
 
--- A document, or of one over MAX_TEXT the lines around those that are asked about, and which are left out.
+-- A document; of one over MAX_TEXT the lines around those that are asked about, and which are left out.
 local function shown_of(self, file)
   local text, near, out, left, number = self.document.tree:read(file) or "", {}, {}, 0, 0
   if #text <= MAX_TEXT then
@@ -174,7 +174,7 @@ local function again(repair)
     marked(repair.problem, "PROBLEM"), marked(json.encode(repair.result, { sorted = true }), "ANSWER")) or ""
 end
 
--- The statements with the places of their lines; nil and what is wrong with them.
+-- The statements with the places of their lines; or nil and what is wrong with them.
 local function placed(self, given)
   local out, had = tables.append({}, self.kept), {}
   for _, one in ipairs(given) do
@@ -205,7 +205,7 @@ local function said_of(result, said)
   return said
 end
 
--- What the checks find in the skill that a workflow.json makes of the folder, and not in the folder itself.
+-- What the checks find in the skill with this workflow.json, and not in the folder alone.
 local function problems_of(self, text)
   local document, message = load.read(self.document.dir, { workflow = text })
   local definition = document and document.definition
@@ -219,7 +219,7 @@ local function problems_of(self, text)
   return out[1] and table.concat(out, "\n") or nil
 end
 
--- The workflow.json that statements come to, line by line with places; nil and what is wrong.
+-- The workflow.json made from the statements, line by line with places; or nil and what is wrong.
 local function make(self, given)
   local statements, message = placed(self, plain.copy(given, "statements"))
   if not statements then

@@ -1,5 +1,5 @@
--- document/compile/shown.lua: a workflow.json as people read it before it is written: how it differs from the one that
--- is there, each line with the place of the documents that it is taken from.
+-- document/compile/shown.lua: shows a workflow.json to people before it is written: its difference from the present
+-- one, each line with its source in the documents.
 --
 -- Pure. Called by document/compile/init.lua.
 local json = require "skillrt.base.json"
@@ -15,7 +15,7 @@ local function split(text)
   return out
 end
 
--- What people read: digests and statements, which make the document, follow from it.
+-- The part that people read: digests and statements follow from it.
 local function without_origin(text)
   local workflow = text ~= "" and json.decode(text) or nil
   if not workflow then
@@ -25,7 +25,7 @@ local function without_origin(text)
   return json.encode(workflow, { indent = 2, sorted = true }) .. "\n"
 end
 
--- The place of each line of a text: that of its key, or of the object that it is part of.
+-- The source of each line of a text: that of its key, or of the object it is in.
 local function places_of(text, made)
   local by_key = {}
   for _, kind in ipairs { "phases", "rounds" } do
@@ -52,7 +52,7 @@ local function places_of(text, made)
   return out
 end
 
----The lines of a document that is new, each with its place.
+---The lines of a new document, each with its source.
 ---@param made skillrt.compile.Document
 ---@return { text: string, place: string? }[]
 function M.lines(made)
@@ -64,7 +64,7 @@ function M.lines(made)
   return out
 end
 
--- The longest lines that both have in common: "=", those of one alone: "-" and "+".
+-- The longest common lines: "=", lines of one text alone: "-" and "+".
 local function compared(a, b)
   local length = {}
   for i = #a + 1, 1, -1 do
@@ -89,7 +89,7 @@ end
 
 local AROUND <const> = 2
 
----@param old string  the workflow.json that is there; "": none
+---@param old string  the present workflow.json; "": none
 ---@param new string
 ---@param made skillrt.compile.Made
 ---@return string

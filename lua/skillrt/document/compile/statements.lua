@@ -1,5 +1,5 @@
--- document/compile/statements.lua: what lines of prose mean for a run, as statements of few kinds; and a workflow.json
--- made of them and of the facts that the readers found. A statement that contradicts a fact is refused.
+-- document/compile/statements.lua: the meaning of prose lines as statements of few kinds; and a workflow.json made
+-- from them and from the facts that the readers found. A statement that contradicts a fact is refused.
 --
 -- Pure. Called by document/compile/init.lua.
 local expr = require "skillrt.expr"
@@ -54,27 +54,27 @@ M.SCHEMA = {
 
 local ONE <const> = M.SCHEMA.properties.statements.items
 
----Whether a value is a statement as an agent gives it.
+---Whether a value is a statement in the form that agents give.
 ---@param value any
 ---@return boolean
 function M.is_one(value)
   return json_schema.judge(ONE, value) == true
 end
 
----@class skillrt.compile.Made  what is made of facts and statements
----@field phases table[]    as workflow.json has them, in the order that runs
+---@class skillrt.compile.Made  the result of facts and statements
+---@field phases table[]    in the form of workflow.json, in the order that runs
 ---@field rounds table[]
 ---@field inputs table<string, table>
 ---@field actions table<string, table>  whose preconditions are prose
 ---@field asks table<string, table>     of the document, by place and text
 ---@field needs table<table, string>    conditions that stand for prose
----@field at table<table, table<string, string>>  of a phase, a round or an input: the place of each of its keys
+---@field at table<table, table<string, string>>  of a phase, a round or an input: the source of each of its keys
 ---@field stated skillrt.load.Flow
----@field index table<string, integer>  the place of a phase in the flow, by id
+---@field index table<string, integer>  the position of a phase in the flow, by id
 local Made = {}
 Made.__index = Made
 
--- A failure that the statement's author can put right.
+-- A failure that the statement's author can fix.
 local function refuse(text, ...)
   error({ refused = text:format(...) }, 0)
 end
@@ -83,7 +83,7 @@ local function place_of(at)
   return ("%s:%d"):format(at.file, at.line or 1)
 end
 
--- A key is set, and it is known where that was said.
+-- Sets a key and records its source.
 function Made:set(object, key, value, place)
   object[key] = value
   self.at[object] = self.at[object] or {}
@@ -112,7 +112,7 @@ function Made:list(statement, most)
   return list
 end
 
--- The places of neighbours, which they are in the order that runs.
+-- The positions of phases that must be neighbours in the order that runs.
 function Made:neighbours(statement)
   local indexes = {}
   for i, id in ipairs(self:list(statement)) do
@@ -144,7 +144,7 @@ local function condition_of(statement, key)
   return text
 end
 
--- The keys of the state that a condition reads and somebody has to set.
+-- The keys of the state that a condition reads and somebody must set.
 local function promises(condition)
   local out = {}
   for _, key in ipairs((expr.compile(condition)).reads or {}) do
@@ -371,7 +371,7 @@ function Made:ids()
   return ids
 end
 
--- What the readers found, as workflow.json says it.
+-- What the readers found, in the form of workflow.json.
 local function of_facts(document)
   local stated = document.stated
   local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, actions = {}, asks = {}, needs = {}, known = {},
@@ -403,7 +403,7 @@ local function of_facts(document)
   return self
 end
 
--- Statements in the order in which one needs another: what is left out, then the order, then what is said of it.
+-- Statements in the order of their dependencies: first what is left out, then the order, then the rest.
 local RANK <const> = { leave_out = 1, order = 2, choice = 3, only_if = 4, ["repeat"] = 5, together = 6, each = 7,
   ask = 8, needs = 9, nothing = 10 }
 
@@ -436,9 +436,9 @@ end
 ---@field workflow table  workflow.json, ready to be encoded
 ---@field made skillrt.compile.Made
 
----What facts and statements come to; nil and all that is wrong with the statements.
+---The result of facts and statements; or nil and all that is wrong with the statements.
 ---@param document skillrt.load.Document
----@param statements table[]  each with `at`, where its lines stand
+---@param statements table[]  each with `at`, the place of its lines
 ---@return skillrt.compile.Document? made
 ---@return string? problems
 function M.document(document, statements)

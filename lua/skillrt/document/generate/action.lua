@@ -7,7 +7,7 @@ local view = require "skillrt.document.generate.view"
 
 local M = {}
 
--- What the document shows in sections of its own; all else of an action is shown as settings.
+-- What the document shows in sections of its own; everything else of an action is shown as settings.
 local SHOWN = { id = 1, name = 1, description = 1, purpose = 1, preconditions = 1, effects = 1, priority = 1 }
 
 local function settings_of(action, config)

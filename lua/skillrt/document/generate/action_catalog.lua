@@ -9,7 +9,7 @@ local view = require "skillrt.document.generate.view"
 
 local M = {}
 
--- Who performs an action, where that is not the host's own agent (F47).
+-- The agent of an action, if it is not the host's own (F47).
 local function agent_of(action)
   local agent = config_of.agent(action)
   local chain = type(agent.fallback_chain) == "table" and #agent.fallback_chain > 0
@@ -17,7 +17,7 @@ local function agent_of(action)
   return agent.type ~= "universal-executor" and agent or nil
 end
 
----The actions as data, with all that decides when and how often each is chosen (R41).
+---The actions as data, with everything that decides when and how often each is chosen (R41).
 ---@param shared table
 ---@param with_description boolean?
 ---@return table[]
@@ -43,7 +43,7 @@ function M.entries(shared, with_description)
   return list
 end
 
--- What conditions and effects are followed for: not more actions, not longer texts.
+-- Limits for following conditions and effects: number of actions, length of texts.
 local MOST_ACTIONS <const>, LONGEST <const> = 300, 2000
 
 local function is_drawn(actions)

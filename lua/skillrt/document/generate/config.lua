@@ -1,5 +1,5 @@
 -- document/generate/config.lua: skill-config.json in its normal form: every default applied once, before all
--- generators (F3), every fault named by its key.
+-- generators (F3), every error reported with its key.
 --
 -- Works on a copy; reads no files. Called by generate and by load/config.
 
@@ -13,7 +13,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
----What stands for the loop of actions in the order of a hybrid skill.
+---The entry for the loop of actions in the order of a hybrid skill.
 M.LOOP = "@autonomous"
 
 ---@class skillrt.generate.Config skill-config.json with every default applied
@@ -34,7 +34,7 @@ M.LOOP = "@autonomous"
 ---@field version string
 ---@field x_skillrt table
 
----What x_skillrt says of one action or phase of a normalised config.
+---The x_skillrt settings of one action or phase of a normalised config.
 ---@param config skillrt.generate.Config
 ---@param kind "actions"|"phases"
 ---@param id string
@@ -43,7 +43,7 @@ function M.own(config, kind, id)
   return (config.x_skillrt[kind] or {})[id] or {}
 end
 
----How often a failed attempt is repeated, where a normalised config says it.
+---How often a failed attempt is retried, if a normalised config says so.
 ---@param config skillrt.generate.Config
 ---@return integer?
 function M.retries(config)
@@ -52,7 +52,7 @@ function M.retries(config)
   return (config.x_skillrt.termination or {}).max_retries or limits.max_retries or attempts and attempts - 1
 end
 
----Who performs an action of a normalised config, in the words in which phases say it.
+---The agent of an action in a normalised config, in the words of phases.
 ---@param action table
 ---@return { type: string, tool: string?, fallback_chain: any }
 function M.agent(action)
@@ -63,7 +63,7 @@ function M.agent(action)
   return { type = action.agent and action.agent.type or "universal-executor" }
 end
 
--- Ids that differ only in "-", "." and "_" would become one name in documents and the context.
+-- Ids that differ only in "-", "." and "_" would get the same name in documents and the context.
 local function check_mapped(ids, key, found)
   local mapped = {}
   for _, id in ipairs(names.sorted(ids)) do
@@ -75,7 +75,7 @@ local function check_mapped(ids, key, found)
   end
 end
 
--- The keys that older configs have at the top move to their place.
+-- Moves keys that older configs have at the top to their place.
 local MOVED <const> = { actions = "autonomous_config", termination_conditions = "autonomous_config",
   state_schema = "autonomous_config", phases = "sequential_config" }
 
@@ -95,7 +95,7 @@ local function move_old_keys(config, found)
   end
 end
 
--- Without a mode the parts that are there say it; a part that the mode has no use for is named, and one that it lacks.
+-- Without a mode, the existing parts determine it; reports a part that the mode cannot use, and one that it lacks.
 local function check_mode(config, found)
   local phases, loop = config.sequential_config ~= nil, config.autonomous_config ~= nil
   if config.execution_mode == nil then
@@ -116,15 +116,15 @@ local function check_mode(config, found)
   end
 end
 
--- Files of phases/ that skillrt writes itself.
+-- Files in phases/ that skillrt writes itself.
 local OURS = tables.words "orchestrator state-schema 00-spec-study"
 
--- The group that x_skillrt names for a phase: its phases run at once.
+-- The group that x_skillrt gives a phase: the phases of a group run at the same time.
 local function group_of(phase, config)
   return M.own(config, "phases", phase.id).group
 end
 
--- Neighbours that run at once are one group, whatever they are called.
+-- Parallel neighbours are one group, whatever its names.
 local function tell_groups(before, group, id, found)
   if before ~= nil and group ~= nil and before ~= group then
     local message = "runs at once with the phase before it, of group %s: let another phase stand between them"
@@ -132,7 +132,7 @@ local function tell_groups(before, group, id, found)
   end
 end
 
--- The agent of a phase that names none (R14); with llm_integration the model it names.
+-- The agent of a phase that names none (R14); with llm_integration, its model.
 local function default_agent(config)
   local llm = config.llm_integration
   if not llm or not llm.enabled then
@@ -163,7 +163,7 @@ local function check_output(phase, where, made, found)
   end
 end
 
--- Without a list, a phase reads what the phase before it made (R10); F6 checks a list. An input may be named by the
+-- Without a list, a phase reads the previous phase's output (R10); F6 checks a list. An input may be named by the
 -- phase that makes it.
 local function check_input(phase, where, before, state, found)
   if phase.input == nil then
@@ -190,7 +190,7 @@ local function check_phase(phase, i, list, state, config, found)
   phase.parallel = phase.parallel or group_of(phase, config) ~= nil
   apply_agent(phase, config)
   check_output(phase, where, state.made, found)
-  -- Neighbours that run at once cannot read each other.
+  -- Parallel neighbours cannot read each other's outputs.
   local before = list[i - 1]
   if phase.parallel and before and before.parallel then
     tell_groups(group_of(before, config), group_of(phase, config), phase.id, found)
@@ -216,7 +216,7 @@ local function set_phases(config, found)
   check_mapped(state.ids, "sequential_config.phases", found)
 end
 
--- Where the loop stands when the config does not say: before the last of several phases.
+-- The position of the loop if the config does not say it: before the last of several phases.
 local function default_order(phases)
   local order = {}
   for i, phase in ipairs(phases) do
@@ -231,7 +231,7 @@ local function default_order(phases)
   return order
 end
 
--- Hybrid: the order of leading phases, loop and trailing phases, and what a failed loop does (F7).
+-- Hybrid: the order of leading phases, loop and trailing phases, and the effect of a failed loop (F7).
 local function check_order(config, found)
   local hybrid, phases, wanted = config.x_skillrt.hybrid or {}, config.sequential_config.phases, {}
   config.x_skillrt.hybrid = hybrid
@@ -288,7 +288,7 @@ local function set_actions(config, found)
   check_termination(autonomous, found)
 end
 
--- What else a config says where it does not say it.
+-- Other defaults of a config.
 local function derive(config)
   local output, extension = config.output, { html = "html", json = "json" }
   for _, list in ipairs { config.specs, config.templates } do
@@ -301,7 +301,7 @@ local function derive(config)
   output.filename_pattern = output.filename_pattern or "{name}-output." .. (extension[output.format] or "md")
 end
 
--- Each part by what it means, once the types of all are right.
+-- Checks the meaning of each part, once all types are right.
 local function check_meaning(config, found)
   derive(config)
   local mode, agent = config.execution_mode, config.x_skillrt.agent

@@ -1,4 +1,4 @@
--- document/generate/helpers.lua: small pieces of JavaScript and TypeScript for generated documents (R71-R74, F50).
+-- document/generate/helpers.lua: small JavaScript and TypeScript snippets for generated documents (R71-R74, F50).
 --
 -- Pure text in, text out; knows no config and no files. Called by state_schema, orchestrator.
 local M = {}
@@ -16,7 +16,7 @@ end
 
 local DEFAULTS = { number = "0", boolean = "false", string = '""' }
 
----What a field of a TypeScript type holds at first, as JSON (R72).
+---The initial value of a TypeScript field, as JSON (R72).
 ---@param kind string
 ---@return string
 function M.get_default_value(kind)
@@ -37,8 +37,8 @@ end
 
 local LITERALS <const> = { "^%-?%d+%.?%d*$", "^'[^'\\\n]*'$", '^"[^"\\\n]*"$', "^true$", "^false$", "^null$" }
 
----The test of a condition: a key of the state, alone or compared with a literal; all else is left to
----evaluateCondition: where a path leads nowhere, JavaScript would raise.
+---The test of a condition: a key of the state, alone or compared with a literal; everything else is left to
+---evaluateCondition, because JavaScript would throw on a missing path.
 ---@param condition string
 ---@return string
 function M.test(condition)
@@ -82,7 +82,7 @@ function M.get_precondition_check(action)
   return #out > 0 and table.concat(out, " && ") or "true"
 end
 
----An id as a JavaScript name: what is no letter or digit becomes "_".
+---An id as a JavaScript name: characters other than letters and digits become "_".
 ---@param id string
 ---@return string
 function M.to_identifier(id)

@@ -1,7 +1,8 @@
--- document/generate/init.lua: a skill-config in, the files of a skill folder out: paths and texts, no writing.
+-- document/generate/init.lua: makes the files of a skill folder from a skill-config: paths and texts, without
+-- writing.
 --
--- Same config, same bytes. What each document needs is worked out in generate/*.lua; what it says stands in
--- templates/<lang>/*.mustache. Called by cli/writing.lua and init.lua.
+-- The same config gives the same bytes. generate/*.lua compute what each document needs; templates/<lang>/*.mustache
+-- hold the text. Called by cli/writing.lua and init.lua.
 local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local check = require "skillrt.document.check"
@@ -23,11 +24,11 @@ local M = {}
 ---@class skillrt.generate.File
 ---@field path string relative to the skill's folder
 ---@field text string
----@field once boolean? an outline for a person to fill in: written only where no file is yet
+---@field once boolean? an outline for a person to fill in: written only if the file does not exist
 
 ---@class skillrt.generate.Options
 ---@field lang "en"|"zh"|nil default "en"
----@field templates string|(fun(name: string, lang: string): string?)|nil templates that come before ours
+---@field templates string|(fun(name: string, lang: string): string?)|nil templates that override ours
 
 local SHOWN <const> = { strict = true, filters = view.FILTERS }
 
@@ -36,7 +37,7 @@ local function new_writer(find)
   local files, compiled = {}, {}
   local writer = { files = files }
 
-  -- A template is looked up and compiled once, however many documents it makes.
+  -- Each template is looked up and compiled once.
   local function template_of(name)
     local text = find(name)
     if not text then
@@ -87,7 +88,7 @@ local function write_loop(writer, config, shared)
   end
 end
 
--- Documents the config names: an outline for each that skillrt does not write itself.
+-- Documents that the config names: an outline for each that skillrt does not write itself.
 local function write_outlines(writer, config, shared)
   local written = {}
   for _, file in ipairs(writer.files) do
@@ -126,7 +127,7 @@ local function write_all(writer, config, definition, lang)
   return writer.files
 end
 
--- What a check finds wrong with the skill: the folder is written all the same.
+-- What a check finds wrong with the skill: the folder is written anyway.
 local function check_run(definition, findings)
   for _, one in ipairs(check.check(definition, { space = false }).findings) do
     if one.level ~= "note" then

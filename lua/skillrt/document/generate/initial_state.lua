@@ -1,12 +1,12 @@
--- document/generate/initial_state.lua: what a run's state holds at first: the same object for the documents and
--- for the run (F1). Pure. Called by state_schema and load/config.
+-- document/generate/initial_state.lua: the initial state of a run: the same object for the documents and for the run
+-- (F1). Pure. Called by state_schema and load/config.
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.machine"
 
 local M = {}
 
--- What the runtime writes itself; a config's field of such a name describes it, no more.
+-- Fields that the runtime writes; a config's field with such a name only describes it.
 local RUNTIME = require("skillrt.skill.state").RESERVED
 
 ---@param name string
@@ -15,7 +15,7 @@ function M.is_runtime_field(name)
   return RUNTIME[name] == true
 end
 
--- A default as a value; null where the type allows it and nothing else would be true.
+-- A default as a value; null if the type allows it and nothing else would be correct.
 local function default_of(kind)
   if kind:find "%f[%w]null%f[%W]" then
     return json.null
@@ -29,7 +29,7 @@ local function default_of(kind)
   return (json.decode(text))
 end
 
----The declared fields with their first values; x_skillrt.initial_state before the type's default.
+---The declared fields with their initial values; x_skillrt.initial_state overrides the type's default.
 ---@param config skillrt.generate.Config
 ---@return table<string, any>
 function M.business(config)
@@ -63,7 +63,7 @@ function M.full(config)
   state.completed_actions, state.errors = json.array {}, json.array {}
   state.error_count, state.iteration_count = 0, 0
   state.context = {}
-  if config.autonomous_config.machine then -- what its document keeps besides (R143, F63)
+  if config.autonomous_config.machine then -- further fields of its document (R143, F63)
     state.context = { target = "", complexity = 0, files = json.array {}, findings = json.array {} }
     state.history = json.array {}
     state.metrics = { actions_executed = 0, state_transitions = 0, action_duration = {}, error_count = 0, edges = {},

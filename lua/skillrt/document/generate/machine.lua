@@ -1,6 +1,6 @@
 -- document/generate/machine.lua: autonomous_config.machine in its normal form: one transition table
--- (skill/machine.lua), the conditions and effects that its actions have by it, and what documents show of it: exits,
--- registry, diagram.
+-- (skill/machine.lua), the conditions and effects of its actions, and what documents show of it: exits, registry,
+-- diagram.
 --
 -- Called by config, machine_md, initial_state and load/config.
 local files = require "skillrt.base.files"
@@ -17,11 +17,11 @@ local WHERE <const> = "autonomous_config.machine."
 ---The field of the state that says which state the machine is in.
 M.KEY = "state"
 
----The action that deals with errors, where a table has it.
+---The action that handles errors, if a table has one.
 M.HANDLER = "handle_error"
 
----What `"machine": "standard"` stands for: the state machine of seed 003 with its contradictions resolved (F59-F62), as
----a config says it, and its texts in Chinese.
+---The table behind `"machine": "standard"`: the state machine of seed 003 with its contradictions resolved (F59-F62),
+---in the form of a config, and its texts in Chinese.
 ---@return { machine: table, actions: table<string, string>, initial_state: table, zh: table<string, string> }
 function M.standard()
   return assert(json.decode(files.asset "templates/code/standard-machine.json"))
@@ -66,11 +66,11 @@ function M.of(config)
   return machine_of.new(given_of(config))
 end
 
--- A reply that names no class is taken for this one (R147).
+-- A reply without a class counts as this one (R147).
 local UNNAMED <const> = "ExecutionError"
 local OURS <const> = { "permanent", "transient", "rate_limit", "timeout", "invalid_output" }
 
----The table as a run goes by it: errors of no class are ExecutionErrors, all others end in `failed` (R148).
+---The table that a run uses: errors without a class are ExecutionErrors, all others end in `failed` (R148).
 ---@param config table  autonomous_config.machine of a normalised config
 ---@return table given
 function M.to_run(config)
@@ -93,7 +93,7 @@ local function add_once(list, value)
   list[#list + 1] = not tables.has(list, value) and value or nil
 end
 
----The registry; the action that deals with errors comes from any state and leads to where their classes say (R133).
+---The registry; the action that handles errors comes from any state and leads to where the classes say (R133).
 ---@param machine skillrt.Machine
 ---@return { action: string, from: string[], to: string[], any: boolean?, edges: skillrt.Edge[] }[]
 function M.registry(machine)
@@ -121,7 +121,7 @@ local function error_states(machine)
   return list
 end
 
----Where a state is left to: by its rows, and by an error.
+---Where a state leads: by its rows, and by an error.
 ---@param machine skillrt.Machine
 ---@param state skillrt.MachineState
 ---@return string[]
@@ -138,9 +138,9 @@ function M.exits(machine, state)
   return list
 end
 
----A state diagram in Mermaid: every row an edge, and the ways into the states that only errors lead to.
+---A state diagram in Mermaid: every row an edge, plus the edges into states that only errors lead to.
 ---@param machine skillrt.Machine
----@param name_of fun(name: string): string  a name that Mermaid takes
+---@param name_of fun(name: string): string  a name that Mermaid accepts
 ---@return string[] lines
 function M.diagram(machine, name_of)
   local lines = { "stateDiagram-v2", "    [*] --> " .. name_of(machine.initial) }
@@ -169,7 +169,7 @@ local function title(id)
   return words:sub(1, 1):upper() .. words:sub(2)
 end
 
--- Actions have their conditions, and where they lead to, by the table; how often they may run, too.
+-- The table gives actions their conditions, their targets, and how often they may run.
 local function derive(autonomous, machine, own_actions)
   local by_id = {}
   for _, action in ipairs(autonomous.actions) do
@@ -201,7 +201,7 @@ local function derive(autonomous, machine, own_actions)
   end
 end
 
--- Where in the config a problem of the table lies.
+-- The place in the config of a problem in the table.
 local function place_of(problem, machine)
   for i, state in ipairs(problem.state and machine.states or {}) do
     if state == problem.state then
@@ -222,7 +222,7 @@ local function tell(machine, found)
   end
 end
 
----Puts the table that `"machine": "standard"` stands for in the place of that word.
+---Replaces `"machine": "standard"` by the table it stands for.
 ---@param config table
 function M.expand(config)
   local autonomous = config.autonomous_config
@@ -238,7 +238,7 @@ function M.expand(config)
   end
 end
 
----Checks a machine, and gives its actions what follows from it.
+---Checks a machine, and sets what its actions derive from it.
 ---@param config table
 ---@param found skillrt.Findings
 function M.normalise(config, found)

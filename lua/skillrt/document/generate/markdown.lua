@@ -1,4 +1,4 @@
--- document/generate/markdown.lua: puts any text into Markdown and Mermaid so that it is shown as it is.
+-- document/generate/markdown.lua: escapes any text for Markdown and Mermaid, so that it is shown unchanged.
 --
 -- Table cells, headings, inline code, fences, labels. Pure; knows no config. Called by the other
 -- files of generate.
@@ -7,7 +7,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
--- Each run of white space with a line break in it becomes `instead`.
+-- Replaces each run of white space with a line break by `instead`.
 local function on_one_line(text, instead)
   local joined = text:find "[\r\n]" and text:gsub("%s+", function(run)
     return run:find "[\r\n]" and instead
@@ -24,7 +24,7 @@ end
 
 local BACKSLASH <const> = 92
 
--- A bar is bare where an even number of backslashes stands before it.
+-- A bar is bare if an even number of backslashes precedes it.
 local function without_bars(text)
   local cell = text:gsub("()|", function(at)
     local before = at - 1
@@ -93,7 +93,7 @@ end
 -- Words that Mermaid takes for itself.
 local TAKEN = tables.words "START END end graph subgraph flowchart style class classDef click default linkStyle"
 
----Mermaid names for ids: letters, digits and "_" only, each of its own (F9).
+---Mermaid names for ids: only letters, digits and "_", each unique (F9).
 ---@param ids string[]
 ---@return table<string, string>
 function M.node_names(ids)

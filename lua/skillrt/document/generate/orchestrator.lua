@@ -10,7 +10,7 @@ local view = require "skillrt.document.generate.view"
 
 local M = {}
 
--- The termination conditions that are conditions, not names of the runtime's own ends.
+-- Termination conditions that are conditions, not names of the runtime's own ends.
 local function conditions_of(config)
   local list = {}
   for _, condition in ipairs(config.autonomous_config.termination_conditions) do
@@ -30,7 +30,7 @@ local function termination_check(condition, shared)
   return ("if (%s) return %s;"):format(markdown.line(test), condition == "error_limit" and '"action-abort"' or "null")
 end
 
--- One line of JavaScript for an action: its conditions, and that it has not run where it runs once (R90, F33).
+-- One line of JavaScript for an action: its conditions, and that it has not run if it may run once (R90, F33).
 local function selection_line(action)
   local id = helpers.quote(action.id)
   local tests = {}
@@ -67,7 +67,7 @@ function M.placeholders(config, shared)
   }
 end
 
--- What a strategy of the config means for the choice among several.
+-- What a strategy of the config does when several actions can run.
 local function choice_of(config)
   local strategy = config.x_skillrt.strategy
   local by_declaration = strategy == "sequential"

@@ -1,7 +1,7 @@
--- document/generate/ordered.lua: JSON for people to read: keys in the order of document/form.lua, those that it
--- does not name behind them, by the alphabet.
+-- document/generate/ordered.lua: JSON for people: keys in the order of document/form.lua, others after them,
+-- alphabetically.
 --
--- Same value, same bytes. Called by whatever generates a document that holds JSON.
+-- The same value gives the same bytes. Called by whatever generates a document that contains JSON.
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 

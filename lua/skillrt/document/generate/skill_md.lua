@@ -8,7 +8,7 @@ local M = {}
 
 local MAX_DESCRIPTION = 1024
 
--- The description and, as far as they fit, the words that should call the skill.
+-- The description and, as far as they fit, the words that trigger the skill.
 local function front_description(config, words)
   local text = markdown.line(config.description)
   local ended = text:find "[.!?]$" or text:find "\u{3002}$"
@@ -57,7 +57,7 @@ end
 
 ---@param config skillrt.generate.Config
 ---@param shared table
----@param files { path: string }[] the files that lie beside it
+---@param files { path: string }[] the files next to it
 ---@return table
 function M.data(config, shared, files)
   local names = {}

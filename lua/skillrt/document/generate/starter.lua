@@ -1,5 +1,5 @@
--- document/generate/starter.lua: a first skill-config of the answers to a few questions (the requirements phase):
--- one that generates, checks and runs as it stands.
+-- document/generate/starter.lua: makes a first skill-config from the answers to a few questions (the requirements
+-- phase); it generates, checks and runs without changes.
 --
 -- Pure. Called by cli/command/new.lua.
 local json = require "skillrt.base.json"
@@ -36,7 +36,7 @@ function M.slug(name)
   return id
 end
 
--- Ids of a list of names: "step-3" where a name has no letter that an id may have.
+-- Ids for a list of names: "step-3" if a name has no letter that an id may contain.
 local function ids_of(names)
   local ids, seen = {}, {}
   for i, name in ipairs(names) do
@@ -50,7 +50,7 @@ local function ids_of(names)
   return ids
 end
 
--- Each phase takes what the one before makes.
+-- Each phase reads the previous one's output.
 local function phases_of(names)
   local phases, before = {}, nil
   for i, id in ipairs(ids_of(names)) do
@@ -68,7 +68,7 @@ local function phases_of(names)
   return { phases = json.array(phases) }
 end
 
--- Each action waits for the one before and marks itself done; the last one ends the run.
+-- Each action waits for the previous one and marks itself done; the last one ends the run.
 local function loop_of(names)
   local actions, keys, before = {}, {}, nil
   for i, id in ipairs(ids_of(names)) do

@@ -1,6 +1,5 @@
--- document/generate/templates.lua: finds the text of a template: the caller's own first, then ours, which travel
--- inside the program as templates/<lang>/<name>.mustache, code as templates/code/<name>.mustache.
--- Called by generate only.
+-- document/generate/templates.lua: finds the text of a template: the caller's own first, then ours, built into the
+-- program as templates/<lang>/<name>.mustache, code as templates/code/<name>.mustache. Called by generate only.
 local files = require "skillrt.base.files"
 
 local M = {}
@@ -15,7 +14,7 @@ end
 
 local MAX_TEMPLATE = 1 << 20
 
--- A template of the caller's folder; nil where there is none, an error for one that cannot be read.
+-- A template in the caller's folder; nil: there is none; an error if it cannot be read.
 local function read(path)
   if not files.stat(path) then
     return nil
@@ -27,7 +26,7 @@ local function read(path)
   return text
 end
 
----A function that gives the text of a template by its name, or nil.
+---A function that returns the text of a template by its name, or nil.
 ---@param lang "en"|"zh"
 ---@param own nil|string|fun(name: string, lang: string): string? a folder or a function of the caller
 ---@return fun(name: string): string?, boolean?

@@ -1,7 +1,7 @@
--- document/generate/view.lua: what every document's template may use: the normal form of the config itself, what
--- follows from it, and the filters that make a value safe for the place where it stands (`{{name|cell}}`).
+-- document/generate/view.lua: the data for every document's template: the normal form of the config, what follows
+-- from it, and the filters that make a value safe for its place (`{{name|cell}}`).
 --
--- Pure: config in, table out. Called by generate; the output kinds add what is theirs.
+-- Pure: config in, table out. Called by generate; the output kinds add their own data.
 local ends = require "skillrt.skill.ends"
 local config_of = require "skillrt.document.generate.config"
 local form = require "skillrt.document.form"
@@ -14,16 +14,16 @@ local M = {}
 
 ---@class skillrt.generate.Words
 ---@field phase_done string  the summary of a phase, by its number
----@field done string        stands behind an action's name
----@field loop string        what a link to the loop is called
----@field phase string       what a link to a phase is called, by number and id
+---@field done string        follows an action's name
+---@field loop string        the text of a link to the loop
+---@field phase string       the text of a link to a phase, by number and id
 ---@field join string        between the items of a list
----@field calls string       before the words that call a skill
+---@field calls string       before the words that trigger a skill
 ---@field stop string        ends a sentence
 ---@field open string        before a quoted word
 ---@field close string
 
--- The few words of documents that no template can hold: inside of code, in front matter, between items of a list.
+-- Words that no template can contain: inside code, in front matter, between items of a list.
 ---@type table<string, skillrt.generate.Words>
 local WORDS <const> = {
   en = {
@@ -68,7 +68,7 @@ local function literal(path)
   return (path:gsub("[`\\$]", "\\%0"))
 end
 
----How values are shown, by the name behind "|" in a template.
+---The filters of templates, by the name after "|".
 ---@type table<string, fun(value: any): string>
 M.FILTERS = {
   line = markdown.line, cell = markdown.cell, code = markdown.code, code_list = markdown.code_list_cell, list = joined,
@@ -81,8 +81,8 @@ M.FILTERS = {
   end,
 }
 
----An object of the config with what follows from it. A key of its kind that it has not is false: else a template would
----find that of the object around it.
+---An object of the config with what follows from it. Missing keys of its kind are false: otherwise a template would
+---find those of the surrounding object.
 ---@param kind string
 ---@param object table
 ---@param own table?
@@ -132,7 +132,7 @@ local function phase_views(config, words)
   end)
 end
 
--- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
+-- How often an action may be chosen and retried, and whether it ends the run: as the runtime counts it.
 local function rules_of(action, config, retries)
   local own = config_of.own(config, "actions", action.id)
   local terminal = own.terminal
@@ -169,7 +169,7 @@ local function action_views(config, retries)
   return out, sorted
 end
 
--- The steps of the skill from top to bottom: phases and, in its place, the loop.
+-- The steps of the skill from top to bottom: phases, and the loop at its place.
 local function flow_of(config, phases)
   local flow, leading, trailing, behind = {}, {}, {}, false
   local order = config.execution_mode == "hybrid" and config.x_skillrt.hybrid.order
@@ -200,7 +200,7 @@ local function flow_of(config, phases)
   return flow, leading, trailing
 end
 
--- What each step is followed by: the next phase, or the loop, which is not passed by (F7).
+-- What follows each step: the next phase, or the loop, which cannot be skipped (F7).
 local function set_next(flow, words)
   for i, step in ipairs(flow) do
     local following = flow[i + 1]
@@ -266,7 +266,7 @@ function M.of(config, lang)
   })
 end
 
----Data of one document: its own keys before the shared ones.
+---Data of one document: its own keys override the shared ones.
 ---@param shared table
 ---@param own table
 ---@param row table?  what it is about, between the two

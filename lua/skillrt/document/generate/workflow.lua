@@ -1,5 +1,5 @@
--- document/generate/workflow.lua: workflow.json: the phases as data (R8, R11-R15); for hybrid also where the loop
--- stands (F7). Pure. Called by generate.
+-- document/generate/workflow.lua: workflow.json: the phases as data (R8, R11-R15); for hybrid also the position of
+-- the loop (F7). Pure. Called by generate.
 local config_of = require "skillrt.document.generate.config"
 local json = require "skillrt.base.json"
 

@@ -1,7 +1,7 @@
 -- document/graph/build.lua: the nodes and edges of a skill.
 --
--- Asks the same terms and effects as the search through the state space, so that an edge is what the check takes it
--- to be. Called by document/graph/init.lua.
+-- Uses the same terms and effects as the search through the state space, so that an edge means the same as in the
+-- check. Called by document/graph/init.lua.
 local json = require "skillrt.base.json"
 local listed = require("skillrt.base.names").listed
 local machine_graph = require "skillrt.document.graph.machine"
@@ -41,7 +41,7 @@ local function new(name)
   return graph
 end
 
--- By variable: who changes it, and the classes it may have then.
+-- By variable: which actions change it, and its possible classes afterwards.
 local function producers_of(steps)
   local producers = {}
   for _, step in ipairs(steps) do
@@ -77,8 +77,8 @@ local function each_helper(space, steps, each)
   end
 end
 
--- An edge from each action to those whose conditions it can make true. A condition that several make true and several
--- wait for is a node of its own: forty of each are eighty edges so, and not 1,600.
+-- An edge from each action to those whose conditions it can make true. If several actions make a condition true and
+-- several wait for it, the condition is a node of its own: forty of each are then eighty edges instead of 1,600.
 local function condition_edges(graph, space, steps, prefix)
   local from, to = {}, {}
   local function count(sides, text, id)
@@ -110,7 +110,7 @@ local function conditions_of(one)
   return #parts > 0 and "when " .. table.concat(parts, "\n and ") or nil
 end
 
--- Who performs it: the agent's name with its kind, where it has one of its own.
+-- The agent's name, with its kind if it has its own name.
 local function performer_of(one, model)
   local agent = one.agent
   if not agent then
@@ -133,11 +133,11 @@ local function note_of(one, model, ...)
   return #lines > 0 and table.concat(lines, "\n") or nil
 end
 
--- Whether an action may be the first: its conditions hold in the state a run begins in.
+-- Whether an action may be the first: its conditions are true in the initial state.
 local function may_begin(action, first_state)
   for _, condition in ipairs(action.when) do
     if type(condition) ~= "table" then
-      return true -- a function is not asked
+      return true -- functions are not called
     elseif not condition(first_state) then
       return false
     end
@@ -192,7 +192,7 @@ local function add_actions(graph, space, model)
   end
 end
 
--- The phases of one side of the loop: each alone, or neighbours that run at once.
+-- The phases on one side of the loop: each alone, or parallel neighbours together.
 local function groups_of(model, trailing)
   local phases = {}
   for _, phase in ipairs(model.phases) do
@@ -213,12 +213,12 @@ local function add_phase(graph, model, phase, before, at_once)
     end
   end
   for _, last in ipairs(before) do
-    graph:edge(last, id, "order") -- where no file goes along it already
+    graph:edge(last, id, "order") -- if no edge already carries a file
   end
   return id
 end
 
--- Phases in their order; an edge carries the file that goes along it. Gives those that come last.
+-- Phases in order; an edge names the file that is passed on. Returns the last ones.
 local function add_phases(graph, model, trailing, from)
   local before = from
   for _, group in ipairs(groups_of(model, trailing)) do
@@ -234,7 +234,7 @@ local function add_phases(graph, model, trailing, from)
   return before
 end
 
--- Phases that go round: an edge back, with what decides.
+-- Repeating phases: an edge back, with the condition.
 local function add_rounds(graph, model)
   for _, one in ipairs(model.rounds or {}) do
     local lines = {}
@@ -259,7 +259,7 @@ local MEANINGS = {
   { "nodes", "optional", "dashed frame: optional" },
 }
 
--- What a reader has to be told: of one kind of arrow alone, nothing.
+-- What the legend must explain: nothing if there is only one kind of arrow.
 local function legend_of(graph)
   local there, out = {}, {}
   for _, list in ipairs { "edges", "nodes" } do
@@ -274,7 +274,7 @@ local function legend_of(graph)
 end
 
 ---@param model skillrt.check.Model
----@param path skillrt.graph.Path?  the way that a run of a machine took
+---@param path skillrt.graph.Path?  the path of a machine's run
 ---@return skillrt.graph.Graph
 function M.of(model, path)
   local graph = new(model.name)
@@ -312,7 +312,7 @@ function M.of(model, path)
   return graph
 end
 
----A workflow script: its phases in the order in which they begin, each with its agents.
+---A workflow script: its phases in the order in which they start, each with its agents.
 ---@param flow table  of document/check/workflow.lua
 ---@return skillrt.graph.Graph
 function M.of_script(flow)

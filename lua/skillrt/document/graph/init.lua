@@ -24,9 +24,9 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", text = "skillrt.do
 ---@field name string
 ---@field nodes skillrt.graph.Node[]
 ---@field edges skillrt.graph.Edge[]
----@field legend string[]  what the kinds of lines and frames mean, of those that are there
+---@field legend string[]  the meaning of the kinds of lines and frames that occur
 
--- The way that a run of a machine took, from its journal.
+-- The path of a machine's run, from its journal.
 local function path_of(dir)
   local path, subs = { taken = {} }, {}
   local books, message, code = require("skillrt.run.runner").read(dir, function(record)
@@ -48,9 +48,9 @@ local function path_of(dir)
   return path
 end
 
----The graph of whatever lies at a path, or of a definition.
+---The graph of whatever is at a path, or of a definition.
 ---@param given string|table
----@param run string?  a run of a machine, whose way is drawn
+---@param run string?  a run of a machine, whose path is drawn
 ---@param words string[]?  arguments of a workflow script
 ---@return skillrt.graph.Graph? graph
 ---@return string? message

@@ -1,16 +1,16 @@
--- document/graph/layout.lua: where the boxes of a graph are and how its lines run between them: in rows from top to
--- bottom, each row in an order in which few lines cross, no row wider than a page.
+-- document/graph/layout.lua: positions the boxes of a graph and the lines between them: in rows from top to bottom,
+-- each row ordered to avoid crossings, no row wider than a page.
 --
--- Every line goes through a place between any two rows; the one with its label has that label's size, so that nothing
--- covers a label. Lines that begin or end at the same box and have the same label share their places and the label, so
--- that a box with forty lines needs no more room than one with two. Knows sizes, nothing of what is drawn. Called by
+-- Every line has a point between any two rows; the point with its label has the label's size, so that nothing covers
+-- a label. Lines that start or end at the same box and have the same label share their points and the label, so that
+-- a box with forty lines needs no more room than one with two. Knows sizes, nothing of what is drawn. Called by
 -- svg.lua.
 
 local M = {}
 
 local PAGE <const> = 760  -- a row of boxes that is wider is continued below
 local APART <const> = 22  -- boxes of a row
-local CLOSE <const> = 8   -- places of lines
+local CLOSE <const> = 8   -- points of lines
 local BETWEEN <const> = 18 -- rows
 local SWEEPS <const> = 12
 
@@ -20,19 +20,19 @@ local SWEEPS <const> = 12
 ---@field row integer?
 ---@field x number?  its middle
 ---@field y number?  its top
----@field is_way boolean?    a place of a line
----@field is_label boolean?  and its label's
+---@field is_way boolean?    a point of a line
+---@field is_label boolean?  and the point of its label
 
 ---@class skillrt.graph.Line
 ---@field from skillrt.graph.Box
 ---@field to skillrt.graph.Box
 ---@field w number  of its label
 ---@field h number
----@field same string  lines with the same one may share places
+---@field same string  lines with the same one may share points
 ---@field places skillrt.graph.Box[]?  from its upper end to its lower end, both included
 ---@field turned boolean?  its upper end is `to`
 
--- Turns the lines that close a circle, the deepest first.
+-- Reverses the lines that close a cycle, the deepest first.
 local function turn_circles(boxes, lines)
   local out, state = {}, {}
   for _, line in ipairs(lines) do
@@ -64,7 +64,7 @@ local function ends_of(line)
   return line.from, line.to
 end
 
--- By box: how many lines lead to it at most, one after the other.
+-- By box: the longest chain of lines that leads to it.
 local function ranks_of(boxes, lines)
   local ranks, below, open, ready = {}, {}, {}, {}
   for _, line in ipairs(lines) do
@@ -87,7 +87,7 @@ local function ranks_of(boxes, lines)
   return ranks
 end
 
--- Boxes by rows; rows of even numbers stay free for the lines.
+-- Boxes by rows; even rows stay free for the lines.
 local function rows_of(boxes, lines)
   local ranks, by_rank, most, rows = ranks_of(boxes, lines), {}, 0, {}
   for _, box in ipairs(boxes) do
@@ -113,7 +113,7 @@ local function rows_of(boxes, lines)
   return rows
 end
 
--- By box: lines that begin or end there and have the same label, with the places that they share.
+-- By box: lines that start or end there with the same label, and their shared points.
 local function bundles_of(lines)
   local bundles = {}
   for _, line in ipairs(lines) do
@@ -136,7 +136,7 @@ local function link(a, b)
   end
 end
 
--- Gives each line its places, and each place those above and below it.
+-- Gives each line its points, and each point its neighbours above and below.
 local function thread(rows, lines)
   bundles_of(lines)
   for _, line in ipairs(lines) do
@@ -200,8 +200,8 @@ local function order(rows)
   end
 end
 
--- Puts the places of a row as near to their wishes as their order and sizes allow: those that would touch share the
--- mean of what they wish. A row stays in the page, so that rows of a long list do not drift to one side.
+-- Moves the points of a row as close to their preferred positions as order and sizes allow: those that would touch
+-- share the mean of their preferences. Rows stay within the page, so that a long list does not drift to one side.
 local function settle(row)
   local blocks, shift = {}, 0
   for i, place in ipairs(row) do

@@ -1,5 +1,5 @@
--- document/graph/machine.lua: a machine as a graph: its states as nodes, its actions as edges with their conditions and
--- limits, and the way that a run took.
+-- document/graph/machine.lua: a machine as a graph: its states as nodes, its actions as edges with their conditions
+-- and limits, and the path of a run.
 --
 -- Reads the transition table alone, as the mode does. Called by graph/build.lua.
 local machine_of = require "skillrt.skill.machine"
@@ -7,11 +7,11 @@ local names_of = require "skillrt.base.names"
 
 local M = {}
 
----@class skillrt.graph.Path  the way of a run
+---@class skillrt.graph.Path  the path of a run
 ---@field taken table<string, integer>  how often, by from, to and action with zeros between
 ---@field at string?           the state it is in
 
----How `taken` names a transition.
+---The key of a transition in `taken`.
 ---@param from string
 ---@param to string
 ---@param action string
@@ -35,7 +35,7 @@ local function times(count)
   return count == 1 and "once" or count .. " times"
 end
 
--- What stands at an edge: the action, when, how often at most, how often in a run.
+-- The label of an edge: the action, its condition, its limit, how often the run took it.
 local function label_of(action, edge, guard, count)
   local lines = { action }
   lines[#lines + 1] = guard ~= nil and "when " .. text_of(guard) or nil
@@ -51,7 +51,7 @@ local function note_of(state, path)
   return lines[1] and table.concat(lines, "\n") or nil
 end
 
--- The condition under which a route takes an action, where a list of conditions says so.
+-- The condition under which a route takes an action, if it is a list of conditions.
 local function guards_of(machine, state)
   local guards = {}
   for _, one in ipairs(machine.routes and machine.routes[state] or {}) do
@@ -91,7 +91,7 @@ local function add_errors(graph, machine, any)
   end
 end
 
--- Ways that no edge has: where the class of an error led, or a person who tried again.
+-- Transitions without an edge: by the class of an error, or by a person's retry.
 local function add_others(graph, machine, path)
   for _, key in ipairs(names_of.sorted(path.taken)) do
     local from, to, action = key:match "^(%Z*)%z(%Z*)%z(%Z*)$"

@@ -1,5 +1,5 @@
--- document/graph/run.lua: a run as a graph: its steps in their order, the headings of a workflow, and in each the
--- agents that were asked: answered, failed or open, how long, with how many tokens.
+-- document/graph/run.lua: a run as a graph: its steps in order, the headings of a workflow, and in each the agents
+-- that were asked: answered, failed or open, with duration and tokens.
 --
 -- A view of the run's story; nothing of the skill is read. Called by cli/command/graph.
 
@@ -11,7 +11,7 @@ local M = {}
 
 local MOST <const> = 12 -- agents that are named in one box
 
--- Kinds of calls that somebody is asked by.
+-- Kinds of calls that ask somebody.
 local ASKS <const> = tables.words "command http host session"
 
 local function duration(ms)
@@ -55,7 +55,7 @@ local function note_of_call(self, call)
   return table.concat(parts, ", ")
 end
 
--- A step, behind it its headings, those that only a call names, too; the agents are lines of the box that asked them.
+-- A step, followed by its headings, also those that only a call names; agents are lines of the box that asked them.
 local function add_step(self, step)
   local kind = step.kind == "phase" and "state" or "action"
   self.last = self:add(kind, step.id, self.last, "order", note_of_step(self, step))

@@ -60,7 +60,7 @@ local function draw_box(out, box)
   out[#out + 1] = "</g>"
 end
 
--- Through all places of a line: down to the next one in a curve, and straight along each.
+-- Through all points of a line: down to the next one in a curve, and straight along each.
 local function draw_line(out, line)
   local places, parts = line.places, {}
   local first, last = places[1], places[#places]

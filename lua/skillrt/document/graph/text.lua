@@ -1,11 +1,11 @@
--- document/graph/text.lua: a graph as lines for a terminal, none wider than it: each node, what is known of it and
--- where it leads; and how a text is wrapped. Called by document/graph/init.lua and svg.lua.
+-- document/graph/text.lua: a graph as lines for a terminal, none wider than it: each node, its notes and its targets;
+-- and wrapping of texts. Called by document/graph/init.lua and svg.lua.
 
 local text_of = require "skillrt.base.terminal_text"
 
 local M = {}
 
--- The longest beginning of a text that fits, one letter at least.
+-- The longest prefix of a text that fits, at least one letter.
 local function beginning(text, columns)
   local last = utf8.offset(text, 2) - 1
   for at in utf8.codes(text) do

@@ -1,7 +1,7 @@
--- document/load/action_md.lua: phases/actions/<id>.md: what its lists and tables say about one action: name,
--- purpose, preconditions, state updates; and hints about what is next.
+-- document/load/action_md.lua: reads phases/actions/<id>.md: what its lists and tables say about one action: name,
+-- purpose, preconditions, state updates, and hints about the next action.
 --
--- Reads known sections (R46-R52); code is looked at for literal state updates only, and never run. Called by
+-- Reads known sections (R46-R52); searches code for literal state updates only, and never runs it. Called by
 -- prose.lua.
 local condition = require "skillrt.document.load.condition"
 local js = require "skillrt.document.load.js"
@@ -25,7 +25,7 @@ local trim = texts.trim
 ---@field sets table<string, integer>          state keys its updates name, with a line
 ---@field next { text: string, line: integer }[]  what may come next
 
--- The text of a document or a section, to the next heading: all of it, or its first paragraph.
+-- The text of a document or a section, up to the next heading: all of it, or its first paragraph.
 local function text_of(blocks, first)
   local out = {}
   for i, block in ipairs(blocks or {}) do
@@ -38,7 +38,7 @@ local function text_of(blocks, first)
   return #out > 0 and table.concat(out, "\n") or nil
 end
 
--- The items below one, as one condition: any of them is enough.
+-- The sub-items of an item, as one condition: any of them is enough.
 local function any_below(section, at, is_field)
   local list, head = {}, section[at]
   local k = at + 1
@@ -58,7 +58,7 @@ local function any_below(section, at, is_field)
   return told, k
 end
 
--- `a` and what else stands in an item of a list of preconditions.
+-- `a` and the rest of an item in a list of preconditions.
 local function read_preconditions(section, is_field, read)
   read.preconditions, read.preconditions_line = {}, section.heading.line
   local at = 1
@@ -82,7 +82,7 @@ local function read_preconditions(section, is_field, read)
   end
 end
 
--- State updates that are looked at in one document.
+-- How many state updates of one document are examined.
 local MAX_LOOKS = 32
 
 local LITERAL = { boolean = true, number = true }
@@ -175,7 +175,7 @@ local function next_of(blocks)
   return out
 end
 
--- A heading that is a section's name but for a letter or two.
+-- A heading that differs from a section's name by a letter or two.
 local function nearly(blocks, name)
   for _, block in ipairs(blocks) do
     if block.kind == "heading" and #block.text > 8 and names.nearest(block.text, { name }) then
@@ -184,7 +184,7 @@ local function nearly(blocks, name)
   end
 end
 
----What stands in an action's document.
+---The content of an action's document.
 ---@param blocks skillrt.load.Markdown
 ---@param is_field (fun(name: string): boolean)?
 ---@return skillrt.load.ActionMd

@@ -1,5 +1,5 @@
--- document/load/agent_yml.lua: agent.yml: its tool sets (R95-R105), what their names are bound to and how they are
--- switched, as the steps of a skill; its workflow settings as limits.
+-- document/load/agent_yml.lua: reads agent.yml: its tool sets (R95-R105), their bindings and their switching, as the
+-- steps of a skill; its workflow settings as limits.
 --
 -- With the four sets of the known flow (R98, R107-R110) the skill is that flow, a repair loop;
 -- with others each set is a phase, in the order of the file (F55). Called by the door.
@@ -18,7 +18,7 @@ local yaml = require "skillrt.document.load.yaml"
 
 local M = {}
 
--- A list without what stands there a second time.
+-- A list without repetitions.
 local function once(list, at, what, found)
   local out, seen = {}, {}
   for i, item in ipairs(list or {}) do
@@ -45,7 +45,7 @@ local function tool_set(one, key, at, found)
     optional = one.optional, bind = one.bind, tools = #tools > 0 and tools or nil }
 end
 
--- Names of what may be missing that nothing asks for: misspelt, most likely.
+-- Optional names that no set uses: probably misspelt.
 local function tell_idle(list, asked, at, what, found)
   for _, name in ipairs(list or {}) do
     if not asked[name] then
@@ -56,7 +56,7 @@ local function tell_idle(list, asked, at, what, found)
   end
 end
 
--- What may be missing of a set that does not say (R105).
+-- What may be missing in a set that does not say (R105).
 local function known_optional(set)
   local out = {}
   for _, name in ipairs(set.tools or {}) do
@@ -82,7 +82,7 @@ end
 
 local MAX_BYTES <const> = 1 << 20
 
--- An agent.yml, and where its keys are; nil: it is none, which is a finding.
+-- An agent.yml, and where its keys are; nil: it is none, which is reported.
 local function parsed(text, path, found)
   local document, lines, line = yaml.parse(text)
   if document == nil then
@@ -97,8 +97,8 @@ local function parsed(text, path, found)
   end
 end
 
----The tool sets of an agent.yml, for a script that has tools of its own: relative to where it runs, or beside the
----script. The file is pinned with the run. Raises where it cannot be read.
+---The tool sets of an agent.yml, for a script with tools of its own: relative to the working folder, or next to the
+---script. The file is pinned with the run. Raises if it cannot be read.
 ---@param path string
 ---@return skillrt.ToolSet[]
 function M.from_path(path)
@@ -123,13 +123,12 @@ function M.from_path(path)
   return sets
 end
 
--- How agents with tools of their own call them: Read, Bash, mcp__server__tool.
+-- The names by which agents with tools of their own call them: Read, Bash, mcp__server__tool.
 local function is_host_tool(name)
   return type(name) == "string" and (name:find("^%u%a*$") or name:find("^mcp__[%w_-]+$")) ~= nil
 end
 
--- What the names of a set, or of all, stand for: tools that are built in, which are declared by being named, or the
--- agent's own.
+-- What the names of a set, or of all, mean: built-in tools, which are declared by being named, or the agent's own.
 local function bound(binding, tools, at, found)
   local out = {}
   for _, name in ipairs(type(binding) == "table" and names.sorted(binding) or { "" }) do
@@ -176,7 +175,7 @@ local function sets_in(given, key, sets, at, found)
   return given
 end
 
--- How the sets are switched, and what their names stand for; both become parts of the definition.
+-- How the sets are switched, and what their names mean; both become parts of the definition.
 local function switching_of(document, sets, definition, at, found)
   bind(document, sets, definition, at, found)
   definition.optional_tools = document.optional_tools and once(document.optional_tools, function(more)
@@ -205,7 +204,7 @@ local function switching_of(document, sets, definition, at, found)
   return out
 end
 
--- Tells an API key that stands in the file.
+-- Reports an API key in the file.
 local function tell_secret(document, at, found)
   local secret = document.llm and document.llm["api-key"]
   if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
@@ -214,13 +213,13 @@ local function tell_secret(document, at, found)
 end
 
 local FLOW = { "analysis", "generation", "verification", "repair" }
-local MOST_ROUNDS <const> = 20 -- of a work that reports its phases itself
+local MOST_ROUNDS <const> = 20 -- for work that reports its phases itself
 
 local function task(name, set)
   return ("%s: %s"):format(name, set.description)
 end
 
--- What the runtime writes for the steps of a flow: the agent neither writes nor counts these (F51).
+-- What the runtime writes for the steps of a flow: the agent neither writes nor counts it (F51).
 local function kept_of(name, flow, retries)
   local keeps = { at_start = { phase = name, max_retries = retries } }
   if name == flow.verify then
@@ -307,7 +306,7 @@ local function tell_unused(sets, at, found)
   end
 end
 
--- Each set that names tools is a phase; or those of an order, whatever they name.
+-- Each set that names tools is a phase; or those of a given order, whatever they name.
 local function phases_of(sets, by_name, order, at, found)
   local phases, listed = {}, {}
   for i, name in ipairs(order or {}) do
@@ -337,7 +336,7 @@ local function in_state(definition, phase, retries)
   definition.schema = { success = "boolean" }
 end
 
--- One step as long as the work lasts: who performs it goes from set to set.
+-- One step for the whole work: its agent goes from set to set.
 local function add_work(definition, sets, start)
   local about = {}
   for i, set in ipairs(sets) do
@@ -353,7 +352,7 @@ local function add_work(definition, sets, start)
   }
 end
 
--- What the sets become: one step for whoever switches himself; the flow; or one phase each.
+-- What the sets become: one step for an agent that switches itself; the flow; or one phase each.
 local function add_steps(definition, sets, given, retries, at, found)
   local by_name = {}
   for _, set in ipairs(sets) do

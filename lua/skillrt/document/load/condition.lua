@@ -1,5 +1,5 @@
--- document/load/condition.lua: a precondition as people write it into lists and tables: the condition it is,
--- or why it cannot be read. Never guesses: what is prose stays prose.
+-- document/load/condition.lua: reads a precondition as people write it in lists and tables: the condition, or why it
+-- cannot be read. Never guesses: prose stays prose.
 --
 -- Called by the readers of action documents, tables and orchestrators.
 local effect = require "skillrt.skill.effect"
@@ -13,7 +13,7 @@ local M = {}
 
 local trim, without_end = texts.trim, texts.without_end
 
-M.JUDGED = "judged" -- the key of the state in which a judgement of prose would stand
+M.JUDGED = "judged" -- the key of the state that would hold a judgement of prose
 
 -- How documents say that there is none.
 local NONE = {
@@ -36,14 +36,14 @@ function M.is_none(text)
   local plain = trim(text:lower():gsub("[`*_.]", ""))
   for _, pattern in ipairs(NONE) do
     if plain:find(pattern) then
-      -- "none of the files is open" is a condition, told in prose
+      -- "none of the files is open" is a condition in prose
       return #plain <= 24 or plain:find "precondition" ~= nil or plain:find "^\u{65E0}" ~= nil
     end
   end
   return false
 end
 
--- What compiles: documents say the same condition several times.
+-- Cache of compiled texts: documents repeat conditions.
 local known, count = {}, 0
 
 local function compiles(text)
@@ -59,7 +59,7 @@ local function compiles(text)
   return one[1], one[2]
 end
 
--- A condition inside the brackets of a prose one: what its author may have meant.
+-- A condition inside the brackets of a prose one: a hint at what its author may have meant.
 local function inner(text)
   if #text > expr.MAX_BYTES then
     return nil
@@ -76,14 +76,14 @@ local function is_bare(text)
 end
 
 ---@class skillrt.load.Told
----@field text string        as it stands there
----@field condition string?  as it is read; nil: it cannot be
+---@field text string        as written
+---@field condition string?  as it is read; nil: it cannot be read
 ---@field problem string?    why it cannot be read
 ---@field hint string?       a condition found inside of it
 ---@field line integer
 
----The condition that stands for one in prose: it never holds until somebody judges it, and a run
----that waits for it says its words.
+---The condition that replaces a prose one: it is false until somebody judges it, and a run that waits for it shows
+---its words.
 ---@param text string
 ---@return string
 function M.judged(text)
@@ -94,10 +94,10 @@ function M.judged(text)
   return ("%s.includes('%s')"):format(M.JUDGED, plain)
 end
 
--- Behind the last code span of an item, between two of them: what joins conditions.
+-- The text after the last code span of an item, or between two: what joins conditions.
 local JOINTS = { ["or"] = "||", ["||"] = "||", ["\u{6216}"] = "||", ["and"] = "&&", ["&&"] = "&&", ["\u{4E14}"] = "&&" }
 
--- "`a` OR `b`": code spans with nothing but one joint between them; nil for all else.
+-- "`a` OR `b`": code spans with the same joint between all of them; nil: anything else.
 local function joined(text)
   local parts, joint, rest = {}, nil, text
   while true do
@@ -118,7 +118,7 @@ local function joined(text)
   end
 end
 
----Conditions of which one is enough; nil where one of them is prose.
+---Conditions of which one is enough; nil if one of them is prose.
 ---@param list skillrt.load.Told[]
 ---@return string?
 function M.any_of(list)
@@ -146,8 +146,8 @@ local function refuse(text, problem)
   return { text = text, problem = problem, hint = inner(text) }
 end
 
----A list item: code between backticks is a condition, with or without a remark behind it; other
----text is one when it reads as one and is more than a word.
+---A list item: code between backticks is a condition, with or without a remark after it; other text is one if it
+---parses as one and is more than a word.
 ---@param text string
 ---@param is_field (fun(name: string): boolean)?  whether a bare word is a key of the state
 ---@return skillrt.load.Told? told  nil: it says there is none
@@ -179,7 +179,7 @@ end
 
 local VALUES = tables.words "true false null undefined"
 
--- `status=pending` in a table means equality: nothing is assigned there.
+-- `status=pending` in a table means equality, not an assignment.
 local function equality(part)
   local key, value = part:match "^([%a_][%w_.]*)%s*=%s*([^=].*)$"
   if not key or value:find "^=" then
@@ -195,7 +195,7 @@ end
 local P, S, V, C = lpeg.P, lpeg.S, lpeg.V, lpeg.C
 local separator = P "," + "\u{FF0C}" + "\u{3001}" + "\u{FF1B}" + "<br" * P " " ^ 0 * P "/" ^ -1 * ">"
 
--- Commas separate, and line breaks, but in brackets and quotes.
+-- Splits at commas and line breaks, except inside brackets and quotes.
 local PARTS <const> = P {
   lpeg.Ct(V "part" * (separator * V "part") ^ 0),
   part = C((V "whole" + 1 - separator) ^ 0) / trim,
@@ -220,7 +220,7 @@ local function unmarked(text)
   return trim(without_end(text:match "^`+(.*)$", "`"))
 end
 
----A cell that says nothing but that a key has a value: `status=pending`, `mode == parallel`.
+---A cell that only says that a key has a value: `status=pending`, `mode == parallel`.
 ---@param cell string
 ---@return skillrt.load.Told?
 function M.equality(cell)
@@ -257,7 +257,7 @@ local function is_promise(text)
   return text:find "^[%a_][%w_.]*%s*[+-][+-]$" ~= nil
 end
 
----The effects of a cell or an item: promises such as `done=true`; what is none stays prose.
+---The effects of a cell or an item: promises such as `done=true`; anything else stays prose.
 ---@param text string
 ---@return { text: string, effect: string? }[]
 function M.effects(text)

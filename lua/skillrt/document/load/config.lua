@@ -1,5 +1,5 @@
--- document/load/config.lua: a skill-config to the definition that skillrt.skill takes; keys under x_skillrt
--- refine it.
+-- document/load/config.lua: converts a skill-config to the definition for skillrt.skill; keys under x_skillrt refine
+-- it.
 --
 -- Prompts are named, not read; only from_path reads a file, the config itself.
 local agents_of = require "skillrt.document.load.config_agents"
@@ -30,7 +30,7 @@ local function list_or_nil(list)
   return #list > 0 and list or nil
 end
 
--- What configs say of who takes part; anything else is refused with the skill.
+-- The words of configs for how people take part; anything else is refused with the skill.
 local INTERACTION <const> = { required = "interactive", none = "autonomous" }
 
 local function refine(step, own)
@@ -39,7 +39,7 @@ local function refine(step, own)
   return step
 end
 
--- The document of a step, by its path through no link.
+-- The document of a step, by its path without links.
 local function prompt_of(options, path)
   return options.folder and (options.tree and options.tree:unlinked(path) or path) or nil
 end
@@ -120,7 +120,7 @@ local function add_loop(definition, config, options, agents)
   end
 end
 
--- The language of the records that a run leaves behind: as it says, else that which the folder was generated in.
+-- The language of a run's reports: as declared, else the language in which the folder was generated.
 local function records_of(own, folder)
   if own.records ~= nil then
     return own.records ~= json.null and own.records or nil
@@ -129,7 +129,7 @@ local function records_of(own, folder)
   return text and (text:match('"lang": *"(%a+)"') == "zh" and "zh" or "en") or nil
 end
 
--- What configs call the ways of switching (R106).
+-- The names of configs for the ways of switching (R106).
 local BY <const> = { llm_self_report = "report", self_report = "report", tool_calls = "calls",
   tool_call_pattern = "calls", prompt = "rules", explicit = "rules" }
 
@@ -171,7 +171,7 @@ function M.definition(raw, options)
     on_error = (own.termination or {}).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
-    timeouts = form.taken("timeouts", own.timeouts_s or {}), -- nothing where it says nothing
+    timeouts = form.taken("timeouts", own.timeouts_s or {}), -- nothing if it says nothing
     protocol = true,
     specs = list_or_nil(paths_of(config.specs)),
     config = options.config,
@@ -216,7 +216,7 @@ end
 
 local MAX_CONFIG = 16 << 20
 
--- What lies beside a config: the documents that are the prompts, the script that is run.
+-- What is next to a config: the documents that are the prompts, the script that is run.
 local function beside(path, options)
   local folder = options.folder or files.dirname(path)
   local phases, actions = files.stat(folder .. "/phases"), files.stat(folder .. "/phases/actions")
@@ -232,7 +232,7 @@ local function beside(path, options)
   return out
 end
 
----The skill of a skill-config.json, with the documents beside it as prompts.
+---The skill of a skill-config.json, with the documents next to it as prompts.
 ---@param path string
 ---@param options skillrt.load.ConfigOptions?
 ---@return skillrt.Skill? skill

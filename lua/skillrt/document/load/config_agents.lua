@@ -1,5 +1,5 @@
--- document/load/config_agents.lua: who performs what a config leaves to "universal-executor", a model or another
--- type: found in the caller's agents, in x_skillrt.agents, in the environment, or as x_skillrt.agent (F47).
+-- document/load/config_agents.lua: finds the agent of steps that a config leaves to "universal-executor", a model or
+-- another type: in the caller's agents, in x_skillrt.agents, in the environment, or as x_skillrt.agent (F47).
 --
 -- Starts nothing. Called by load.config only.
 local choice = require "skillrt.agent.choice"
@@ -10,8 +10,8 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
--- The agents of who loads the script that is being loaded. What it loads finds them where it names none itself, and may
--- do without: a run is what needs them.
+-- The agents of whoever loads the script that is being loaded. What the script loads uses them if it names none
+-- itself, and may be loaded without any: only a run needs them.
 ---@return table<string, table>|nil
 local function ambient()
   local loading = drawn.loading
@@ -21,13 +21,13 @@ end
 local Agents = {}
 Agents.__index = Agents
 
----Who was chosen for all steps while a script is loaded, as by --agent; nil: none was.
+---The agent chosen for all steps (by --agent) while a script is loaded; nil: none was.
 ---@return table?
 function M.chosen()
   return (ambient() or {})["*"]
 end
 
--- An agent that a document says: its program has what it is granted.
+-- An agent that a document declares: its program gets what is granted.
 local function of_document(agent)
   agent = tables.fill({}, choice.of(agent))
   agent.sandbox_default = agent.kind == "command" and "strict" or nil
@@ -65,7 +65,7 @@ local function absent(name)
   }
 end
 
--- A name that is declared once for all steps that ask for the same thing.
+-- A name that is declared once for all steps that ask for the same agent.
 function Agents:need(name, more)
   local id = name:gsub("[^%w._-]", "-"):gsub("^[^%w]", "x"):gsub("%.%.+", "."):sub(1, names.MAX_ID)
   if not self.found[id] then
@@ -110,7 +110,7 @@ end
 
 ---All agents the steps asked for.
 ---@return table<string, table>? agents
----@return string|string[]|nil missing  the message; or, where agents may be missing, their names
+---@return string|string[]|nil missing  the message; or, if agents may be missing, their names
 function Agents:all()
   table.sort(self.missing)
   if self.required and #self.missing > 0 then
@@ -121,7 +121,7 @@ function Agents:all()
   return self.found, #self.missing > 0 and self.missing or nil
 end
 
----The agents of a definition whose steps all name the same one.
+---The agents of a definition whose steps all name the same agent.
 ---@param name string
 ---@param agents table<string, table>?
 ---@return table<string, table> agents

@@ -1,7 +1,7 @@
--- document/load/facts.lua: what readers of documents found, before anything is decided: facts, each about something,
--- with a value, a weight and its place. The weightiest fact about a thing counts; a difference is reported once.
+-- document/load/facts.lua: what readers found in documents, before anything is decided: facts about a thing, with a
+-- value, a weight and a place. The weightiest fact about a thing counts; a difference is reported once.
 --
--- Knows no documents and no skills. Called by the readers of load/ and by who resolves what they say.
+-- Knows no documents and no skills. Called by the readers of load/ and by their resolver.
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -20,9 +20,9 @@ function M.new()
   return setmetatable({ by = {} }, Facts)
 end
 
----@param about any     of which thing: an action's id, a phase's place
----@param says string   what of it
----@param value any     nil says nothing
+---@param about any     the thing: an action's id, a phase's position
+---@param says string   which property of it
+---@param value any     nil adds nothing
 ---@param weight integer
 ---@param at { file: string, line: integer? }
 function Facts:add(about, says, value, weight, at)
@@ -58,10 +58,10 @@ end
 ---Reports each fact that differs from the weightiest.
 ---@param about any
 ---@param says string
----@param name string  how a finding calls the thing
+---@param name string  the thing's name in findings
 ---@param found skillrt.Findings
----@param how { code: string, agree: function, show: function }?  of facts that are no texts: whether two of them say
----the same, and how a value is shown
+---@param how { code: string, agree: function, show: function }?  for facts that are no texts: whether two of them
+---  agree, and how a value is shown
 function Facts:tell(about, says, name, found, how)
   local list, show = self:all(about, says), how and how.show or names.show
   local best = list[1]

@@ -1,7 +1,7 @@
--- document/load/flow.lua: what a folder's documents state of how its phases follow each other, where it has a shape
--- that needs no guess: tables, conditions in code. These are facts; other lines that name a phase are quoted.
+-- document/load/flow.lua: reads from a folder's documents how its phases follow each other, where the form needs no
+-- guessing: tables, conditions in code, diagrams. These become facts; other lines that name a phase are quoted.
 --
--- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by sources.lua.
+-- For phases that are defined by documents; a config or a workflow.json takes precedence. Called by sources.lua.
 local condition = require "skillrt.document.load.condition"
 local facts_of = require "skillrt.document.load.facts"
 local markdown = require "skillrt.document.load.markdown"
@@ -34,7 +34,7 @@ function Flow:fact(index, says, value, weight, place)
   end
 end
 
--- The order of a table that names all phases is what runs; a different order in the file names is reported.
+-- The order of a table that names all phases is used; a different order of the file names is reported.
 function Flow:read_order(rows, file)
   local order, seen, first, phases = {}, {}, nil, self.mentions.phases
   for _, row in ipairs(rows) do
@@ -107,7 +107,7 @@ end
 
 local LABELS = words "condition \u{6761}\u{4EF6} \u{6267}\u{884C}\u{6761}\u{4EF6}"
 
--- `- **Condition**: \`...\`` below a phase's heading, or at the head of its own document.
+-- `- **Condition**: \`...\`` below a phase's heading, or at the top of its own document.
 function Flow:read_labels(blocks, file, own)
   local under, headings = own, 0
   passages.each(blocks, function(passage)
@@ -124,7 +124,7 @@ function Flow:read_labels(blocks, file, own)
   end)
 end
 
--- The number that a phase's title gives differs from that of its file.
+-- The number in a phase's title differs from that of its file.
 function Flow:check_title(one, title, line)
   local digits = title and title:match "^[Pp]hase%s+(%d[%d.]*)%f[^%w.]"
   local number = digits and digits:gsub("%.$", ""):gsub("^0+(%d)", "%1")
@@ -135,7 +135,7 @@ function Flow:check_title(one, title, line)
   end
 end
 
--- Documents with one number, where no table says their order.
+-- Documents with the same number, without a table that gives their order.
 function Flow:check_numbers()
   local phases, first = self.mentions.phases, 1
   for i = 2, #phases + 1 do
@@ -156,7 +156,7 @@ function Flow:check_numbers()
   end
 end
 
--- Phases that a list has in another order than the names of their files have.
+-- Phases that a list has in another order than the names of their files.
 function Flow:check_lists(blocks, file)
   local last, phases = nil, self.mentions.phases
   passages.each(blocks, function(passage)
@@ -175,8 +175,8 @@ function Flow:check_lists(blocks, file)
   end)
 end
 
----Says what runs, and that nothing else was read.
----@param list table[]  the phases as a config holds them, in the order that runs
+---Says what runs, and that nothing else was understood.
+---@param list table[]  in the form of a config, in the order that runs
 function Flow:conclude(list)
   local ids, read = {}, self.read
   for i, phase in ipairs(list) do
@@ -189,7 +189,7 @@ function Flow:conclude(list)
   end
 end
 
----Reads what documents state of the flow of phases.
+---Reads what documents state about the flow of phases.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]
 ---@param found skillrt.Findings
@@ -234,7 +234,7 @@ function M.read(tree, phases, found)
   return self
 end
 
----What the flow says of one phase, put into its entry of a config.
+---Adds what the flow says about one phase to its entry in a config.
 ---@param index integer
 ---@param phase table
 function Flow:apply(index, phase)

@@ -1,7 +1,6 @@
--- document/load/folder.lua: a skill's folder as the definition that skillrt.skill takes, with all that was
--- found on the way.
+-- document/load/folder.lua: converts a skill's folder to the definition for skillrt.skill, with all findings.
 --
--- Runs nothing: a skill.lua is the door's business. Called by document/load/init.lua.
+-- Runs nothing: document/open.lua runs a skill.lua. Called by document/load/init.lua.
 local agent_file = require "skillrt.agent.file"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"
@@ -22,19 +21,19 @@ local ends = require "skillrt.skill.ends"
 local M = {}
 
 
----@class skillrt.load.Document  what a path holds, for who runs it and who checks it
+---@class skillrt.load.Document  what is at a path, for whoever runs or checks it
 ---@field kind "folder"|"config"|"workflow"|"agent"|"script"
 ---@field path string
 ---@field dir string
 ---@field name string?
----@field script string?           the folder's skill.lua, which alone says what runs
----@field definition table?        what skillrt.skill takes; nil: nothing can run
----@field agent_decides boolean?   preconditions in prose are judged by an agent
----@field stated skillrt.load.Flow?  what documents state of how phases follow each other
+---@field script string?           the folder's skill.lua, which alone defines what runs
+---@field definition table?        for skillrt.skill; nil: nothing can run
+---@field agent_decides boolean?   an agent judges preconditions in prose
+---@field stated skillrt.load.Flow?  what documents state about the order of phases
 ---@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions
 ---  of actions that are prose
----@field compiled table?           what its workflow.json was made of by `skillrt compile`
----@field config table?            the skill-config it was made of, as given
+---@field compiled table?           the sources of its workflow.json made by `skillrt compile`
+---@field config table?            the skill-config it was made from, as given
 ---@field findings skillrt.Findings
 ---@field tree skillrt.load.Tree?  the folder's files
 ---@field skill_md skillrt.load.SkillMd?
@@ -42,9 +41,9 @@ local M = {}
 ---@field machine skillrt.load.Machine?  the state machine they describe
 ---@field phase_files skillrt.load.PhaseFile[]?
 ---@field specs { path: string, file: string, line: integer? }[]?  Phase 0 (F15)
----@field place fun(key: string): { file: string, line: integer? }  where a key of the config stands
+---@field place fun(key: string): { file: string, line: integer? }  the place of a key of the config
 
--- A workflow.md whose steps stand in documents beside it.
+-- A workflow.md whose steps are in documents next to it.
 local function is_workflow(tree)
   return tree:has "workflow.md" and tree:within("steps", "^step[-_]?%d.*%.md$")[1] ~= nil
 end
@@ -69,7 +68,7 @@ local function read_skill_md(self, path)
   end
 end
 
--- Where a key of the config stands: in the document it was read from, else in the config.
+-- The place of a key of the config: in the document it was read from, else in the config.
 local function place_of(self)
   local at = self.config_at or self.workflow_at
   return function(key)
@@ -77,7 +76,7 @@ local function place_of(self)
   end
 end
 
--- A prompt with blanks in its path would be taken for the words themselves.
+-- A prompt with blanks in its path would be taken for the text itself.
 local function prompt_at(self, path)
   if path:find "[%s]" then
     local text = self.tree:read(path)
@@ -86,7 +85,7 @@ local function prompt_at(self, path)
   return self.tree:unlinked(path)
 end
 
--- `key`: where the step is in the config.
+-- `key`: the place of the step in the config.
 local function set_prompt(self, step, kind, path, key)
   if self.tree:has(path) then
     step.prompt = prompt_at(self, path)
@@ -94,7 +93,7 @@ local function set_prompt(self, step, kind, path, key)
   end
   step.prompt = nil
   if kind == "action" and ends.TERMINAL[step.id] then
-    step.agent = nil -- ends the run; a document is an optional hook (F27)
+    step.agent = nil -- it ends the run; a document is an optional hook (F27)
     return
   end
   local what = ("%s %s has no document"):format(kind, step.id)
@@ -113,7 +112,7 @@ local function set_prompts(self, definition)
     if step.run then -- a person is asked
       step.prompt = nil
     elseif self.texts[step.id] then
-      step.prompt = self.texts[step.id] .. "\n" -- with its line's end it is the words themselves
+      step.prompt = self.texts[step.id] .. "\n" -- with its line end it is the text itself
     else
       set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id),
         ("sequential_config.phases[%d]"):format(i))
@@ -121,7 +120,7 @@ local function set_prompts(self, definition)
   end
 end
 
--- The documents that bind every step (Phase 0): the config's specs, or those SKILL.md demands.
+-- The documents that bind every step (Phase 0): the config's specs, or those SKILL.md requires.
 local function specs_of(self, raw)
   local out = {}
   for i, one in ipairs(tables.object(raw.specs)) do
@@ -147,7 +146,7 @@ local function specs_of(self, raw)
   return out, there
 end
 
--- What decides beside the prompts: pinned with the run, so that a change is noticed.
+-- Other files that decide, besides prompts: pinned with the run, so that a change is noticed.
 local function documents_of(self, definition)
   local out = { self.workflow }
   if self.skill_md and (self.config or self.workflow or next(self.texts)) then
@@ -156,7 +155,7 @@ local function documents_of(self, definition)
   if not self.config and definition.actions then
     table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
   end
-  out[#out + 1] = definition.mcp and ".mcp.json" -- what it starts, too
+  out[#out + 1] = definition.mcp and ".mcp.json" -- and what it starts, too
   for i, path in ipairs(out) do
     out[i] = self.tree:unlinked(path)
   end
@@ -173,7 +172,7 @@ local function source_of(self)
   return nil
 end
 
--- An agent.yml is a skill only where nothing else is one.
+-- An agent.yml is a skill only if nothing else is one.
 local function tell_agent(self)
   local tree = self.tree
   local path = tree:first("agent.yml", "agent.yaml")
@@ -198,7 +197,7 @@ local function tell_code(self)
   end
 end
 
--- What a workflow.json leaves out; and what it was compiled of and has changed since.
+-- What a workflow.json leaves out; and the documents it was compiled from that have changed since.
 local function tell_workflow(self)
   local runs = {}
   for _, phase in ipairs(self.workflow and self.flow.phases or {}) do
@@ -221,7 +220,7 @@ end
 
 local function definition_of(self, raw, options)
   if self.broken then
-    return nil -- told already; what a half-read config lacks is no news
+    return nil -- reported already; what a half-read config lacks is no news
   end
   local definition, _, _, list = load_config.definition(raw, {
     folder = self.tree.dir,
@@ -236,7 +235,7 @@ local function definition_of(self, raw, options)
   definition.name, definition.description = self.name, self.description or definition.description
   definition.sandbox = definition.sandbox or self.skill_md and self.skill_md.sandbox
   if not files.stat(self.tree.dir .. "/skill-config.json") then
-    definition.protocol = nil -- a page by hand is not held to half an hour; its steps are warned of
+    definition.protocol = nil -- a hand-written page has no time limit of half an hour; its steps only give warnings
   end
   if self.untyped then
     definition.schema = nil
@@ -262,11 +261,11 @@ local MAX_RESOURCES <const> = 200
 ---@field tools string[]?
 ---@field resources { path: string, size: integer }[]?  of a plain skill: its other files
 ---@field more integer?       files that are not listed
----@field is_plain boolean?   nothing but a page of instructions: it is given a task
----@field placeholders { arguments: string[]|nil, first: integer|nil }?  first: the number of the
----task's first word, `$0` or `$1`; nil: none is one
+---@field is_plain boolean?   only a page of instructions: it gets a task
+---@field placeholders { arguments: string[]|nil, first: integer|nil }?  first: the number of the task's first word,
+---  `$0` or `$1`; nil: neither occurs
 ---@field is_command boolean? a slash command: its arguments may be left out
----@field steps skillrt.PageStep[]?  by section: given one at a time; the body has their titles
+---@field steps skillrt.PageStep[]?  by section: given one at a time; the body contains their titles
 
 -- Other skills in the folder, and files that no agent reads, are no resources.
 local function is_resource(path)
@@ -286,8 +285,8 @@ local function resources_of(tree)
   return #list > 0 and list or nil, more > 0 and more or nil
 end
 
--- What SKILL.md gives to every prompt: its body, the tools it allows, and of a plain skill the files it may be read on
--- with (three levels of disclosure).
+-- What SKILL.md adds to every prompt: its body, the tools it allows, and for a plain skill the files to read further
+-- (three levels of disclosure).
 local function guide_of(self)
   local md = self.skill_md
   if not md then
@@ -305,7 +304,7 @@ local function guide_of(self)
   return guide
 end
 
--- The documents that somebody is sent or reads: those that decide, and those of phases.
+-- The documents that an agent is sent or reads: those that decide, and those of phases.
 local function read_documents(self)
   local out = tables.append({}, self.prose.documents)
   for _, one in ipairs(self.phase_files or {}) do
@@ -329,7 +328,7 @@ local function holds_nothing(tree)
     and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
 end
 
--- The servers that a folder lists for others, and what of them has no meaning here.
+-- The servers that a folder lists for other programs, and which settings have no meaning here.
 local function add_servers(self, definition, path)
   if definition.mcp == nil and files.stat(path) then
     local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
@@ -343,7 +342,7 @@ local function add_servers(self, definition, path)
   end
 end
 
----Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
+---Reads a skill's folder. Always returns a document; without a definition nothing in it can run.
 ---@param dir string
 ---@param options { agents: table<string, table>?, workflow: string|false|nil }?
 ---@return skillrt.load.Document

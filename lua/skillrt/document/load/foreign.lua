@@ -1,5 +1,5 @@
--- document/load/foreign.lua: documents of other programs, told by what only they hold, and named as what they are:
--- "this is a GitHub agentic workflow; skillrt does not run these".
+-- document/load/foreign.lua: recognizes documents of other programs by their typical keys, and names them: "this is a
+-- GitHub agentic workflow; skillrt does not run these".
 --
 -- Looks at keys, runs and opens nothing.
 local form = require "skillrt.document.form"
@@ -8,7 +8,7 @@ local json = require "skillrt.base.json"
 
 local M = {}
 
--- Keys of which one is enough to say that a JSON object is meant for us.
+-- Any of these keys shows that a JSON object is meant for us.
 local CONFIG_KEYS = { "skill_name", "execution_mode", "sequential_config", "autonomous_config", "context_strategy",
   "phases_to_run", "x_skillrt", "termination_conditions", "state_schema" }
 
@@ -43,7 +43,7 @@ local function first_of(value, kinds)
   return nil
 end
 
----What a decoded JSON value is, if it is none of ours.
+---What a decoded JSON value is, if it is not ours.
 ---@param value any
 ---@return string? kind
 function M.json(value)
@@ -67,7 +67,7 @@ function M.json(value)
   return first_of(value, JSON_KINDS) or "data of another program"
 end
 
----What a decoded YAML mapping is, if it is none of ours.
+---What a decoded YAML mapping is, if it is not ours.
 ---@param value table
 ---@return string? kind
 function M.yaml(value)
@@ -84,13 +84,13 @@ function M.tell(found, place, kind)
   found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind))
 end
 
--- What an agent's file says next to its name, and a command does not.
+-- What an agent's file has in addition to its name, and a command does not.
 local OF_AGENTS <const> = { "model", "color" }
 for _, row in ipairs(form.KINDS.agent_md) do
   OF_AGENTS[#OF_AGENTS + 1] = row.mark ~= "!" and not form.KINDS.command.rank[row.key] and row.key or nil
 end
 
----What a Markdown text is by its front matter: "agent", "command", or a foreign kind.
+---The kind of a Markdown text by its front matter: "agent", "command", or a foreign kind.
 ---@param text string
 ---@return "agent"|"command"|nil ours
 ---@return string? foreign
@@ -116,7 +116,7 @@ function M.markdown(text)
   return "command"
 end
 
----Tells the documents of a folder that is no skill's, where they are known.
+---Reports known documents of a folder that is no skill's.
 ---@param tree skillrt.load.Tree
 ---@param found skillrt.Findings
 ---@return boolean told
@@ -137,7 +137,7 @@ function M.folder(tree, found)
   return #documents > 0 or kind ~= nil and kind:find "GitHub" ~= nil
 end
 
----Tells chains beside a SKILL.md: they lead where no step of ours does.
+---Reports chains next to a SKILL.md: they lead where none of our steps does.
 ---@param tree skillrt.load.Tree
 ---@param found skillrt.Findings
 function M.chains(tree, found)

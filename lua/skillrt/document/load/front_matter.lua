@@ -1,7 +1,7 @@
--- document/load/front_matter.lua: the YAML between the "---" lines at the head of a Markdown file.
+-- document/load/front_matter.lua: the YAML between the "---" lines at the top of a Markdown file.
 --
--- Knows no keys. A block that is no YAML only because a value holds ": " or the like is read
--- line by line and told, as those who wrote it meant it. Called by skill_md and tree.
+-- Knows no keys. A block that is invalid YAML only because a value contains ": " or the like is read line by line and
+-- reported, as its author meant it. Called by skill_md and tree.
 local json = require "skillrt.base.json"
 local yaml = require "skillrt.document.load.yaml"
 local trim = require("skillrt.base.text").trim
@@ -17,7 +17,7 @@ local MAX_NODES = 2000
 ---@field body string
 ---@field body_line integer
 
--- The block's text, or nil where the file has none; false where it is not closed.
+-- The block's text; nil: the file has none; false: it is not closed.
 local function split(text)
   local head = text:match "^%-%-%-[ \t]*\n()"
   if not head then
@@ -35,7 +35,7 @@ local function split(text)
   return false, text, 1
 end
 
----What stands below the front matter, and the line it begins at.
+---The text below the front matter, and its first line number.
 ---@param text string
 ---@return string body
 ---@return integer line
@@ -100,11 +100,11 @@ local function parse(block, file, found)
   return value, shifted(lines)
 end
 
----Reads the front matter of a text; what is wrong with it is a finding.
+---Reads the front matter of a text; errors are findings.
 ---@param text string  with "\n" at the end of each line
 ---@param file string  for findings
 ---@param found skillrt.Findings
----@return skillrt.load.FrontMatter? front  nil where there is none or it cannot be read
+---@return skillrt.load.FrontMatter? front  nil if there is none or it cannot be read
 function M.read(text, file, found)
   local block, body, body_line = split(text)
   if block == nil then

@@ -1,8 +1,8 @@
--- document/load/init.lua: a skill from a folder, a skill-config.json, a workflow.json or an agent.yml: one
--- normal form comes out, the table that skillrt.skill takes, with findings about what was read.
+-- document/load/init.lua: loads a skill from a folder, a skill-config.json, a workflow.json or an agent.yml: gives
+-- one normal form, the table for skillrt.skill, with findings about what was read.
 --
--- In a folder skill.lua comes first, then the JSON files, then what documents say. Called by
--- document/check/subject.lua and document/open.lua.
+-- In a folder skill.lua comes first, then the JSON files, then the documents. Called by document/check/subject.lua
+-- and document/open.lua.
 local choice = require "skillrt.agent.choice"
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
@@ -15,15 +15,15 @@ local M = {}
 local MAX_CONFIG = 16 << 20
 
 ---@class skillrt.load.Options
----@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
----@field agent_env string[]?  variables that this agent's program is given, too
+---@field agent table|string|nil  the agent of steps without one: an agent, an address or a program
+---@field agent_env string[]?  environment variables to pass to this agent's program
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
----@field by_section boolean?  each numbered step of a page is a call of its own
+---@field by_section boolean?  each numbered step of a page is a separate call
 ---@field is_stranger boolean?  its Lua runs in a process of its own
----@field has_own_script boolean?  ... and that says what its skill is
----@field sandbox string?  what the person says of all of it: off
----@field compiles boolean?  the run that makes a folder's workflow.json, not the skill
----@field workflow string|false|nil  of a folder: the workflow.json that counts in place of its own; false: none does
+---@field has_own_script boolean?  ... and it defines its skill
+---@field sandbox string?  the person's setting for all of it: off
+---@field compiles boolean?  for the run that makes a folder's workflow.json, not the skill
+---@field workflow string|false|nil  for a folder: the workflow.json that is used instead of its own; false: none
 
 local function given_agents(options)
   local agents = {}
@@ -57,7 +57,7 @@ local function is_workflow(raw, path)
   return path:find "workflow%.json$" ~= nil or type(raw) == "table" and raw.phases_to_run ~= nil
 end
 
--- The rule for a config's name is narrower than a workflow's, which workflow.config has checked.
+-- The rule for a config's name is stricter than a workflow's, which workflow.config has checked.
 local function use_workflow(document, raw, place, agents)
   local name = names.id(raw.skill_name) or "workflow"
   raw.skill_name, raw.display_name = "workflow", raw.display_name or name
@@ -130,7 +130,7 @@ end
 local OF_A_FOLDER = { "SKILL.md", "phases", "skill-config.json", "workflow.json", "skill.lua",
   "specs/action-catalog.md" }
 
--- The agent.yml of a folder that holds nothing else of a skill.
+-- The agent.yml of a folder without any other part of a skill.
 local function agent_in(dir)
   for _, name in ipairs(OF_A_FOLDER) do
     if files.stat(files.join(dir, name)) then
@@ -146,7 +146,7 @@ local function agent_in(dir)
   end
 end
 
--- A config or workflow that lies in a skill's folder is the folder's.
+-- A config or workflow inside a skill's folder means the folder.
 local function folder_of(path)
   local name = path:match "([^/]+)$"
   local is_skill = name:lower() == "skill.md"
@@ -179,8 +179,8 @@ local function read(path, agents, workflow)
   return document
 end
 
--- The script of a folder, which alone says what its skill is; false: it has none. A folder between two generations
--- is neither the one nor the other.
+-- The script of a folder, which alone defines its skill; false: it has none. A folder in the middle of a generation
+-- is neither version.
 local function script_in(path)
   local dir = path:gsub("(.)/+$", "%1")
   if require("skillrt.document.write").is_unfinished(dir) then
@@ -190,12 +190,12 @@ local function script_in(path)
   return files.is_folder(path) and files.stat(dir .. "/skill.lua") and dir .. "/skill.lua" or false
 end
 
----Reads whatever lies at a path, without running any of it. A document without a definition holds nothing that can
----run; its findings say why. Where it names a `script`, that says what runs, and the document is what it may read.
+---Reads whatever is at a path, without running any of it. A document without a definition contains nothing that can
+---run; its findings say why. If it names a `script`, that defines what runs, and the document is its input.
 ---@param path string
 ---@param options skillrt.load.Options?
 ---@return skillrt.load.Document? document
----@return string? message  where there is nothing at the path, or half of something
+---@return string? message  if there is nothing at the path, or half of something
 ---@return string? code
 function M.read(path, options)
   local info, message, code = files.stat(path)
@@ -225,7 +225,7 @@ local function refused(document)
   return nil, message, document.code or "invalid", found
 end
 
----Runs a script that gives a skill; a config it reads finds the agents given here.
+---Runs a script that gives a skill; configs that it reads use the agents given here.
 ---@param path string
 ---@param options skillrt.load.Options?
 ---@return skillrt.Skill|table|nil skill
@@ -238,7 +238,7 @@ function M.script(path, options)
     agents = given_agents(options) or {} })
 end
 
----The skill of a stranger's script, whose folder's documents say what its sandbox grants.
+---The skill of an untrusted script; the folder's documents say what its sandbox grants.
 ---@param script string
 ---@param options skillrt.load.Options
 ---@return skillrt.Skill|nil skill
@@ -253,7 +253,8 @@ end
 ---A skill from a folder, a config, a workflow or an agent.yml.
 ---@param path string
 ---@param options skillrt.load.Options?
----@param may (fun(document: skillrt.load.Document?): boolean?, string?, string?)?  the gate, before anything of it runs
+---@param may (fun(document: skillrt.load.Document?): boolean?, string?, string?)?  the gate, called before anything
+---  of it runs
 ---@return skillrt.Skill? skill
 ---@return string? message
 ---@return string? code

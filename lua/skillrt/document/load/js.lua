@@ -1,5 +1,5 @@
--- document/load/js.lua: literals of JavaScript in documents: `{ status: 'pending', list: [], n: 0 }` becomes
--- values; what is no literal stays text, marked as code. Runs nothing.
+-- document/load/js.lua: JavaScript literals in documents: `{ status: 'pending', list: [], n: 0 }` becomes values;
+-- anything else stays text, marked as code. Runs nothing.
 --
 -- Called by the readers of states and state updates.
 local json = require "skillrt.base.json"
@@ -11,7 +11,7 @@ local M = {}
 local P, R, S, V = lpeg.P, lpeg.R, lpeg.S, lpeg.V
 local C, Cc, Cg, Cmt, Cp, Cs, Ct = lpeg.C, lpeg.Cc, lpeg.Cg, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.Ct
 
-local MAX_BYTES <const>, MAX_WHOLE <const> = 64 << 10, 16 << 20 -- of one object that may hold code; of one literal
+local MAX_BYTES <const>, MAX_WHOLE <const> = 64 << 10, 16 << 20 -- of one object that may contain code; of one literal
 local Code = {}
 
 ---Whether a value is code that could not be read: { code = text }.
@@ -57,7 +57,7 @@ local comma = blank * (P "," * blank) ^ -1
 local skipped = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
   + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * "`"
 
--- What is read over: brackets, also such as are never closed.
+-- Parts to skip: brackets, even unclosed ones.
 local function inside(open, close)
   return P(open) * (V "part" + 1 - P(close)) ^ 0 * (P(close) + -1)
 end
@@ -68,7 +68,7 @@ local RULES <const> = {
   value = V "literal" * #stop + V "code",
   literal = text + number + word + P "[" * blank * Ct((V "literal" * #stop * comma) ^ 0) * "]" / json.array
     + P "{" * blank * Ct((key * blank * ":" * blank * V "literal" * #stop * comma) ^ 0) * "}" / as_object,
-  -- a spread and a computed key are code of their own
+  -- a spread and a computed key are entries of code
   entry = Ct(Cg(Cp(), "at") * (Cg(key, "key") * blank * ":" * blank * Cg(V "value", "value")
     + Cg(#(key * stop), "key") ^ -1 * Cg(V "code", "value")) * comma),
   object = P "{" * blank * Ct(V "entry" ^ 0) * (P "}" * Cp()) ^ -1,
@@ -96,7 +96,7 @@ end
 ---@param source string
 ---@param at integer  of its "{"
 ---@return { key: string?, value: any, line: integer }[] entries  line counts from 0, at the "{"
----@return integer? after  nil where it does not end as an object does
+---@return integer? after  nil if it does not end like an object
 function M.entries(source, at)
   local entries, after = read(OBJECT, source, at, MAX_BYTES)
   local line, last = 0, at
@@ -107,7 +107,7 @@ function M.entries(source, at)
   return entries or {}, after and after + at - 1
 end
 
----The list or object that begins at a place, when it is made of literals only.
+---The list or object that begins at a place, if it consists of literals only.
 ---@param source string
 ---@param at integer  of its "{" or "["
 ---@return any value  nil otherwise

@@ -1,7 +1,6 @@
--- document/load/json_lines.lua: on which line a key of a JSON text stands: "autonomous_config.actions[2].id".
+-- document/load/json_lines.lua: the line of a key in a JSON text: "autonomous_config.actions[2].id".
 --
--- The text has been decoded before, so this only walks. Called where a finding about a key
--- needs a place.
+-- The text was decoded before, so this only walks through it. Called when a finding about a key needs a place.
 local json = require "skillrt.base.json"
 
 local M = {}
@@ -23,7 +22,7 @@ local function string_end(text, at)
   end
 end
 
--- Walks with a stack of its own: a text may be nested as deep as the codec allows.
+-- Uses a stack of its own, as a text may be nested as deep as the codec allows.
 local function walk(text, visit)
   local stack, path = {}, ""
   local at, c = text:match '()([%[%]{},"])'
@@ -76,7 +75,7 @@ end
 -- Keys above one that is longer are not looked for from its end: it has as many as it has dots.
 local LONGEST_KEY = 1024
 
----What is known of a key, or of the nearest key above it that is there: its line, or whatever.
+---The entry of a key, or of the nearest existing key above it.
 ---@generic T
 ---@param lines table<string, T>
 ---@param key string
@@ -95,8 +94,8 @@ function M.nearest(lines, key)
   return nil
 end
 
----Where the keys of a JSON text stand; the text is walked once somebody asks. A key that a config moves to its part is
----found where it stands.
+---The places of keys in a JSON text, which is walked on first use. A key that a config moves is found at its original
+---place.
 ---@param file string
 ---@param text string
 ---@return fun(key: string): { file: string, line: integer? }
@@ -109,7 +108,7 @@ function M.places(file, text)
   end
 end
 
----Decodes a JSON text; where it is none, that is a finding.
+---Decodes a JSON text; invalid JSON is a finding.
 ---@param file string
 ---@param text string
 ---@param found skillrt.Findings

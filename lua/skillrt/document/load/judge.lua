@@ -1,7 +1,7 @@
--- document/load/judge.lua: preconditions in prose that an agent judges (x_skillrt.agent_decides): for each an action
--- that asks it, as a step of the run; what it says stands in the state with its reason.
+-- document/load/judge.lua: an agent judges preconditions in prose (x_skillrt.agent_decides): for each there is an
+-- action that asks it, as a step of the run; its answer is in the state with its reason.
 --
--- It asks when all else that the waiting action needs holds, and again when the state changed. Called by load.
+-- It asks when all other needs of the waiting action are met, and again when the state changed. Called by load.
 local condition = require "skillrt.document.load.condition"
 local expr = require "skillrt.expr"
 local files = require "skillrt.base.files"
@@ -18,7 +18,7 @@ local REASONS <const>, ASKED <const> = JUDGED .. "_reasons", JUDGED .. "_asked"
 local PASSING = { [JUDGED] = true, [REASONS] = true, [ASKED] = true, iteration_count = true, current_action = true,
   updated_at = true, completed_actions = true }
 
--- By what is to be judged: who waits for it, and what else each of them needs.
+-- By judgement: the actions that wait for it, and their other conditions.
 local function collect(actions)
   local order, by_words = {}, {}
   for _, action in ipairs(actions) do
@@ -37,7 +37,7 @@ local function collect(actions)
   return order, by_words
 end
 
--- A digest of all that a judgement may rest on.
+-- A digest of everything that a judgement may depend on.
 local function looks(state, own)
   local seen, done = {}, json.array {}
   for key, value in pairs(state) do
@@ -73,7 +73,7 @@ It decides whether this may be done: %s
 Return exactly one JSON object:
 { "status": "completed", "output": { "holds": true or false, "reason": "in one sentence" }, "summary": "..." }]]
 
--- The answer, wherever an agent puts it.
+-- The answer, wherever an agent writes it.
 local function answer_of(reply)
   for _, one in ipairs { reply.output or false, reply.updates or false } do
     if type(one) == "table" and type(one.holds) == "boolean" then
@@ -104,7 +104,7 @@ local function ask(words, waiting, agent, own)
   end
 end
 
----Adds the actions that ask; a definition without prose in its preconditions stays as it is.
+---Adds the actions that ask; a definition without prose preconditions is unchanged.
 ---@param definition table  what skillrt.skill takes
 function M.add(definition)
   local order, by_words = collect(definition.actions or {})

@@ -2,7 +2,7 @@
 -- (`| Action | From States | To States | Precondition | Limit |`, R127) as a transition table. A state diagram that
 -- leads elsewhere is reported (F59); a table that contradicts itself is not run.
 --
--- The form of the table and its checks are skill/machine.lua's. Called by sources.lua.
+-- skill/machine.lua defines the form of the table and its checks. Called by sources.lua.
 local ends = require "skillrt.skill.ends"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
@@ -145,7 +145,7 @@ local function covers(self, prose)
   return true
 end
 
----The machine that the documents of a folder describe; nil where they describe none.
+---The machine that the documents of a folder describe; nil: none.
 ---@param prose skillrt.load.Prose
 ---@param found skillrt.Findings
 ---@return skillrt.load.Machine?

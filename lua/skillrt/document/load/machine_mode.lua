@@ -6,12 +6,12 @@ local machine_skill = require "skillrt.skill.machine_skill"
 
 local M = {}
 
----The key of the state under which documents name the machine's.
+---The key of the state under which documents keep the machine's.
 M.KEY = "state"
 
 local FROM_TABLE = { "terminal", "repeatable", "priority" }
 
--- What says where an action leads is the table's.
+-- The targets of actions belong to the table.
 local function without_way(effects)
   local out = {}
   for _, one in ipairs(effects or {}) do
@@ -21,9 +21,9 @@ local function without_way(effects)
   return out
 end
 
----@param definition table  what skillrt.skill takes: autonomous until now
+---@param definition table  for skillrt.skill; autonomous so far
 ---@param machine table     the table, as skill/machine.lua takes it
----@param derived boolean?  what its actions say of when they run was derived of the table
+---@param derived boolean?  the conditions of its actions were derived from the table
 function M.apply(definition, machine, derived)
   for _, action in ipairs(definition.actions) do
     for _, key in ipairs(FROM_TABLE) do

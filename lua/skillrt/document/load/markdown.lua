@@ -1,8 +1,8 @@
 -- document/load/markdown.lua: a Markdown text as a list of blocks, each with its line: headings, list items
 -- with their boxes, tables, fenced code, paragraphs.
 --
--- Reads what documents of skills are made of, not all of CommonMark: no inline markup, no
--- quotes inside lists. Knows nothing of skills. Called by the readers of load/*.
+-- Reads what skill documents consist of, not all of CommonMark: no inline markup, no quotes inside lists. Knows
+-- nothing of skills. Called by the readers of load/*.
 local texts = require "skillrt.base.text"
 local M = {}
 
@@ -13,7 +13,7 @@ local trim, trim_end, without_end = texts.trim, texts.trim_end, texts.without_en
 ---@field line integer
 ---@field text string?      heading, item, code, text, comment
 ---@field level integer?    heading
----@field plain string?     heading: as it is compared, once it has been
+---@field plain string?     heading: the form used for comparison, once computed
 ---@field indent integer?   item
 ---@field checked boolean?  item with a box
 ---@field lang string?      code: the first word of its info
@@ -85,8 +85,8 @@ local function begins(line)
   return BEGINS[line:match "^%s*(%S?)"]
 end
 
--- How a block is read whose first line is at a place of a list: gives the block and the place behind it; no block:
--- the line is another's.
+-- How a block is read whose first line is at a place of a list: returns the block and the place after it; no block:
+-- the line belongs to another kind.
 local READ = {}
 
 -- Code is taken as it is.
@@ -170,7 +170,7 @@ local function read_text(lines, at)
   return { kind = "text", text = table.concat(parts, "\n") }, at
 end
 
--- The block that a line begins, none for a blank or a rule; and the place behind it.
+-- The block that a line begins, none for a blank or a rule; and the place after it.
 local function read_block(lines, at)
   local line, block, after = lines[at], nil, nil
   local kind = begins(line)
@@ -210,7 +210,7 @@ function M.parse(text, first_line)
   return blocks
 end
 
--- A heading as it is compared: small letters, without marks, numbers and what brackets add.
+-- A heading in the form used for comparison: lower case, without marks, numbers and bracketed additions.
 local function plain(title)
   title = title:lower()
   if title:find "[`*_#]" then
@@ -243,7 +243,7 @@ local function below(blocks, at)
   return section
 end
 
----The blocks below the first heading that names one of `words`, to the next heading of its level.
+---The blocks below the first heading that contains one of `words`, up to the next heading of its level.
 ---@param blocks skillrt.load.Markdown
 ---@param words string[]  in small letters; found anywhere in the heading
 ---@param whole boolean?   a heading is one of the words
@@ -263,7 +263,7 @@ function M.section(blocks, words, whole)
   return nil
 end
 
----What stands between backticks at the beginning of a text, and what follows.
+---The text between backticks at the beginning of a text, and the rest.
 ---@param text string
 ---@return string? code
 ---@return string rest

@@ -1,6 +1,6 @@
 -- document/load/mermaid.lua: the nodes of a Mermaid graph, the edges of a state diagram, each with its line.
 --
--- Reads the shapes that documents of skills use. Knows no skills. Called by the readers of catalogs and orchestrators.
+-- Reads the shapes that skill documents use. Knows no skills. Called by the readers of catalogs and orchestrators.
 local lpeg = require "skillrt.base.system".require "lpeg"
 local texts = require("skillrt.base.text")
 local tables = require "skillrt.base.tables"
@@ -10,7 +10,7 @@ local M = {}
 ---@class skillrt.load.Graph
 ---@field kind "flow"|"state"
 ---@field nodes table<string, { label: string?, line: integer }>  of a flow
----@field order string[]   ids of the nodes as they first stand there
+---@field order string[]   ids of the nodes in the order of their first occurrence
 ---@field edges { from: string, to: string, line: integer }[]  of states
 
 local WORDS = tables.words [[style class classDef linkStyle click subgraph end direction note state title
@@ -38,7 +38,7 @@ local nodes = named * (blank * "&" * named) ^ 0
 local arrow = P "<" ^ -1 * "--" * P "-" ^ 0 * S ">ox" + "---" * P "-" ^ 0 + "==" * P "=" ^ 0 * P ">" ^ -1
   + P "<" ^ -1 * "-" * P "." ^ 1 * "-" * P ">" ^ -1
 
--- A label between two lines of this sign, as in `-- text -->`. A run of the sign is read once: it is the arrow where a
+-- A label between two lines of this sign, as in `-- text -->`. A run of the sign is read once: it is the arrow if a
 -- ">" follows, else text.
 local function between(sign_of_line)
   local one = P(sign_of_line)
@@ -66,12 +66,12 @@ local function read_state(graph, text, line)
   graph.edges[#graph.edges + 1] = from and { from = from, to = to, line = line }
 end
 
--- A line that styles or groups, and says nothing of nodes.
+-- A line that styles or groups, without nodes.
 local function is_word(word, line)
   return WORDS[word] and line:find "^%s*%a+[%s;]" or line:find "^%s*end%s*$" or line:find "^%s*}"
 end
 
----The graph of a Mermaid text; nil where it is a diagram of another kind.
+---The graph of a Mermaid text; nil: it is a diagram of another kind.
 ---@param text string
 ---@param first_line integer  of its first line in the file
 ---@return skillrt.load.Graph?

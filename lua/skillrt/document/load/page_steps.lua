@@ -1,7 +1,7 @@
--- document/load/page_steps.lua: a page by section: its numbered steps, and what is left of the page without them.
+-- document/load/page_steps.lua: a page by section: its numbered steps, and the rest of the page.
 --
--- What counts is the form, in any language: headings of one level, or the items of one list, that are numbered in
--- their order. Called by document/load/init.lua.
+-- The form decides, in any language: headings of one level, or the items of one list, that are numbered in order.
+-- Called by document/load/init.lua.
 local markdown = require "skillrt.document.load.markdown"
 local passages = require "skillrt.document.load.passages"
 
@@ -26,7 +26,7 @@ local function number_of(heading)
   return math.tointeger(tonumber(digits))
 end
 
--- The lists of blocks that are numbered one behind the other, from 0 or 1 on; `ends` says where a list stops.
+-- The lists of consecutively numbered blocks, from 0 or 1 on; `ends` says where a list stops.
 local function series(blocks, number, ends)
   local all, now, last = {}, nil, nil
   for i, block in ipairs(blocks) do
@@ -47,7 +47,7 @@ local function series(blocks, number, ends)
   return out
 end
 
--- Numbered headings of the highest level that has them; examples are none.
+-- Numbered headings of the highest level that has them, without examples.
 local function of_headings(blocks)
   local shown = {}
   passages.each(blocks, function(passage)
@@ -75,7 +75,7 @@ local function of_items(blocks, lines)
   end)
 end
 
--- The line behind the last step: the next heading that is none of its parts; behind an item, what is not indented.
+-- The line after the last step: the next heading outside of it; after an item, the first line that is not indented.
 local function line_behind(blocks, lines, last, level)
   for i = last + 1, #blocks do
     local block = blocks[i]
@@ -107,11 +107,11 @@ local function promised(text)
   return out[1] and out or nil
 end
 
----The numbered steps of a page, and the page with their titles in their place.
+---The numbered steps of a page, and the page with only their titles.
 ---@param body string
 ---@return skillrt.PageStep[]? steps
 ---@return string rest_or_problem
----@return integer[]? at  of the body: where several of them begin
+---@return integer[]? at  line numbers in the body at which several of them begin
 function M.read(body)
   local lines = {}
   for line in (markdown.normal(body):gsub("\n$", "") .. "\n"):gmatch "([^\n]*)\n" do
@@ -147,9 +147,9 @@ function M.read(body)
   return steps, table.concat(rest, "\n")
 end
 
----Makes the one step of a page a conversation, in which each numbered step is a call.
+---Turns the single step of a page into a conversation in which each numbered step is a call.
 ---@param document skillrt.load.Document
----@param is_asked boolean?  else the page's own front matter says so
+---@param is_asked boolean?  otherwise the page's own front matter decides
 function M.apply(document, is_asked)
   local md, definition = document.skill_md, document.definition
   local own = md and md.metadata and md.metadata.skillrt
@@ -179,7 +179,7 @@ function M.apply(document, is_asked)
   document.definition = nil
 end
 
----What is said of a script that is to be run by section.
+---The message about a script that is to be run by section.
 ---@param path string
 ---@return nil
 ---@return string message

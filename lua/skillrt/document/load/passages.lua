@@ -1,23 +1,23 @@
--- document/load/passages.lua: the lines in which a document speaks itself: headings, items, paragraphs, rows
--- of tables, comments; each with what is known of its place. Code is not among them.
+-- document/load/passages.lua: the lines in which a document itself speaks: headings, items, paragraphs, table rows,
+-- comments; each with its context. Code is not among them.
 --
 -- Knows Markdown and no skills. Called by the readers of flow and references, and by check/prompts.
 local M = {}
 
-local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
+local MAX_LINE <const> = 4000 -- a longer one is taken unchanged
 
 ---@class skillrt.load.Passage
 ---@field kind "heading"|"item"|"text"|"row"|"comment"
 ---@field text string
 ---@field line integer
 ---@field quote boolean    somebody else's words: the line begins with ">"
----@field example boolean  below a heading that says that what follows is none of the instructions
+---@field example boolean  below a heading that marks what follows as an example, not an instruction
 ---@field box boolean?     an item that is ticked off
 ---@field indent integer?  of an item
 ---@field level integer?  of a heading
 ---@field more boolean?     a further line of the same item or paragraph
 
--- Headings of what is shown, not told.
+-- Headings of examples.
 local EXAMPLES = { "example", "sample", "template", "anti%-pattern", "\u{793A}\u{4F8B}", "\u{6A21}\u{677F}" }
 
 local function names_one(title, words)
@@ -30,7 +30,7 @@ local function names_one(title, words)
   return false
 end
 
--- What the headings above a block say of it: the nearest of each level counts.
+-- What the headings above a block say about it: the nearest of each level counts.
 local function place_of(stack)
   for _, heading in ipairs(stack) do
     if heading.example then

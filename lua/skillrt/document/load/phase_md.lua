@@ -1,5 +1,5 @@
--- document/load/phase_md.lua: phases/NN.N-name.md: the phases of a folder in the order of their numbers, with
--- what their documents say of name, objective and output.
+-- document/load/phase_md.lua: phases/NN.N-name.md: the phases of a folder in the order of their numbers, with name,
+-- objective and output from their documents.
 --
 -- Called by sources.lua.
 local condition = require "skillrt.document.load.condition"
@@ -14,7 +14,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
--- Documents in phases/ that are no phase.
+-- Documents in phases/ that are no phases.
 local OTHERS = tables.words "00-spec-study orchestrator _orchestrator state-schema state-manager action-catalog README"
 
 ---@class skillrt.load.PhaseFile
@@ -52,7 +52,7 @@ local function before(a, b)
   return a.path < b.path
 end
 
--- A name that is no id in a path gets one; its document stays what it is.
+-- Gives an id to a phase whose file name is no valid id; the document keeps its name.
 local function id_of(base, taken)
   local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, names.MAX_ID)
   if id == "" or taken[id] then
@@ -85,7 +85,7 @@ local function places_in(tree)
   return place
 end
 
--- Phases without numbers stand in the order in which SKILL.md names them.
+-- Phases without numbers are in the order in which SKILL.md names them.
 local function by_links(list, tree, found)
   local place = places_in(tree)
   local out = {}
@@ -109,7 +109,7 @@ local function by_links(list, tree, found)
   return out
 end
 
--- The documents in phases/; where there is no such folder, steps/step-NN-name.md, or those beside SKILL.md.
+-- The documents in phases/; without such a folder, steps/step-NN-name.md, or those next to SKILL.md.
 local function documents_in(tree)
   local list = tree:within("phases", "%.md$")
   if #list == 0 and not tree.kinds.phases then
@@ -131,7 +131,7 @@ local function lines_between(text, first, stop)
   return table.concat(out, "\n")
 end
 
--- Phases that SKILL.md tells itself, among those that have documents.
+-- Phases that SKILL.md itself describes, among those with documents.
 local function add_sections(tree, list, found)
   local more = sections.phases(tree, list)
   for _, one in ipairs(more) do
@@ -191,7 +191,7 @@ local function begins_with(text, patterns)
   return false
 end
 
--- A path between backticks, without the work dir before it; nil for what is no plain path.
+-- A path between backticks, without a leading work dir; nil: it is no plain path.
 local function path_in(text)
   local path = text:match "`([^`]+)`"
   path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", ""):gsub("^{workDir}/", "")
@@ -217,8 +217,8 @@ local function folder_at(block, above)
   return above and block.indent > above.indent and above or nil
 end
 
--- What a section Output names: an item about the file first (`- **File**: \`a.json\``), then any
--- code span of its items, tables and paragraphs. None is invented.
+-- What a section Output names: an item about the file first (`- **File**: \`a.json\``), then any code span of its
+-- items, tables and paragraphs. Nothing is invented.
 local function outputs_of(blocks)
   local named, others, folder = {}, {}, nil
   for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
@@ -265,10 +265,10 @@ local function read_input(phase, one, blocks, made, found)
   end
 end
 
----One phase as a config holds it.
+---One phase in the form of a config.
 ---@param one skillrt.load.PhaseFile
 ---@param blocks skillrt.load.Markdown
----@param made table<string, any>  files of the phases before, and what was said in them; gets this one's
+---@param made table<string, any>  files of earlier phases, and what was said about them; this one's are added
 ---@param found skillrt.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
@@ -291,7 +291,7 @@ function M.phase(one, blocks, made, found)
   made.text, made.paths = made.text or "", made.paths or {}
   local outputs = outputs_of(blocks)
   for _, path in ipairs(outputs) do
-    phase.output = phase.output or not made[path] and path or nil -- else it continues another phase's file
+    phase.output = phase.output or not made[path] and path or nil -- otherwise it continues another phase's file
   end
   read_input(phase, one, blocks, made, found)
   for _, path in ipairs(outputs) do

@@ -1,8 +1,8 @@
--- document/load/prose.lua: all that a folder's documents say about actions: facts about each action, the links between
--- them, graphs, registries, the first state, ends and limits of the loop; each with its place.
---
--- Judges nothing; sources.lua does. Decision code is not run: the names in it are collected, and a note reports that it
--- is there. Called by folder.lua.
+-- document/load/prose.lua: everything that a folder's documents say about actions: facts about each action, the links
+-- between them, graphs, registries, the initial state, ends and limits of the loop, and of a state machine its route,
+-- state file and recoveries; each with its place.
+-- Decides nothing; sources.lua does. Decision code is not run: the names in it are collected, and a note reports that
+-- it exists. Called by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
 local ends = require "skillrt.skill.ends"
@@ -26,7 +26,7 @@ local READ = { -- catalogs, orchestrators, and what hosts read
   "phases/orchestrator.md", "phases/_orchestrator.md", "orchestrator.md", "SKILL.md",
 }
 
--- Data says it more exactly than a list, a list more exactly than a table.
+-- Data is more exact than a list, a list more exact than a table.
 local DATA <const>, LIST <const> = 3, 2
 M.TABLE = 1
 
@@ -35,7 +35,7 @@ M.TABLE = 1
 ---@field path string?        its document
 ---@field at { file: string, line: integer? }  of the weightiest document that names it
 ---@field weight integer
----@field next { text: string, line: integer }[]?  what its document says may come next
+---@field next { text: string, line: integer }[]?  what its document names as the next action
 ---@field sets table<string, integer>  keys of the state that its updates name, each with a line
 
 ---@class skillrt.load.Prose
@@ -43,7 +43,7 @@ M.TABLE = 1
 ---@field actions table<string, skillrt.load.ProseAction>
 ---@field order string[]
 ---@field links { from: string?, to: string, file: string, line: integer, how: "next"|"code" }[]
----@field own table<string, table>  by action: the link from it to itself
+---@field own table<string, table>  by action: its link to itself
 ---@field routes { to: string, line: integer, file: string, weak: boolean? }[]  weak: perhaps no action
 ---@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
@@ -54,13 +54,13 @@ M.TABLE = 1
 ---@field code { line: integer, file: string, name: string }[]  decision functions
 ---@field odd table[]
 ---@field unread { line: integer, file: string, what: string }[]
----@field documents string[]  the files all this comes from
+---@field documents string[]  the files that all of this comes from
 
 local LISTS <const> = { "order", "links", "routes", "graphs", "transitions", "terminate", "code", "odd", "unread",
   "documents" }
 local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
--- What one document says of one action.
+-- What one document says about one action.
 local function add(prose, id, said, weight, at)
   local action = prose.actions[id]
   if not action then
@@ -113,7 +113,7 @@ local function is_definition(value)
   return type(value) == "table" and type(value.id) == "string" and (value.preconditions or value.effects or value.name)
 end
 
--- The line of each place in a block, asked in their order; a catalog may be of many thousand lines.
+-- The line of each place in a block, asked in order; a catalog may have many thousand lines.
 local function lines_of(block)
   local line, last = block.line + 1, 1
   return function(at)
@@ -175,7 +175,7 @@ local function read_code(prose, block, file)
   end
 end
 
--- What a test of the runtime's own fields means in its words (R73).
+-- The runtime's word for a test of its own fields (R73).
 local function builtin_of(text)
   local plain = text:gsub("^state%??%.", ""):gsub("%s+", " ")
   local status = plain:match "^status ===? ['\"](.-)['\"]$"
@@ -224,7 +224,8 @@ local function read_document(prose, file, blocks)
   end
 end
 
--- In SKILL.md a table about states may be one that the skill writes: ours has rows whose actions are all ids.
+-- In SKILL.md a table about states may be one that the skill writes: it counts if the actions of all its rows are
+-- ids.
 local function is_ours(said, file)
   local ids = file == "SKILL.md" and #said.transitions or 2
   for _, row in ipairs(file == "SKILL.md" and said.transitions or {}) do
@@ -258,7 +259,7 @@ local function read_action(prose, file, blocks)
   table.insert(prose.documents, file)
 end
 
--- The actions a text names: known ids, and what is written as one.
+-- The actions that a text names: known ids, and words that are written like one.
 local function named_in(text, prose)
   local out, seen, marked = {}, {}, {}
   for word in text:gmatch "`([^`]*)%f[`]" do
@@ -326,7 +327,7 @@ function M.read(tree, found)
       read_document(prose, file, document)
     end
   end
-  for _, one in ipairs(read) do -- catalogs say the order people mean; files only have that of their names
+  for _, one in ipairs(read) do -- catalogs have the order that people mean; files only that of their names
     read_tables(prose, tree, one[1], one[2])
   end
   for _, folder in ipairs(ACTIONS) do

@@ -63,10 +63,10 @@ local function resolved(tree, file, link, found)
   return path
 end
 
--- Folders of a skill that hold what its documents lead to; what is written goes elsewhere.
+-- Folders of a skill with files that its documents refer to; what is written goes elsewhere.
 local FOLDERS = { "scripts", "references", "reference", "assets", "templates", "specs", "phases", "resources", "roles" }
 
--- A path below a folder of the skill that is there, to a file that is not: somebody mistook its name.
+-- A path below an existing folder of the skill, to a missing file: its name is probably misspelt.
 local function missing_path(tree, text)
   local path = text:gsub("[#?:].*$", ""):gsub("^%./", "")
   local folder = path:match "^(%w+)/"

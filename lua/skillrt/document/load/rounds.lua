@@ -11,12 +11,12 @@ local M = {}
 ---@class skillrt.load.Rounds
 ---@field indexes integer[]  neighbours
 ---@field over string?       the condition that ends them
----@field again string?      the condition without which there is no other round
+---@field again string?      the condition that must be true for another round
 ---@field max integer?       how often they run at most
----@field asks_first boolean?  the condition is asked before the first round, too
----@field each string?       the key of the list, of which one phase runs for each item
+---@field asks_first boolean?  the condition is checked before the first round, too
+---@field each string?       the key of the list for whose items one phase runs
 
--- Who reads a key must be told who sets it: the last phase of a round promises it.
+-- The last phase of a round must promise the keys that its condition reads.
 local function promise(phase, condition)
   local key = condition:match "^!?%s*([%a_][%w_]*)"
   local text = key and not state.is_reserved(key) and key ~= "input" and key .. "!=null"
@@ -47,11 +47,11 @@ function M.apply(definition, all)
   definition.rounds = #rounds > 0 and rounds or nil
 end
 
----Why phases that repeat cannot go round; nil: they can.
+---Why phases cannot repeat; nil: they can.
 ---@param list table[]  the phases as a config holds them
 ---@param all skillrt.load.Rounds[]  that are taken already
 ---@param one skillrt.load.Rounds
----@return string? why  "": the same stands there already
+---@return string? why  "": the same round exists already
 function M.obstacle(list, all, one)
   for i, index in ipairs(one.indexes) do
     if i > 1 and index ~= one.indexes[i - 1] + 1 then

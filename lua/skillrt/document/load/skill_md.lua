@@ -1,5 +1,5 @@
--- document/load/skill_md.lua: SKILL.md by the Agent Skills specification: its front matter checked, its body
--- for those who ask, the files it refers to named but not read (three levels of disclosure).
+-- document/load/skill_md.lua: SKILL.md by the Agent Skills specification: its front matter checked, its body, the
+-- files it refers to named but not read (three levels of disclosure).
 --
 -- Called by folder.lua; `summary` by whoever only lists skills.
 local files = require "skillrt.base.files"
@@ -62,7 +62,7 @@ function M.tools(value)
   return out
 end
 
--- What a host's placeholders may be called (agent/plain.lua fills them in).
+-- The names of hosts' placeholders (agent/plain.lua fills them in).
 M.FILLED = tables.words "CLAUDE_SKILL_DIR CLAUDE_PLUGIN_ROOT CLAUDE_PROJECT_DIR CLAUDE_SESSION_ID"
 
 -- The names of `arguments`: a list, or a text with blanks between them.
@@ -76,8 +76,8 @@ local function names_of(value)
   return list[1] and list or nil
 end
 
----What the placeholders of a page stand for, as far as the page says it; and the commands in it that run before its
----agent reads the page: where it is all of the skill.
+---What the placeholders of a page mean, as far as the page says; and its commands that run before an agent reads the
+---page, if the page is the whole skill.
 ---@param page { body: string, body_line: integer, arguments: any, hint: any, file: string, is_command: boolean?,
 ---  is_plain: boolean? }
 ---@param found skillrt.Findings
@@ -105,7 +105,7 @@ function M.placeholders(page, found)
     commands = commands and commands[1] and commands or nil }
 end
 
--- The keys by their table; and that the folder has the skill's name.
+-- Checks the keys by their table, and that the folder has the skill's name.
 local function check(front, file, folder, found)
   local function at(key)
     return { file = file, line = json_lines.nearest(front.lines, key) or 1 }
@@ -157,10 +157,10 @@ function M.read(text, file, folder, found)
   return out
 end
 
--- How much of a file the first level of disclosure may cost.
+-- The maximal part of a file that the first level of disclosure reads.
 local MAX_SUMMARY = 1 << 20
 
----The first level of disclosure: what a host shows of a skill before anyone needs it.
+---The first level of disclosure: what a host shows of a skill before anybody needs it.
 ---@param dir string
 ---@return { name: string?, description: string? }? summary
 ---@return string? message

@@ -1,6 +1,6 @@
--- document/load/sources.lua: the resolver: what a folder holds, put together as one skill-config: skill-config.json and
--- workflow.json where they speak, else the weightiest fact of catalogs, action files and prose. Where these differ is
--- told, as is all that could not be read.
+-- document/load/sources.lua: the resolver: combines what a folder contains into one skill-config: skill-config.json
+-- and workflow.json if they say something, else the weightiest fact of catalogs, action files and prose. Differences
+-- are reported, and so is everything that could not be read.
 --
 -- Called by folder.lua, which makes the definition of it.
 local conditions = require "skillrt.document.load.condition"
@@ -53,7 +53,7 @@ local function has_prose(list)
   return false
 end
 
--- The conditions of a list as they are compared, and as they are shown.
+-- The conditions of a list in the forms for comparing and for showing.
 local function set_of(list)
   local set, shown = {}, {}
   for _, told in ipairs(list) do
@@ -75,14 +75,14 @@ local function holds(a, b)
   return next(b) ~= nil or next(a) == nil
 end
 
--- Whether two lists say the same; a table leaves out what goes without saying.
+-- Whether two lists mean the same; a table leaves out the obvious.
 local function agree(best, other)
   local mine, theirs = set_of(best.value), set_of(other.value)
   local summary = other.weight == prose_of.TABLE and next(mine) ~= nil
   return holds(mine, theirs) and (summary or holds(theirs, mine)) or has_prose(other.value)
 end
 
--- The preconditions that hold; nil: no document lists any.
+-- The preconditions that are used; nil: no document lists any.
 local function conditions_of(self, id)
   local facts, found = self.prose.facts, self.found
   local list, fact = facts:best(id, "preconditions")
@@ -125,8 +125,7 @@ local function effects_of(id, facts, found)
   return out
 end
 
--- "go on with the same action" is a promise that it may run again, but only a condition that can
--- be read ends that.
+-- "continue with the same action" promises that it may run again, but only a readable condition can end that.
 local function may_repeat(id, prose, found, compiled)
   local link = id ~= "action-complete" and id ~= "action-abort" and prose.own[id] -- the run ends with those
   local list = compiled or prose.facts:best(id, "preconditions")
@@ -138,7 +137,7 @@ local function may_repeat(id, prose, found, compiled)
   end
 end
 
--- Keys of the state that the runtime keeps for itself; its books are written for the agent.
+-- Keys of the state that the runtime keeps for itself; agents do not write its records.
 -- A context among the updates is merged into the run's.
 local BOOKS <const> = tables.set { "status", "completed_actions", "current_action", "error_count", "errors", "context" }
 
@@ -157,9 +156,9 @@ end
 
 local SAID <const> = { "name", "description", "purpose", "priority" }
 
--- What the documents of an action say of it goes where its own entry says nothing: the weightiest fact holds,
--- and differences are reported. `configured`: a config or a table names it: one that lists no preconditions has none.
--- Gives what its documents are.
+-- What documents say about an action fills in what its own entry lacks: the weightiest fact is used, and differences
+-- are reported. `configured`: a config or a table names it: if it lists no preconditions it has none. Returns what
+-- comes from its documents.
 local function fill(self, action, configured)
   local id, facts, found = action.id, self.prose.facts, self.found
   local said = self.prose.actions[id]
@@ -184,7 +183,7 @@ local function fill(self, action, configured)
   return said
 end
 
--- The state a run begins with: the document's, without what the runtime writes; else its fields.
+-- The initial state of a run: the document's, without what the runtime writes; else its fields.
 local function state_of(prose, found)
   local said, fields = prose.state, json.array {}
   if not said then
@@ -225,8 +224,8 @@ local function ends_of(prose, found)
   return #out > 0 and out or nil
 end
 
--- The actions of the documents, each with the place that a finding about it names: those of a state machine's registry,
--- else all that are named.
+-- The actions of the documents, each with the place for findings about it: those of a state machine's registry, else
+-- all that are named.
 local function actions_of(self)
   local runs, out, rows = self.machine and self.machine.runs, json.array {}, {}
   if runs then
@@ -250,7 +249,7 @@ local function actions_of(self)
   return out
 end
 
--- An action of a config that says nothing of its preconditions has what its document says.
+-- An action of a config without preconditions gets those of its document.
 local function fill_actions(self, list)
   for i, action in ipairs(list) do
     local said = object(action) and action.preconditions == nil and fill(self, action, true)
@@ -258,13 +257,13 @@ local function fill_actions(self, list)
   end
 end
 
--- A part of the config, made where there is none; one of another type stays, and the config is refused for it.
+-- A part of the config, added if missing; one of another type stays, and the config is refused for it.
 local function part(raw, key)
   raw[key] = raw[key] == nil and {} or raw[key]
   return object(raw[key]) or {}
 end
 
--- The first state and the ends of the loop, where the config says nothing of them.
+-- The initial state and the ends of the loop, if the config lacks them.
 local function fill_loop(self, raw, actions)
   local own, autonomous = part(raw, "x_skillrt"), part(raw, "autonomous_config")
   if autonomous.state_schema == nil and raw.state_schema == nil then
@@ -280,12 +279,12 @@ local function fill_loop(self, raw, actions)
   autonomous.actions = autonomous.actions or raw.actions == nil and actions or nil
 end
 
--- Numbered documents that stand for the loop of the actions are called exactly so.
+-- Numbered documents for the loop of the actions have exactly these names.
 local function is_loop(one)
   return one.base:lower():match "^[%d._-]*(.*)$" == "orchestrator"
 end
 
--- A phase of the documents; its place is what findings about it name.
+-- A phase of the documents; findings about it name its place.
 local function add_phase(self, list, phase, file, line)
   list[#list + 1] = phase
   self.places[("sequential_config.phases[%d]"):format(#list)] = { file = file, line = line or 1 }
@@ -311,7 +310,7 @@ local function phases_of(self)
   return list
 end
 
--- Where the loop stands among numbered phases: at the file that is called orchestrator.
+-- The position of the loop among numbered phases: at the file called orchestrator.
 local function order_of(self)
   local order, loop = json.array {}, false
   for i, one in ipairs(self.phase_files) do
@@ -324,7 +323,7 @@ local function order_of(self)
   return loop and order or nil
 end
 
--- workflow.json is what a sequential run goes by (R28); a config beside it describes it.
+-- workflow.json defines a sequential run (R28); a config next to it describes it.
 local function join_workflow(self, raw, from)
   local own = object(raw.sequential_config)
   for key, value in pairs(from) do
@@ -377,14 +376,14 @@ local function read_files(self)
   return raw
 end
 
--- What a router chooses among: the folder, the word by which one is asked for, how its files are called.
+-- What a router chooses among: the folder, the word for one of them, the names of its files.
 local ROUTES = {
   { folder = "roles", word = "role", files = { "^roles/([^/]+)%.md$", "^roles/([^/]+)/role%.md$" } },
   { folder = "workflows", word = "workflow", files = { "^workflows/([^/]+)%.md$" } },
   { folder = "skills", word = "skill", files = { "^skills/([^/]+)/SKILL%.md$" } },
 }
 
--- The documents of one kind; but for roles SKILL.md has to send to two of them or more.
+-- The documents of one kind; except for roles, SKILL.md must refer to at least two of them.
 local function routed(tree, route)
   local out, text, named = {}, tree:read "SKILL.md" or "", 0
   for _, path in ipairs(tree.paths) do
@@ -397,7 +396,7 @@ local function routed(tree, route)
   return #out > 1 and (route.word == "role" or named > 1) and out or nil
 end
 
--- Each of them is a step that runs where it is asked for; SKILL.md runs where none is.
+-- Each of them is a step that runs if it is asked for; SKILL.md runs if none is.
 local function add_routes(self, phases)
   local list, route
   for _, one in ipairs(ROUTES) do
@@ -424,7 +423,7 @@ end
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
-    if not self.tree:has "SKILL.md" then -- else it has been told why that was not read
+    if not self.tree:has "SKILL.md" then -- otherwise it was reported why that was not read
       self.found:error("nothing", { file = "." }, "holds no SKILL.md, no phases, no actions, no config and no script")
     end
     self.broken = true
@@ -472,14 +471,14 @@ local function fill_heads(self, raw)
   end
 end
 
----Puts together what the folder says; the parts of it stay in `self`.
+---Combines what the folder says; the parts stay in `self`.
 ---@param self table  tree, found, prose, skill_md; gets places, prompts, registry and more
 ---@return table raw  a skill-config
 function M.raw(self)
   self.places, self.prompts, self.texts, self.asks = {}, {}, {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
-  if (object(raw.autonomous_config) or {}).machine == nil then -- else its document was made of it
+  if (object(raw.autonomous_config) or {}).machine == nil then -- otherwise its document was made from it
     self.machine = machine.read(self.prose, self.found)
   end
   local has_actions = actions ~= nil or #self.prose.order > 0 or self.machine ~= nil and self.machine.runs

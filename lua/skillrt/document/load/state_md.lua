@@ -1,5 +1,5 @@
--- document/load/state_md.lua: phases/state-schema.md: the fields of a TypeScript interface and the state a
--- run begins with, as JSON or as a JavaScript literal.
+-- document/load/state_md.lua: phases/state-schema.md: the fields of a TypeScript interface and the initial state of a
+-- run, as JSON or as a JavaScript literal.
 --
 -- Called by prose.lua before all else that reads conditions: it knows which words are fields.
 local js = require "skillrt.document.load.js"
@@ -17,7 +17,7 @@ local trim = texts.trim
 ---@field initial table<string, any>?
 ---@field unread { text: string, line: integer }[]  initial values that are code
 
--- Without comments, but with their line breaks; a comment behind a field describes it.
+-- Without comments, but with their line breaks; a comment after a field describes it.
 local function field_of(line)
   local name, optional, kind = line:match "^%s*['\"]?([%a_][%w_]*)['\"]?(%??)%s*:(.*)$"
   if not name then
@@ -35,7 +35,7 @@ local function depth_change(line)
   return open - close
 end
 
--- Where the body begins of the first interface whose name ends in State, else of the first one.
+-- Where the body of the first interface begins whose name ends in State, else of the first one.
 local function interface_at(text)
   local first
   for name, behind in text:gmatch "interface%s+([%w_]+)()" do

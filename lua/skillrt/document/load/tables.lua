@@ -1,7 +1,7 @@
 -- document/load/tables.lua: the tables of known shapes about actions: catalogs, selection priorities, registries of
 -- transitions (R127).
 --
--- A table of another shape is not ours and is left alone. Called by prose.lua; `columns` by flow/tables.lua.
+-- Tables of another form are ignored. Called by prose.lua; `columns` by flow/tables.lua.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local trim = require("skillrt.base.text").trim

@@ -1,6 +1,6 @@
--- document/load/words.lua: how the sections of skill documents are called, in English and Chinese.
+-- document/load/words.lua: the names of sections in skill documents, in English and Chinese.
 --
--- Small letters; a heading is compared by whether it holds one of them. Called by the readers.
+-- Lower case; a heading matches if it contains one of them. Called by the readers.
 return {
   PURPOSE = { "purpose", "\u{76EE}\u{7684}" },
   PRECONDITIONS = {

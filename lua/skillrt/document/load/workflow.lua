@@ -1,7 +1,7 @@
--- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that says which phases run.
+-- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that defines which phases run.
 --
--- Documents that state modes and rounds end in the same form. Old places and shapes are taken and told. Called by
--- document/load/init.lua, sources.lua and folder.lua.
+-- Documents that state modes and rounds end in the same form. Old places and shapes are accepted and reported. Called
+-- by document/load/init.lua, sources.lua and folder.lua.
 local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
@@ -15,7 +15,7 @@ local function object(value)
   return type(value) == "table" and not json.is_array(value) and value or nil
 end
 
--- The places of the phases in the order of phases_to_run, each found by its id (R28).
+-- The positions of the phases in the order of phases_to_run, each found by its id (R28).
 local function chosen(document, at, found)
   local by_id, out, seen, order = {}, {}, {}, document.phases_to_run
   for i, phase in ipairs(document.phases) do
@@ -52,14 +52,14 @@ local function phase_of(phase)
   return out
 end
 
----@class skillrt.load.WorkflowFlow  what a config has no keys for
+---@class skillrt.load.WorkflowFlow  what configs have no keys for
 ---@field phases table[]        of workflow.json, in the order that runs
 ---@field rounds skillrt.load.Rounds[]?
 ---@field inputs table<string, table>?
 ---@field compiled table?
 ---@field actions table<string, { preconditions: string[], effects: string[]? }>?
 
--- Rounds and lists by the places of their phases, as documents' own are.
+-- Rounds and lists by the positions of their phases, like those of documents.
 local function rounds_of(document, phases, at, found)
   local out, place_of = {}, {}
   for i, phase in ipairs(phases) do
@@ -92,7 +92,7 @@ local function rounds_of(document, phases, at, found)
   return #out > 0 and out or nil
 end
 
----Puts into a definition what a config has no keys for.
+---Adds to a definition what a config has no keys for.
 ---@param definition table  what skillrt.skill takes
 ---@param flow skillrt.load.WorkflowFlow
 function M.apply(definition, flow)
@@ -110,7 +110,7 @@ function M.apply(definition, flow)
   end
   for name, one in pairs(flow.inputs or {}) do
     definition.inputs = definition.inputs or { ["*"] = {} }
-    -- another word would leave all phases out; where one alone is named there are others
+    -- another word would skip all phases; if only one is named there are others
     local about = one.question or "which of its phases run"
     definition.inputs[name] = one.one_of[2] and { one_of = one.one_of, about = about } or nil
   end
@@ -135,7 +135,7 @@ function M.digests(tree, phases, documents)
   return out
 end
 
----The documents that changed since a workflow.json was compiled, that are new or gone.
+---The documents that changed since a workflow.json was compiled, and those that are new or gone.
 ---@param compiled { sources: table<string, string> }
 ---@param digests table<string, string>
 ---@return string[] paths
@@ -148,7 +148,7 @@ function M.changed(compiled, digests)
   return out
 end
 
--- Adds a phase that asks for an input before all others, and lets its answer count as what is given.
+-- Adds a phase before all others that asks for an input, and uses its answer as if it had been given.
 local function add_question(definition, word, input)
   local phases, options, i = definition.phases, tables.append({}, input.one_of), 1
   local id, header = "choose-" .. word, word:gsub("^%l", string.upper)
@@ -169,7 +169,7 @@ local function add_question(definition, word, input)
   end })
 end
 
----Lets a run that was not given an input without a default ask for it.
+---Lets a run ask for a missing input without a default.
 ---@param definition table  what skillrt.skill takes
 ---@param flow skillrt.load.WorkflowFlow?
 function M.ask(definition, flow)
@@ -186,7 +186,7 @@ end
 ---@param found skillrt.Findings
 ---@return table? raw  skill_name, version, execution_mode, context_strategy, sequential_config, x_skillrt; of actions
 ---  that were compiled none of these
----@return (fun(key: string): { file: string, line: integer? })? place  where a key of raw stands
+---@return (fun(key: string): { file: string, line: integer? })? place  the place of a key of raw
 ---@return skillrt.load.WorkflowFlow? flow
 function M.config(document, at, found)
   if not object(document) then

@@ -1,4 +1,4 @@
--- document/load/yaml.lua: YAML as plain data, in a safe form: no tags, aliases and sizes bounded, a key twice
+-- document/load/yaml.lua: YAML as plain data, in a safe form: no tags, bounded aliases and sizes, repeated keys
 -- refused, every value with its line.
 --
 -- Composes the events of lyaml's parser itself, with the scalars of YAML 1.2 (`no` is a text).
@@ -80,7 +80,7 @@ function Composer:count(line)
   end
 end
 
--- An alias stands for a copy, counted value by value, so that a few lines cannot become millions.
+-- An alias is copied and counted value by value, so that a few lines cannot become millions.
 function Composer:copy(value, line, depth)
   self:count(line)
   if type(value) ~= "table" then
@@ -205,7 +205,7 @@ local function raised(problem)
   return "is no YAML: " .. text, math.tointeger(tonumber(line))
 end
 
----The one document of a YAML text.
+---The single document of a YAML text.
 ---@param text string
 ---@param limits skillrt.load.YamlLimits?
 ---@return any value       objects, lists marked as such, texts, numbers, booleans, json.null

@@ -1,6 +1,6 @@
--- document/simulate/worst.lua: the most that the ways through a skill's states can take: steps, calls, tokens, money.
+-- document/simulate/worst.lua: the maximal cost of the paths through a skill's states: steps, calls, tokens, money.
 --
--- Knows a search that is over, agents and limits. Called by document/simulate.lua.
+-- Knows a finished search, agents and limits. Called by document/simulate.lua.
 local agents_of = require "skillrt.agent"
 local limits_table = require "skillrt.skill.limits"
 local rounds_of = require "skillrt.skill.rounds"
@@ -8,7 +8,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
--- What one run of an action or phase may take, with all of its attempts, within its own limits.
+-- The most that one run of an action or phase may use, with all its attempts, within its own limits.
 local function of_step(given, definition)
   local limits = tables.object(definition.limits)
   local own = tables.object(given.limits)
@@ -23,7 +23,7 @@ local function of_step(given, definition)
     dollars = one.dollars * attempts }
 end
 
--- The longest way from a state by some weights of steps; nil: ways go round.
+-- The longest path from a state by some weights of steps; nil: paths repeat.
 local function longest(result, weights)
   local best, open, stack = { [0] = 0 }, {}, {}
   for at = 1, result.looked do
@@ -58,7 +58,7 @@ local function longest(result, weights)
   return most
 end
 
--- What phases take besides, each as often as it goes round.
+-- What phases use in addition, each as often as it repeats.
 local function add_phases(out, model, definition, unknown)
   local times = rounds_of.times(model.phases, definition.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do

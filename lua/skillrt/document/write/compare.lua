@@ -1,7 +1,7 @@
--- document/write/compare.lua: what differs between two texts, and what two people made of one: by the programs
--- that are there for it (diff, diff3, git), started by the core, without a shell.
+-- document/write/compare.lua: the difference of two texts, and the merge of two people's changes: by the installed
+-- programs (diff, diff3, git), started by the core, without a shell.
 --
--- Where none is there, it says so; nothing depends on them. Called by write/init, graph/init and report/tree.
+-- If none is installed, it says so; nothing depends on them. Called by write/init, graph/init and report/tree.
 local files = require("skillrt.base.files")
 
 local M = {}
@@ -9,7 +9,7 @@ local M = {}
 local MAX_OUTPUT = 64 << 20
 local SECONDS = 60
 
----What a program writes and the code it exits with; nil where it is not there, or fails, and why.
+---A program's output and exit code; or nil if it is not installed or fails, and why.
 ---@param argv string[]
 ---@param ok_codes integer[]?
 ---@param input string?  what it reads
@@ -41,7 +41,7 @@ local function scratch(texts)
   return self
 end
 
----The lines of a unified diff, none where nothing differs; nil where no program can make one.
+---The lines of a unified diff, none if the texts are equal; nil: no program can make one.
 ---@param old string
 ---@param new string
 ---@param name string
@@ -72,12 +72,12 @@ for i = 0, 127 do
   NUMBERS[i + 1] = i
 end
 
----What a person made of a generated text, and what is generated now, in one.
+---Merges a person's version of a generated text with the newly generated one.
 ---@param mine string
 ---@param base string    as it was generated
 ---@param theirs string  as it is generated now
----@return string? merged  nil where no program can do it
----@return boolean? conflict  both changed the same lines: they stand between marks
+---@return string? merged  nil: no program can do it
+---@return boolean? conflict  both changed the same lines: they are between marks
 function M.merge(mine, base, theirs)
   local temporary <close> = scratch({ mine, base, theirs })
   if not temporary.ok then

@@ -1,9 +1,9 @@
--- document/write/init.lua: generated files into a folder: what would change, then the change; and the manifest, which
--- holds the digest of every file as it was generated.
+-- document/write/init.lua: writes generated files into a folder: first what would change, then the change; and the
+-- manifest, which holds the digest of every file as it was generated.
 --
--- These digests show what a person changed; skillrt keeps that, and merges what is generated now into it. Where
--- both changed the same lines, it is overwritten only by force. A change writes the manifest first, with the
--- digests of before: such a manifest shows that the change was interrupted, and the next generation finishes it.
+-- These digests show what a person changed; skillrt keeps that, and merges it with what is generated now. If both
+-- changed the same lines, the file is overwritten only with --force. A change writes the manifest first, with the
+-- earlier digests: such a manifest shows that the change was interrupted, and the next generation finishes it.
 -- Nothing is written outside the folder or through a link. Knows no config, no terminal. Called by cli/writing.lua,
 -- document/check/report.lua and document/load/init.lua.
 
@@ -15,20 +15,20 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
-local OWN <const> = ".skillrt-" -- what our own files in a generated folder begin with
+local OWN <const> = ".skillrt-" -- the prefix of our own files in a generated folder
 
 ---The manifest's name in a generated folder.
 M.MANIFEST = OWN .. "generated.json"
 
-local TEXTS <const> = OWN .. "texts.json" -- the files as they were generated, to merge by
+local TEXTS <const> = OWN .. "texts.json" -- the files as they were generated, for merging
 local FORMAT <const> = 1
 local MAXIMUM <const> = 64 << 20 -- bytes
 
 ---@class skillrt.writer.Manifest
 ---@field files table<string, string>  digest by path
----@field before table<string, string[]>|nil  a change was interrupted: what lay there before, by path
+---@field before table<string, string[]>|nil  a change was interrupted: the earlier digests, by path
 ---@field lang string?
----@field text string?                 as it lies there; nil: there is none
+---@field text string?                 as it is there; nil: there is none
 
 ---@class skillrt.writer.Item
 ---@field path string
@@ -37,10 +37,10 @@ local MAXIMUM <const> = 64 << 20 -- bytes
 ---   a person changed; edited: a person changed the same lines; gone: no longer generated; left: no longer
 ---   generated, but a person changed it
 ---@field text string?    what is written; nil for gone and left
----@field generated string?  what is generated, where something else is written
+---@field generated string?  what is generated, if something else is written
 ---@field conflict string?   edited: both versions, between marks
----@field there string?   what is there, where it differs
----@field before string?  the digest of what is there
+---@field there string?   the present content, if it differs
+---@field before string?  the digest of the present content
 
 ---@class skillrt.writer.Plan
 ---@field dir string
@@ -55,10 +55,10 @@ local MAXIMUM <const> = 64 << 20 -- bytes
 
 ---@class skillrt.writer.Options
 ---@field lang string?    for the manifest
----@field source string?  the text the files were generated from: a file with this text is kept
----@field force boolean?   what a person changed is not taken over
+---@field source string?  the text from which the files were generated: a file with this text is kept
+---@field force boolean?   overwrites what a person changed
 
--- Whether a generated path may be written at all; why not ends a sentence that begins with the path.
+-- Whether a generated path may be written at all; else why not, as the end of a sentence that begins with the path.
 local function is_safe(path)
   local ok, why = files.is_confined(path)
   if not ok then
@@ -109,7 +109,7 @@ function M.manifest(dir)
     lang = type(value.lang) == "string" and value.lang or nil }
 end
 
----Whether a folder's generation was interrupted among its changes.
+---Whether a generation in a folder was interrupted during its changes.
 ---@param dir string
 ---@return boolean
 function M.is_unfinished(dir)
@@ -131,7 +131,7 @@ local function check_paths(list)
   return seen
 end
 
--- Whether a text is one that was generated, also by a generation that was interrupted.
+-- Whether a text was generated, also by an interrupted generation.
 local function was_generated(plan, path, digest)
   local manifest = plan.manifest
   for _, one in ipairs(manifest.before and manifest.before[path] or {}) do
@@ -142,7 +142,7 @@ local function was_generated(plan, path, digest)
   return manifest.files[path] == digest
 end
 
--- What a person changed: kept where the same is generated as before, else merged.
+-- What a person changed: kept if the same is generated as before, else merged.
 local function take_over(plan, item, file, there)
   local base = plan.texts[file.path]
   if type(base) ~= "string" or not was_generated(plan, file.path, files.digest(base)) then
@@ -192,7 +192,7 @@ local function plan_file(plan, file, options)
   return item
 end
 
--- What was generated once and is no longer; false: it is not there.
+-- What was generated once and no longer is; false: it does not exist.
 local function plan_stale(plan, path)
   local there, message, code = files.kept(plan.dir, path, MAXIMUM)
   if not there then
@@ -266,7 +266,7 @@ function M.plan(dir, list, options)
     end
     plan.unfinished = plan.manifest.before ~= nil
     plan.texts_text = files.kept(plan.dir, TEXTS, MAXIMUM)
-    local texts = plan.texts_text and json.decode(plan.texts_text) -- they only help to merge
+    local texts = plan.texts_text and json.decode(plan.texts_text) -- they are only used for merging
     plan.texts = type(texts) == "table" and texts or {}
   end
   return plan_all(plan, list, paths, options)
@@ -278,7 +278,7 @@ local function pretty(value)
   return assert(json.encode(value, { indent = 2, sorted = true })) .. "\n"
 end
 
--- The digests after the changes, the texts to merge by, and what lay there before.
+-- The digests after the changes, the texts for merging, and the earlier digests.
 local function books_of(plan)
   local digests, texts, before = {}, {}, plan.manifest.before or {}
   for path, digest in pairs(plan.manifest.files) do
@@ -297,7 +297,7 @@ local function books_of(plan)
   return digests, texts, before
 end
 
--- Folders that the removal of a file left empty go too.
+-- Folders that became empty by removing a file are removed, too.
 local function remove(dir, path)
   local ok, message, code = files.remove(dir .. "/" .. path)
   local folder = path:match("^(.*)/[^/]*$")
@@ -307,7 +307,7 @@ local function remove(dir, path)
   return ok, message, code
 end
 
--- One change; "left" where something else lies there than was planned for.
+-- One change; "left" if the file is no longer as it was planned for.
 local function change(dir, item)
   local now, message, code = files.kept(dir, item.path, MAXIMUM)
   if not now and code ~= "missing" then
@@ -336,7 +336,7 @@ local function change_all(plan, changes, progress)
   return left
 end
 
--- Writes one of our own files where it differs.
+-- Writes one of our own files if it differs.
 local function put(dir, name, text, before)
   if text == before then
     return true
@@ -344,8 +344,8 @@ local function put(dir, name, text, before)
   return files.put(dir, name, text)
 end
 
--- Removes what a generation that was killed left: files.put writes beside the folder's own files, under the last part
--- of a path.
+-- Removes what a killed generation left: files.put writes next to the folder's own files, under the last part of a
+-- path.
 local function clear(dir, digests, before)
   local ours = { [M.MANIFEST] = true, [TEXTS] = true }
   for _, list in ipairs({ digests, before }) do
@@ -383,7 +383,7 @@ local function write_all(plan, changes, progress)
   return ok and left, message, code
 end
 
----Does what was planned. Where it fails or is killed among its changes, the next generation finishes it.
+---Applies the plan. If it fails or is killed during its changes, the next generation finishes it.
 ---@param plan skillrt.writer.Plan
 ---@param options { force: boolean?, progress: fun(done: number, total: integer)? }|nil
 ---@return boolean|nil ok

@@ -35,7 +35,7 @@ function M.follow(books, step, record, time)
     books.given_up[id] = over
     if over == "circuit" then
       books.given_up[id], books.halt = nil, { "paused", "same_failure",
-        ("%s failed again and again in the same way: %s"):format(id, record.message) }
+        ("%s failed repeatedly in the same way: %s"):format(id, record.message) }
     elseif over == "abort" then
       books.abort = books.abort or { reason = "fatal_error", message = ("%s: %s"):format(id, record.message) }
     elseif over == "fail" and step.kind == "action" then

@@ -396,7 +396,7 @@ local function overhear(self, text, value)
     calls:event_came(source)
   elseif not self.overheard then
     self.overheard = true
-    local said = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
+    local said = "%s: sends too many messages: %d wait for ctx.wait; further ones are dropped"
     calls.journal:note(said:format(source, arrivals.MOST))
   end
 end
@@ -537,7 +537,7 @@ function Session:give_up(one, status, why)
   self:answer(one, { status = status, sent = left, message = ("%s: %s"):format(self.name, why) })
   if is_out_of_step and self.state ~= "ended" then
     self:finish({ status = "broken", sent = true, is_ours = true, message = left
-      and "ended, as an answer without an id was given up" or "ended, as it did not answer what it was told first" })
+      and "ended, because a call without an id got no answer in time" or "ended, because the opening got no answer" })
   end
 end
 

@@ -42,7 +42,7 @@ function M.begin(calls, call)
     calls:emit(call, { t = "call", kind = call.kind, to = record.printable(call.to), digest = call.digest,
       key = calls:key_of(call) })
     call.interrupted = true
-    reply_of.doubt(calls, call, "the end of the journal was cut off, so it may have been made already")
+    reply_of.doubt(calls, call, "the journal was truncated, so the call may have been sent already")
   else
     calls.queue:send(call)
   end

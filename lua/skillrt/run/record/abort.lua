@@ -24,7 +24,7 @@ return {
     if record.gone then
       lines:say(false, "warning", "Step %d is not undone: its action is no longer part of the skill", record.gone)
     else
-      lines:say(false, "warning", "Aborting (%s): what was done is undone, the last first", tostring(record.reason))
+      lines:say(false, "warning", "Aborting (%s): undoing its steps, the newest first", tostring(record.reason))
     end
   end,
 }

@@ -18,18 +18,18 @@ return {
   end,
 
   line = function(lines, record, step)
-    lines:say(step, "info", "%s: its talk was made shorter (%s): %d to %d bytes, %d turns of it left as they were",
+    lines:say(step, "info", "%s: its conversation was shortened (%s): %d to %d bytes, %d turns kept",
       record.agent, record.how, record.before, record.after, record.kept)
   end,
 
   story = function(_, record, step)
-    local text = "%s: its talk was made shorter (%s): %d to %d bytes"
+    local text = "%s: its conversation was shortened (%s): %d to %d bytes"
     step.notes[#step.notes + 1] = { at = record.at, text = text:format(record.agent, record.how, record.before,
       record.after) }
   end,
 
   log = function(record)
-    return "info", "Talk made shorter", { agent = record.agent, how = record.how, before = record.before,
+    return "info", "Conversation shortened", { agent = record.agent, how = record.how, before = record.before,
       after = record.after, kept = record.kept }
   end,
 }

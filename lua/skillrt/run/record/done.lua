@@ -59,10 +59,10 @@ end
 
 -- Further lines: a field of the record, the kind of the line, its words.
 local BEHIND <const> = {
-  { "refused", "warning", "Warning: %s: only the runtime writes %s; the update was left out" },
+  { "refused", "warning", "Warning: %s: only the runtime writes %s; the update was ignored" },
   { "replaced", "warning", "Warning: %s: overwrote a parallel step's change of %s; the schema can say how to merge" },
-  { "missed", "warning", "Warning: %s: its effect did not come true: %s" },
-  { "damaged", "error", "Damaged: %s left the state as it must never be: %s" },
+  { "missed", "warning", "Warning: %s: its declared effect is not true: %s" },
+  { "damaged", "error", "Damaged: after %s the state violates an invariant: %s" },
 }
 
 return {

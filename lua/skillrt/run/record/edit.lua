@@ -13,7 +13,7 @@ return {
   end,
 
   line = function(lines, record)
-    lines:say(false, "warning", "Taken over from the edited state.json: %s", lines.joined(lines.sorted(record.set), 20))
+    lines:say(false, "warning", "Accepted from the edited state.json: %s", lines.joined(lines.sorted(record.set), 20))
   end,
 
   story = function(story, record)

@@ -38,7 +38,7 @@ return {
     retry integer? another attempt begins in so many ms, and keeps all results but that of `blame`
     link integer? ... by this agent of a chain
     over string? what on_error makes follow; script: the code failed, and the step stays open until it is fixed
-    circuit boolean? it failed again and again in the same way
+    circuit boolean? it failed repeatedly in the same way
     again boolean? it may fail once more
     free boolean? it does not count for max_errors
     degraded boolean? its alternative takes over from an optional step

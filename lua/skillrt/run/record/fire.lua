@@ -19,7 +19,7 @@ return {
 
   line = function(lines, record)
     for _, at in ipairs(record.begins) do
-      lines:say(false, "info", "Begins the run of %s", instant.iso(at))
+      lines:say(false, "info", "Starts the run of %s", instant.iso(at))
     end
     local missed = record.missed
     if missed then

@@ -84,9 +84,9 @@ return {
   line = function(lines, record)
     local place = record.name and ("checkpoint %s, "):format(record.name) or ""
     if record.from then
-      lines:say(false, "warning", "Begins as run %s was: %srecord %d", record.from.run, place, record.to)
+      lines:say(false, "warning", "Forked from run %s: %srecord %d", record.from.run, place, record.to)
     else
-      lines:say(false, "warning", "Taken back: %srecord %d", place, record.to)
+      lines:say(false, "warning", "Rolled back to: %srecord %d", place, record.to)
     end
   end,
 

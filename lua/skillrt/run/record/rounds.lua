@@ -34,7 +34,7 @@ return {
 
   line = function(lines, record)
     if record.over then
-      lines:say(false, "info", "[Rounds] %s: over after %d (%s)", record.key, record.n, record.why)
+      lines:say(false, "info", "[Rounds] %s: finished after %d (%s)", record.key, record.n, record.why)
     else
       lines:say(false, "info", "[Rounds] %s: round %d", record.key, record.n)
     end

@@ -29,7 +29,7 @@ return {
       lines:say(step, "warning", text .. ": refused: %s", record.from, record.to, record.by, record.refused)
     else
       lines:say(step, "info", text .. "%s", record.from, record.to, record.by,
-        record.advised and ": the calls speak for it; the set stays" or "")
+        record.advised and ": suggested by the calls; the set stays" or "")
     end
   end,
 

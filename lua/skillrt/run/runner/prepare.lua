@@ -46,7 +46,7 @@ end
 local MAXIMUM <const> = 4 << 20 -- bytes of a document that is read completely
 
 local function refused(skill, path, problem, code)
-  local message = "%s: %s; %s demands it to be read before its first step: write it, or take it out of its specs"
+  local message = "%s: %s; %s requires it before its first step: write it, or remove it from specs"
   return nil, message:format(path, problem, skill.name), code
 end
 

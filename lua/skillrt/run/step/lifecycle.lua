@@ -113,7 +113,7 @@ local function judged(self, result)
   if not verdict then
     return nil, { message = ("%s: could not be validated: %s"):format(self.step.id, message), class = class }
   end
-  return not verdict.valid and (verdict.problem or "the agent that checks it says that it is not valid") or nil
+  return not verdict.valid and (verdict.problem or "the checking agent rejected it") or nil
 end
 
 -- What is wrong with a result; or nil and a failure of the check itself.
@@ -132,7 +132,7 @@ local function problem_of(self, outcome)
     local broken = outcome_of.broken_effects(self.definition, self.step.root,
       outcome_of.preview(self.step.root, outcome.updates or {}))
     if broken then
-      return "its declared effects did not come true: " .. table.concat(broken, ", ")
+      return "its declared effects are not true: " .. table.concat(broken, ", ")
     end
   end
   if validate.check then
@@ -202,7 +202,7 @@ local function clean_up(self, outcome, failure)
     local _, problem = try(self, cleanup, self.view, harmless(self.ctx), ended)
     if problem ~= nil then
       local text = type(problem) == "table" and problem.message or problem
-      self.ctx.log("cleaning up failed: " .. (type(text) == "string" and text or names.show(text)))
+      self.ctx.log("cleanup failed: " .. (type(text) == "string" and text or names.show(text)))
     end
   end
 end

@@ -255,7 +255,7 @@ end
 local function drop(self, step, diverged)
   local top = self.top
   top.dropped = top.dropped or {}
-  local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
+  local text = "step %d (%s), call %s: it was %s, and is %s now; discarded: %s"
   table.insert(top.dropped, text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
     table.concat(repeats.forgotten(step, diverged.place), ", ")))
   assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
@@ -381,7 +381,7 @@ function Steps:finish(step, ok, a, b, c)
   if not written then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
-      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
+      message = ("%s: the result cannot be recorded: %s"):format(step.id, message),
     })
   end
   if definition.undo and not entry.partial then

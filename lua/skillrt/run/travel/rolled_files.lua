@@ -74,7 +74,7 @@ local function restored(list, first, text, digest)
         text = before_of(list[j], text)
       end
       if text == nil then
-        return nil, "what it held is not kept"
+        return nil, "its earlier content was not recorded"
       end
       return text
     end

@@ -35,7 +35,7 @@ local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 local function read(text, name)
   local entry, why = json.decode(text)
   if type(entry) ~= "table" then
-    return { problem = "is no JSON object" .. (why and ": " .. why or "") }
+    return { problem = "is not a JSON object" .. (why and ": " .. why or "") }
   end
   local id = entry.id == nil and name and name:match("^(.*)%.json$") or entry.id
   local what = { arrival = id, event = entry.event, value = entry.value, question = entry.question,
@@ -151,7 +151,7 @@ function Arrivals:noticed(source, bytes)
     self.has_come = true
   elseif source == "deaf" then
     self.deaf = true
-    turn.journal:note(bytes .. "; what is put there is taken by a resume")
+    turn.journal:note(bytes .. "; the next resume reads it")
   elseif source == "answer" or source == "event" then
     self.handed, self.has_come = self.handed or {}, true
     table.insert(self.handed, read(bytes))

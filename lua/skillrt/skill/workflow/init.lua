@@ -162,6 +162,12 @@ local function keeper(ctx, dir)
   return self
 end
 
+-- Whether a script asks agents without naming one itself.
+local function needs_agent(source)
+  local code = source:gsub("/%*.-%*/", ""):gsub("//[^\n]*", "")
+  return code:find("%f[%w_$]agent%s*%(") and not code:find("agent%a*%s*:")
+end
+
 ---A workflow from a JavaScript file.
 ---@param path string
 ---@param options { agent: any }?
@@ -185,6 +191,7 @@ function M.load(path, options)
     name = id_of(name or file:gsub("%.m?[jt]s$", "")),
     description = "workflow script " .. file,
     agents = agent and { default = agent } or {},
+    missing = not agent and needs_agent(source) and not recorded.beside(path) and { "universal-executor" } or nil,
     dir = dir,
     source = path,
   }, function(_, ctx)

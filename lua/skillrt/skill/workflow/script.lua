@@ -74,7 +74,7 @@ local function heard(text)
     end
   end
   if not ok then
-    return nil, "its program said what no script can say: " .. why, "permanent"
+    return nil, "its process sent an invalid message: " .. why, "permanent"
   end
   return said
 end
@@ -123,7 +123,7 @@ local function exchange(self, text)
   if reply then
     return heard(reply.body)
   elseif class == "timeout" then
-    message = ("it came to no rest within %g s: a loop without an end?"):format(self.timeout)
+    message = ("it did not yield within %g s (an endless loop?)"):format(self.timeout)
   end
   return nil, message, class
 end
@@ -232,7 +232,7 @@ end
 -- A branch of the script threw, so its result is null: reported, as the script itself may never do so.
 function SERVE.threw(self, ask)
   local at = place_of(ask.stack, self.name) or ask.at
-  self.warn(("%s: null, as it threw: %s"):format(at, reason_of(self, line_of(ask.error, 900), at)))
+  self.warn(("%s: null, because it threw: %s"):format(at, reason_of(self, line_of(ask.error, 900), at)))
 end
 
 local function without_result(self, ask, message)
@@ -354,7 +354,7 @@ local function fan_out(self, asks)
       answer, message, class = self.ctx.ask({ header = "agents", question = question, options = { "yes", "no" } })
     end
     if answer == "no" then
-      return nil, ("%d agents were not wanted"):format(count), "fatal"
+      return nil, ("a person declined %d agents"):format(count), "fatal"
     elseif answer == nil then
       return nil, message, class
     end
@@ -391,7 +391,7 @@ function Performance:take(said)
   local agents = {}
   for _, ask in ipairs(said.asks or {}) do
     if ask.kind ~= "threw" and ask.at and self.places[ask.at] then
-      return nil, ("its program said what no script can say: it asks twice at %s"):format(ask.at), "permanent"
+      return nil, ("its process sent an invalid message: it asks twice at %s"):format(ask.at), "permanent"
     end
     self.places[ask.kind ~= "threw" and ask.at or false] = true
     if ask.kind == "agent" then
@@ -417,7 +417,7 @@ local function worktrees_from(ctx)
     ctx.log(message)
     return "worktree" -- each has its own log line
   elseif base.open[1] then
-    ctx.log(("worktrees begin at the commit %s; not committed, and not in them: %s"):format(base.commit:sub(1, 10),
+    ctx.log(("worktrees start at the commit %s; uncommitted, so not in them: %s"):format(base.commit:sub(1, 10),
       table.concat(base.open, ", ")))
   end
   return { repository = base.repository, commit = base.commit }
@@ -463,7 +463,7 @@ function M.perform(ctx, wish)
   if not ok then
     return nil, ("%s: %s"):format(wish.name, message), class
   elseif not outcome then
-    return nil, wish.name .. ": waits for something that never comes; await only agents and what is made of them",
+    return nil, wish.name .. ": awaits a promise that never resolves; await only agents and promises made from them",
       "permanent", false, true
   elseif outcome.error then
     local at = not outcome.fault and place_of(outcome.stack, wish.name) or nil

@@ -149,7 +149,7 @@ function M.of(dir, path, person)
   end
   path = path or recording.first.script
   if not path then
-    return nil, ("%s: its skill came from no script; name one: --skill PATH"):format(dir), "invalid"
+    return nil, ("%s: its skill was not loaded from a file; name one: --skill PATH"):format(dir), "invalid"
   end
   local folder = os.tmpname()
   os.remove(folder)

@@ -34,8 +34,8 @@ local SILENT <const> = set("description note notes comment name title displayNam
   .. "category tags setup gallery metadata dev disabled enabled isActive")
 
 -- Fields that are ignored here, and what is reported about them.
-local UNKNOWN <const> = "is not known here, and was not looked at"
-local LEAVE <const> = "has no meaning here: which tools need a person's leave says `approval`"
+local UNKNOWN <const> = "is unknown here, and was ignored"
+local LEAVE <const> = "has no meaning here: use `approval` for tools that need a person's approval"
 local UNREAD <const> = { auth = UNKNOWN, authentication = UNKNOWN, authProvider = UNKNOWN, autoApprove = LEAVE,
   alwaysAllow = LEAVE, trust = LEAVE, envFile = "is not read: name what it needs in env, as ${NAME}" }
 
@@ -121,7 +121,7 @@ local function kind_of(given)
   if given == nil or given == json.null or kind then
     return kind or nil
   end
-  return nil, ("speaks %s, which is not spoken here (there are stdio and http)%s"):format(names.show(given),
+  return nil, ("speaks %s, which is not supported (there are stdio and http)%s"):format(names.show(given),
     given == "sse" and "; many such servers have streamable HTTP at another URL" or "")
 end
 
@@ -170,7 +170,7 @@ local function translated(one, known, tell)
   end
   local asks = (json.encode(out, { sorted = true }) or ""):match("%${input:[^}\"]*}")
   if asks then
-    tell("warning", ("%s cannot be asked for here: write ${NAME}, and put it into the environment"):format(asks))
+    tell("warning", ("%s cannot be asked for here: write ${NAME}, and set it in the environment"):format(asks))
   end
   return out
 end

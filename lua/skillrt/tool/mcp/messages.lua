@@ -44,7 +44,7 @@ function M.problem_of(answer)
   elseif type(result) ~= "table" then
     return ("refuses the handshake: %s"):format(tostring(why or "without saying why"))
   elseif not M.KNOWN[result.protocolVersion] then
-    return ("speaks the protocol %s, which is not known here; known is %s and before"):format(
+    return ("uses the protocol version %s, which is not supported; supported are %s and older"):format(
       tostring(result.protocolVersion), M.VERSION)
   end
 end

@@ -88,7 +88,7 @@ function M.exchange(client, call, send)
       class = "doubt"
     end
   end
-  return nil, "asks without an end", "permanent"
+  return nil, "keeps asking without an end", "permanent"
 end
 
 return M

@@ -141,7 +141,7 @@ local function discover(client)
     end
     shown[#shown + 1] = names.said(tostring(version))
   end
-  return ("speaks the protocol %s, which is not known here; known is %s and before"):format(
+  return ("uses the protocol version %s, which is not supported; supported are %s and older"):format(
     table.concat(shown, ", ", 1, math.min(#shown, 10)), M.VERSION)
 end
 
@@ -240,7 +240,7 @@ function M.request(client, method, params, options)
     params = copied(params)
     params.inputResponses, params.requestState = next(given) and given or nil, result.requestState
   end
-  return nil, client:said("asks without an end"), "permanent"
+  return nil, client:said("keeps asking without an end"), "permanent"
 end
 
 return M

@@ -59,7 +59,7 @@ local function changes(old, new)
     local before, now = old[name], new[name]
     local text = not before and "%s is new, and says %s" or not now and "%s is gone"
       or before.description ~= now.description and "%s says %s, and said %s"
-      or before.digest ~= now.digest and "the schema of %s is another" or nil
+      or before.digest ~= now.digest and "the schema of %s has changed" or nil
     if text and #out < MAX_SHOWN then
       out[#out + 1] = text:format(shown(name), now and shown(now.description), before and shown(before.description))
     elseif text then
@@ -107,14 +107,14 @@ local function check_pin(client, list)
   end
   local answer, message, class = ctx.ask({
     header = "mcp " .. server.name,
-    question = ("The server %s (%s) offers other tools than when it was first used: %s. Use them as they are now?")
+    question = ("The tools of server %s (%s) have changed since its first use: %s. Use them as they are now?")
       :format(server.name, started(server), found),
-    options = { { id = "yes", description = "use them, and remember them so" }, { id = "no", description = "fail" } },
+    options = { { id = "yes", description = "use them, and remember them" }, { id = "no", description = "fail" } },
   })
   if answer == "yes" then
     return privileges.of(ctx).drawn(function() return remember(server, new) and 1 or 0 end) and true
   end
-  return nil, message or ("mcp %s: its tools are others than they were, and a person did not take them"):format(
+  return nil, message or ("mcp %s: its tools have changed, and a person did not accept them"):format(
     server.name), class or "denied"
 end
 

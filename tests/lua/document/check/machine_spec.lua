@@ -38,16 +38,16 @@ describe("a state machine in a document", function()
   end)
 
   it("has an end for what fails", function()
-    has(found { without_failure = true }, "no-failure: no state says that a run failed")
+    has(found { without_failure = true }, "no-failure: no terminal state has the status failed")
   end)
 
   it("limits edges that lead back (F61)", function()
     has(found { action = "| `rest` | `work` | `gathered` | | again |\n" },
-      "gathered comes back to itself by prepare without end")
+      "gathered comes back to itself by prepare without any limit")
   end)
 
   it("says where the code of a route would have decided: of rows that need nothing the first is taken", function()
     has(found { action = "| `stop` | `idle` | `failed` | | ends |\n" },
-      'shadowed: in state "idle" gather comes first and needs nothing: stop is never taken')
+      'shadowed: in state "idle" gather is first and has no condition: stop is never taken')
   end)
 end)

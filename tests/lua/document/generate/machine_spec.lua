@@ -118,16 +118,16 @@ describe("a transition table", function()
   end)
 
   it("is warned about where it goes round for ever, stops, or is never entered (R153)", function()
-    assert.matches("closed comes back to itself by open without end", refused(function(machine)
+    assert.matches("closed comes back to itself by open without any limit", refused(function(machine)
       machine.transitions[1].limit = nil
     end))
-    assert.matches("open is left by nothing", refused(function(machine)
+    assert.matches("open has no edge that leaves it", refused(function(machine)
       machine.transitions[3] = nil
     end))
     assert.matches('"cellar" is never reached', refused(function(machine)
       machine.states[4] = { name = "cellar", terminal = true }
     end))
-    assert.matches("open is left by nothing where no condition holds", refused(function(machine)
+    assert.matches("open has only edges with conditions", refused(function(machine)
       machine.transitions[3].when = "wind > 3"
     end))
     assert.equal("nothing", refused(function() end))

@@ -285,7 +285,7 @@ describe("the border of a folder", function()
     assert.same({ "SKILL.md:11" }, places(found, "load.spec-missing"))
     local result, message = require("skillrt.run.runner").run(skill, { work_dir = folder.base .. "/work" })
     assert.is_nil(result)
-    assert.truthy(message:find("rules.md", 1, true) and message:find("demands it to be read before its first step", 1, true), message)
+    assert.truthy(message:find("rules.md", 1, true) and message:find("requires it before its first step", 1, true), message)
   end)
 
   it("keeps a run from starting when nobody performs its steps, and says what to give", function()

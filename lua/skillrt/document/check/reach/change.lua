@@ -6,7 +6,7 @@ local values = require "skillrt.document.check.reach.values"
 
 local M = {}
 
----How an effect's path lies to a variable's: "same", "inside" (it changes a part), "around", or nil.
+---The relation of an effect's path to a variable's: "same", "inside" (it changes a part), "around", or nil.
 ---@param effect string[]
 ---@param variable string[]
 ---@return "same"|"inside"|"around"|nil
@@ -38,7 +38,7 @@ function M.at_path(path, value)
   return root
 end
 
----A number, or how many items there are; null counts as 0; nil for what cannot be counted.
+---A number, or the length of a list; null counts as 0; nil: it cannot be counted.
 ---@param value any
 ---@return number?
 ---@return boolean is_list
@@ -51,7 +51,7 @@ local function amount(value)
   return (value == nil or value == json.null) and 0 or nil, false
 end
 
--- The classes of the values that lie so far from one, or, where none does, of the nearest beyond.
+-- The classes of the values at this distance; if there are none, of the nearest beyond.
 local function classes_at(variable, value, step)
   local size, is_list = amount(value)
   local best, out = nil, {}
@@ -79,8 +79,8 @@ local function is_largest(variable, value)
   return size ~= nil
 end
 
--- The values one step further; at the end of those that are distinguished, and before a gap, it may stay: "many" stays
--- many.
+-- The values one step further; at the end of the distinguished ones, and before a gap, the value may stay: "many"
+-- stays many.
 local function moved(variable, step)
   local targets = {}
   for i, value in ipairs(variable.values) do
@@ -112,7 +112,7 @@ local function same_for_all(variable, classes)
   return targets
 end
 
--- The classes of the values that keep the promise of an effect; all, where it says nothing of them.
+-- The classes of the values that keep an effect's promise; all, if it promises nothing about them.
 local function kept(variable, effect)
   local set = {}
   for i, value in ipairs(variable.values) do
@@ -123,7 +123,8 @@ local function kept(variable, effect)
   return next(set) and listed(set) or values.all(variable)
 end
 
----What an effect makes of each class of a variable: the classes possible afterwards; nil where it does not touch it.
+---What an effect makes of each class of a variable: the possible classes afterwards; nil: it does not change the
+---variable.
 ---@param effect { text: string, path: string[], check: function }
 ---@param variable skillrt.check.Variable
 ---@return integer[][]?

@@ -1,7 +1,7 @@
--- document/check/reach/search.lua: every state a run can come to, breadth first, within a bound.
+-- document/check/reach/search.lua: all states that a run can reach, breadth first, within a bound.
 --
--- A fixed strategy takes the first action that may run; one that only may hold (it reads an undeclared key)
--- leaves room for those behind it. Any other strategy may take each of them. Knows no texts for people. Called by
+-- A fixed strategy takes the first action that may run; one that may or may not run (it reads an undeclared key)
+-- leaves room for those after it. Any other strategy may take each of them. Knows no texts for people. Called by
 -- document/check/reach.lua and document/simulate.lua.
 local truth = require "skillrt.document.check.reach.truth"
 
@@ -18,36 +18,36 @@ local char, unpack = string.char, table.unpack
 
 ---@class skillrt.check.Search
 ---@field space skillrt.check.Space
----@field states string[]         in the order in which they were found, as far as they may be looked at
+---@field states string[]         in the order in which they were found
 ---@field numbers table<string, integer>  of each state that was found
 ---@field parent integer[]        0: a first state
 ---@field via integer[]           the step that led there; negative: leading phases; 0: the very first
 ---@field count integer           how many were found
----@field looked integer          how many were looked at
----@field complete boolean        all states were looked at
----@field full boolean            it stopped because it kept as much as it may
+---@field looked integer          how many were visited
+---@field complete boolean        all states were visited
+---@field full boolean            it stopped at its memory limit
 ---@field chosen integer[]        by step: the first state in which it may be taken
----@field passed table[]          by step: { state, by }: it might run, another was taken
----@field ends table<string, integer>  status -> the first state in which a run may end so
----@field ways integer[][]        by state that was looked at: a step, the number of the state that it leads to (0: the
----   run ends), the next step, and so on
+---@field passed table[]          by step: { state, by }: it could run, but another was taken
+---@field ends table<string, integer>  status -> the first state in which a run may end with it
+---@field ways integer[][]  for each visited state: a step, the number of the next state (0: the run ends), the next
+---  step, and so on
 ---@field halts table<integer, boolean>  states in which a run may end or be blocked
 ---@field phase_runs table<integer, boolean>  by phase before the loop: it may run
----@field vague table<integer, boolean>  states that only a guess leads to
----@field blocked_at integer?     the first state with no way on
+---@field vague table<integer, boolean>  states that are reached only by a guess
+---@field blocked_at integer?     the first state without a way on
 ---@field blocked_count integer
----@field over string?            the end that holds before anything ran
+---@field over string?            the end that is true before anything ran
 local Search = {}
 Search.__index = Search
 
--- Lays a state out: a list of its bytes, used again by the next call.
+-- Unpacks a state into a list of its bytes, reused by the next call.
 function Search:lay_out(state)
   self.now = { state:byte(1, -1) }
   return self.now
 end
 
----Whether a term holds in a state laid out. That depends on the classes of its variables alone, so the answer is kept
----by these.
+---Whether a term is true in an unpacked state. That depends only on the classes of its variables, so the result is
+---cached by these.
 ---@param term skillrt.check.Term
 ---@param now integer[]
 ---@param reading skillrt.check.Reading
@@ -72,7 +72,7 @@ function Search:asks(term, now, reading)
   return answer
 end
 
--- Whether all terms of a step hold. Nearly all of the time is spent here, so a term of one variable is looked up
+-- Whether all terms of a step are true. Nearly all the time is spent here, so a term of one variable is looked up
 -- without a call.
 function Search:holds(step, now, reading)
   local terms = step.terms
@@ -96,7 +96,7 @@ function Search:is_fresh(at)
   return self.via[at] == 0
 end
 
----The terms of a step that do not hold in the state of a number, as far as that is known.
+---The terms of a step that are false in the state of a number, as far as that is known.
 ---@param step skillrt.check.Step
 ---@param at integer
 ---@return skillrt.check.Term[]
@@ -108,7 +108,7 @@ function Search:unmet(step, at)
   return out
 end
 
----The steps that may be taken in a state, which it lays out, and those that are passed over.
+---The steps that may be taken in a state, which it unpacks, and those that are never chosen.
 ---@param at integer
 ---@return integer[] taken
 ---@return integer[] passed
@@ -121,14 +121,14 @@ function Search:open(at)
     if not (place and now[place] >= step.most) and self:holds(step, now, reading) then
       list[#list + 1] = i
       if fixed and list == taken and (fresh or self:holds(step, now, "must")) then
-        list = passed -- the strategy surely takes this one
+        list = passed -- the strategy certainly takes this one
       end
     end
   end
   return taken, passed
 end
 
--- All states that come of several choices, from the k-th on.
+-- All states that result from several choices, from the k-th on.
 local function add_all(now, choices, k, out)
   local one = choices[k]
   if not one then
@@ -142,10 +142,10 @@ local function add_all(now, choices, k, out)
   return out
 end
 
----The states that a step may make of the one laid out.
+---The states that a step may make of the unpacked one.
 ---@param step skillrt.check.Step
 ---@return string[] states
----@return boolean vague  which of them comes is a guess
+---@return boolean vague  which of them results is a guess
 function Search:after(step)
   local now, changes, before, choices, vague = self.now, step.changes, self.before, nil, false
   local ran = now[1]
@@ -171,7 +171,7 @@ end
 function Search:add(state, parent, via, vague)
   local number = self.count + 1
   self.count, self.numbers[state] = number, number
-  self.kept = self.kept + #state + 80 -- what a text and its places in tables take
+  self.kept = self.kept + #state + 80 -- memory of a text and its entries in tables
   if number <= self.max_states then
     self.states[number], self.parent[number], self.via[number] = state, parent, via
     self.vague[number] = vague or nil
@@ -179,7 +179,7 @@ function Search:add(state, parent, via, vague)
   return number
 end
 
--- The states a phase leaves: as they were where it may be left out, and what it makes of them.
+-- The states after a phase: the earlier ones if it may be skipped, and those it makes of them.
 function Search:after_phase(phase, i, current)
   local known, following = {}, {}
   local function keep(state, via)
@@ -202,7 +202,7 @@ function Search:after_phase(phase, i, current)
   return following
 end
 
--- Hybrid: the phases before the loop, each run or left out; then a step has run already.
+-- Hybrid: the phases before the loop, each run or skipped; afterwards a step has run.
 function Search:seed()
   local current = { { self.space.start, 0 } }
   for i, phase in ipairs(self.space.phases) do
@@ -220,7 +220,7 @@ function Search:finish(status, at)
   self.halts[at] = true
 end
 
--- Whether an end surely comes before anything is chosen.
+-- Whether an end certainly comes before anything is chosen.
 function Search:ended(at)
   local fresh, now = self:is_fresh(at), #self.space.ends > 0 and self:lay_out(self.states[at])
   for _, one in ipairs(self.space.ends) do
@@ -341,7 +341,7 @@ function M.run(space, options)
   return self
 end
 
----The first state from which no end, and none that was not looked at, can be reached.
+---The first state from which neither an end nor an unvisited state can be reached.
 ---@return integer?
 function Search:stuck()
   local good = {}
@@ -369,8 +369,8 @@ function Search:stuck()
   end
 end
 
----A round that the run takes from a state: the actions until a state comes again.
----@param at integer  from which no end can be reached
+---A cycle that the run takes from a state: the actions until a state repeats.
+---@param at integer  no end can be reached from it
 ---@return string[]
 function Search:round(at)
   local ids, seen = {}, {}

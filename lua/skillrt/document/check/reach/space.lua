@@ -1,7 +1,7 @@
 -- document/check/reach/space.lua: the state space of a skill's actions.
 --
 -- A state is a text: its first byte says whether a step has run (2) or not (1), each further one is the class of a
--- variable. Variables that any action may set have no place in it. Called by document/check/reach.lua,
+-- variable. Variables that any action may set are not part of it. Called by document/check/reach.lua,
 -- document/graph/build.lua and document/simulate.lua.
 local change = require "skillrt.document.check.reach.change"
 local tables = require "skillrt.base.tables"
@@ -23,7 +23,7 @@ local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
 ---@field action table         of the model
 ---@field terms skillrt.check.Term[]
 ---@field place integer?       the byte that tells how often it ran, where that is bounded
----@field most integer?        ... and its class when it has run as often as it may
+---@field most integer?        ... and its class when it has run max_runs times
 ---@field changes skillrt.check.Change[]
 
 ---@class skillrt.check.Space
@@ -33,8 +33,8 @@ local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
 ---@field ends skillrt.check.Step[]    what ends the run; its action has status and text
 ---@field variables table<string, skillrt.check.Variable>
 ---@field names string[]
----@field start string                 the state a run begins in
----@field goal skillrt.check.Variable[]  all that has to be done: each in its second class
+---@field start string                 the state that a run starts in
+---@field goal skillrt.check.Variable[]  everything that must be done: each in its second class
 ---@field fixed boolean                the strategy always takes the first that may run
 
 local function ranked(model)
@@ -53,7 +53,7 @@ local function ranked(model)
   return list
 end
 
--- Terms of equal text are one term, whoever reads it.
+-- Terms with equal text are the same term.
 local function collect_terms(owners)
   local by_text, all = {}, {}
   for _, owner in ipairs(owners) do
@@ -93,7 +93,7 @@ local function add_variable(space, variable)
   return variable
 end
 
--- What tells whether an action ran, and how often: its counter, and the class at which it may run no more.
+-- The variable that tells whether and how often an action ran, and the class at which it may not run again.
 local function add_books(space, action)
   local name = "did " .. action.id
   local did = space.variables[name] or add_variable(space, { name = name, path = {}, did = action.id,
@@ -111,7 +111,7 @@ local function add_books(space, action)
   return add_variable(space, counter), #counter.classes
 end
 
--- Gives every variable that a state tells its byte.
+-- Assigns each variable in a state its byte.
 local function place_all(space, terms)
   local start = { "\1" }
   for _, name in ipairs(space.names) do
@@ -161,7 +161,7 @@ local function targets_of(action, variable)
   return targets, vague
 end
 
--- What an action does: only the variables its effects name are looked at.
+-- What an action does: only the variables that its effects name are examined.
 local function changes_of(space, action, by_key)
   local out, names, seen = {}, { "did " .. action.id, "runs " .. action.id }, {}
   for _, effect in ipairs(action.changes) do
@@ -206,8 +206,8 @@ local function goal_of(space)
   return goal
 end
 
--- In the first state nothing has to be guessed, not even of a condition that classes cannot follow;
--- leading phases may have changed it.
+-- In the initial state nothing is a guess, not even a condition that classes cannot follow; leading phases may have
+-- changed it.
 local function know_first(terms, model)
   local initial = #model.phases == 0 and variables_of.initial(model)
   for _, term in ipairs(initial and terms or {}) do

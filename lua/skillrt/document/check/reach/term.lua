@@ -1,7 +1,7 @@
 -- document/check/reach/term.lua: the terms of a condition and the variables each depends on.
 --
 -- `a && b.length > 0` has two terms. A variable is a path of the state ("files", "context.files") or "did X" for
--- completed_actions.includes('X'). A term whose variables cannot be told is opaque: it may hold or not. Knows
+-- completed_actions.includes('X'). A term with unknown variables is opaque: it may be true or false. Knows
 -- expressions, no domains. Called by space.lua.
 local expr = require "skillrt.expr"
 local tree = require "skillrt.expr.tree"
@@ -20,11 +20,11 @@ local M = {}
 ---@field items table<string, any[]>  literals looked for in a list
 ---@field opaque boolean
 ---@field holds fun(state: table): boolean
----@field initially boolean?      whether it holds when a run begins; nil: not known
+---@field initially boolean?      whether it is true when a run starts; nil: unknown
 
 local DID = "did "
 
--- The path of `a`, `state.a.b`, `a?.b`; nil where a key is worked out.
+-- The path of `a`, `state.a.b`, `a?.b`; nil if a key is computed.
 local function path_of(node)
   local keys = {}
   while true do
@@ -99,7 +99,7 @@ function walk(node, term)
   end
 end
 
--- Two variables of which one holds the other cannot be varied one by one.
+-- Two variables of which one contains the other cannot be varied independently.
 local function overlap(term)
   for _, a in ipairs(term.vars) do
     for _, b in ipairs(term.vars) do

@@ -1,7 +1,7 @@
--- document/check/reach/truth.lua: whether a term of a condition holds, where of its variables only the classes are
--- known that they may have.
+-- document/check/reach/truth.lua: whether a term of a condition is true if only the possible classes of its variables
+-- are known.
 --
--- Three readings: "first": the initial state, where every value is known; "may": some of the classes make it hold;
+-- Three readings: "first": the initial state, where every value is known; "may": some of the classes make it true;
 -- "must": all of them do. Knows terms and variables, no states. Called by space, search, relaxed and the graph.
 local values = require "skillrt.document.check.reach.values"
 
@@ -9,7 +9,7 @@ local M = {}
 
 ---@alias skillrt.check.Reading "first"|"may"|"must"
 
--- Whether a term holds for one class of each of its variables.
+-- Whether a term is true for one class of each of its variables.
 local function holds_for(term, variables, chosen)
   return term.holds(values.state(term, function(name)
     return variables[name].classes[chosen[name]]
@@ -27,7 +27,7 @@ function M.holds(term, variables, reading, classes_of)
   elseif term.opaque then
     return reading ~= "must"
   end
-  local decides, chosen = reading ~= "must", {} -- one combination that says so decides
+  local decides, chosen = reading ~= "must", {} -- one combination decides
   local function try(k)
     local name = term.vars[k]
     if not name then
@@ -44,8 +44,8 @@ function M.holds(term, variables, reading, classes_of)
   return try(1)
 end
 
----Whether it helps a term that a variable has one of some classes: the term holds then, and with another class it
----would not.
+---Whether certain classes of a variable help a term: with them the term is true, and with another class it would not
+---be.
 ---@param term skillrt.check.Term
 ---@param variables table<string, skillrt.check.Variable>
 ---@param name string

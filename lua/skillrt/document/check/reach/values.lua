@@ -1,8 +1,8 @@
--- document/check/reach/values.lua: what a variable of the state may be: values that matter, in few classes.
+-- document/check/reach/values.lua: the possible values of a state variable, grouped into few classes.
 --
--- Values stand for all that no condition tells apart: null, true, each literal that is compared,
--- a number beyond each, lists of each length that is asked for. Those on which every term agrees
--- form one class. Knows terms and effects, no actions. Called by reach/variables.lua.
+-- The values represent all that conditions distinguish: null, true, each compared literal, a number beyond each,
+-- lists of each tested length. Values on which all terms agree form one class. Knows terms and effects, no actions.
+-- Called by reach/variables.lua.
 local json = require "skillrt.base.json"
 local tables = require "skillrt.base.tables"
 local types = require "skillrt.skill.types"
@@ -18,15 +18,15 @@ local MAX_PRODUCT = 1024
 ---@class skillrt.check.Variable
 ---@field name string
 ---@field path string[]
----@field did string?         the action whose completion it is
----@field values any[]        what it may be
+---@field did string?         the action whose completion it stands for
+---@field values any[]        its possible values
 ---@field class integer[]     the class of each value, from 1
 ---@field classes any[]       a value of each class
----@field init integer        the class at first
----@field after integer[]?    nil: a state tells its class; else the classes it may have once a step has run
----@field place integer?      which byte of a state is its class
+---@field init integer        the class at the start
+---@field after integer[]?    nil: part of the state; else the classes it may have once a step has run
+---@field place integer?      which byte of a state holds its class
 ---@field counter boolean?    how often an action ran
----@field counted boolean?    some effect counts it up or down: different numbers are different states
+---@field counted boolean?    some effect increments or decrements it: different numbers are different states
 
 local function put(values, value)
   values[#values + 1] = not tables.has(values, value) and value or nil
@@ -36,7 +36,7 @@ local function is_null(value)
   return value == nil or value == json.null
 end
 
----Whether two values are the same for a condition: lists count by their items.
+---Whether two values are the same for a condition: lists are compared by their items.
 ---@return boolean
 function M.same(a, b)
   if is_null(a) or is_null(b) then
@@ -182,7 +182,7 @@ function M.state(term, value_of)
   return state
 end
 
--- What a term says for every value of one of its variables, all others varied too.
+-- The results of a term for every value of one of its variables, with all others varied, too.
 local function signature(term, name, values, variables)
   local lists, total = {}, #values
   for _, other in ipairs(term.vars) do

@@ -1,8 +1,7 @@
--- document/check/reach/variables.lua: the variables of a skill: what its conditions read, what is known of each.
+-- document/check/reach/variables.lua: the variables of a skill: what its conditions read, and what is known of each.
 --
--- A key that some effect names changes only by effects; a key that none names may be set by any
--- action once one has run; the fields of the runtime follow the runtime. Called by
--- reach/space.lua.
+-- A key that some effect names changes only by effects; a key that none names may be set by any action once one has
+-- run; the runtime's fields follow the runtime. Called by reach/space.lua.
 local change = require "skillrt.document.check.reach.change"
 local json = require "skillrt.base.json"
 local state = require "skillrt.skill.state"
@@ -10,7 +9,7 @@ local values = require "skillrt.document.check.reach.values"
 
 local M = {}
 
--- What the runtime's own fields hold before the first step.
+-- The runtime's own fields before the first step.
 local function first_values()
   return {
     status = "pending",
@@ -36,7 +35,7 @@ local function lookup(root, path)
   return at
 end
 
----The state a run begins with, as far as it is known.
+---The state at the start of a run, as far as it is known.
 ---@param model skillrt.check.Model
 ---@return table
 function M.initial(model)
@@ -52,7 +51,7 @@ end
 
 local KINDS = { error_count = "number", iteration_count = "number" }
 
--- Whether some effect counts a variable up or down.
+-- Whether some effect increments or decrements a variable.
 local function counts(variable, effects)
   for _, effect in ipairs(effects) do
     if effect.step and change.relation(effect.path, variable.path) == "same" then
@@ -62,7 +61,7 @@ local function counts(variable, effects)
   return false
 end
 
--- What begins as a number or a list stays one, where no schema says otherwise.
+-- A number or a list keeps its type, unless a schema says otherwise.
 local function kind_of(first, terms)
   if type(first) == "number" then
     return "number"
@@ -74,7 +73,7 @@ local function kind_of(first, terms)
   return is_list and "any[]" or nil
 end
 
--- What terms and effects say of a variable.
+-- What terms and effects tell about a variable.
 local function facts_of(variable, terms, effects, model)
   local facts = { literals = {}, items = {}, given = {} }
   variable.counted = counts(variable, effects) or nil
@@ -93,7 +92,7 @@ local function facts_of(variable, terms, effects, model)
       local first = lookup(model.state, term.paths[other])
       if type(first) == "number" then
         literal(first)
-      elseif term.lengths and variable.counted then -- told apart as far as the longest list it is held against
+      elseif term.lengths and variable.counted then -- distinguished up to the longest list it is compared with
         literal(math.max(values.LONGEST, type(first) == "table" and #first or 0))
       end
     end
@@ -154,8 +153,8 @@ local function classify(variable, terms, variables)
   variable.init = variable.did and 1 or values.class_of(variable, variable.first) or 1
 end
 
--- Whether some effect takes the variable away from its first value. Where effects only ever set it
--- back, somebody who does not say so sets it: then it is as free as a key that no effect names.
+-- Whether some effect changes the variable from its first value. If effects only reset it, somebody else sets it
+-- without declaring it: then it is as free as a key that no effect names.
 local function moves(variable, effects)
   for _, effect in ipairs(effects) do
     local relation = change.relation(effect.path, variable.path)
@@ -169,7 +168,7 @@ local function moves(variable, effects)
   return false
 end
 
--- Whether the variable follows the effects, or what else is known once a step has run.
+-- Whether the variable follows the effects, or else what is known once a step has run.
 local function settle(variable, effects, model)
   local key = variable.path[1]
   if variable.did then
@@ -182,7 +181,7 @@ local function settle(variable, effects, model)
   variable.after = values.all(variable)
   if model.closed and #effects == 0 and not state.is_reserved(key) and key ~= "input"
     and (model.state[key] ~= nil or model.schema[key]) then
-    variable.after = { variable.init } -- what no effect names stays as it is
+    variable.after = { variable.init } -- what no effect names never changes
   end
   if not state.is_reserved(key) and moves(variable, effects) then
     variable.after = nil

@@ -1,5 +1,5 @@
 -- document/load/flow/mentions.lua: which phases a line names: "Phase 2", a phase's file or id. The words for a phase
--- are those of the documents' own titles and a few nouns; of what is said of a phase it knows nothing.
+-- are those of the documents' own titles and a few nouns.
 --
 -- Called by flow.lua and flow/*.
 local plain = require("skillrt.document.load.tables").plain
@@ -7,7 +7,7 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
-local MAX_TEXT <const> = 4000 -- of a longer line its beginning
+local MAX_TEXT <const> = 4000 -- the beginning of a longer line
 
 local PHASES <const> = "phase phases phasen stage stages fase fases etapa etapas étape étapes "
   .. "\u{9636}\u{6BB5} \u{968E}\u{6BB5} \u{6BB5}\u{968E} \u{30D5}\u{30A7}\u{30FC}\u{30BA} \u{B2E8}\u{ACC4}"
@@ -16,18 +16,18 @@ local STEPS <const> = "step steps schritt schritte paso pasos \u{6B65}\u{9AA4} \
 local DIGITS = {}
 for digit, sign in pairs { "\u{4E00}", "\u{4E8C}", "\u{4E09}", "\u{56DB}", "\u{4E94}", "\u{516D}", "\u{4E03}",
   "\u{516B}", "\u{4E5D}" } do
-  DIGITS["\u{7B2C}" .. sign] = tostring(digit) -- the second, written in a sign
+  DIGITS["\u{7B2C}" .. sign] = tostring(digit) -- the second, written as a symbol
 end
 
 ---@class skillrt.load.Mentions
 ---@field phases skillrt.load.PhaseFile[]
 ---@field by_path table<string, integer>
----@field steps boolean  its documents are called steps: so are they in what is said of them
----@field letter boolean?  its documents are called P1, P2: else these are priorities, but for SKILL.md
+---@field steps boolean  its documents are called steps, so "step" means a phase
+---@field letter boolean?  its documents are called P1, P2; otherwise these are priorities, except in SKILL.md
 local Mentions = {}
 Mentions.__index = Mentions
 
----What a document is called without its number, as a cell of a table may call it.
+---A document's name without its number, as a table cell may use it.
 ---@param text string
 ---@return string
 function M.name_of(text)
@@ -41,7 +41,7 @@ function M.new(phases, titles)
   local steps = #phases > 0 and phases[1].base:lower():find "^step" ~= nil
   local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, by_name = {}, steps = steps,
     words = tables.words(PHASES .. " " .. STEPS), titles = titles }, Mentions)
-  self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document steps are parts of it
+  self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document, steps are parts of it
   for word in STEPS:gmatch "%S+" do
     self.of_phases[word] = false
   end
@@ -66,7 +66,7 @@ end
 
 ---The phase with this number, as a document writes it.
 ---@param text string
----@param own integer?  the phase whose document says it: of several with this number it is meant
+---@param own integer?  the phase whose document contains it: of several with this number it is meant
 ---@return integer?
 function Mentions:number(text, own)
   local digits = text:match "^%s*[Pp]?(%d[%d.]*)%s*$"
@@ -80,7 +80,7 @@ local function ends_with_word(words, text)
   if not run then
     return false
   elseif words[run] or words[run:match "%a*$"] then
-    return not (words[run] and before:find "[%w_-]$") -- "LP-Phase 2" is another document's
+    return not (words[run] and before:find "[%w_-]$") -- "LP-Phase 2" belongs to another document
   end
   for tail = #run - 1, 1, -1 do
     if run:byte(tail) > 127 and words[run:sub(tail)] then
@@ -90,7 +90,7 @@ local function ends_with_word(words, text)
   return false
 end
 
--- Whether a noun for phases stands right before a number or, as Asian languages have it, behind.
+-- Whether a noun for phases is directly before a number or, as in Asian languages, after it.
 function Mentions:is_named(text, start, after, own)
   local words = own and self.of_phases or self.words
   local before = text:sub(math.max(1, start - 40), start - 1):gsub("[%s*_`#]*$", "")
@@ -106,9 +106,9 @@ function Mentions:is_named(text, start, after, own)
   return false
 end
 
----The phases a text names, by their place in the order, and where the first is named.
+---The phases that a text names, by position in the order, and where the first is named.
 ---@param text string
----@param own integer?  the phase whose document it stands in: "Step 1" is a part of a step's
+---@param own integer?  the phase whose document contains it: "Step 1" is a part of a step's
 ---@return integer[] indexes
 ---@return integer? at
 function Mentions:of(text, own)

@@ -1,11 +1,11 @@
--- document/load/flow/modes.lua: phases that run in some modes only: which, and the condition that says so.
+-- document/load/flow/modes.lua: phases that run only in some modes: which, and their condition.
 --
--- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua, sources.lua
--- and document/compile.
+-- A run gets its mode by `--set mode=NAME`. Knows phases by position. Called by flow.lua, sources.lua and
+-- document/compile.
 local M = {}
 
 ---@class skillrt.load.Modes
----@field order string[]   as they are first named
+---@field order string[]   in the order in which they are first named
 ---@field seen table<string, boolean>
 ---@field by_phase table<integer, table<string, boolean>>
 ---@field default string?
@@ -28,7 +28,7 @@ function M.add(modes, index, mode)
   modes.by_phase[index][mode] = true
 end
 
----The condition that a phase runs in its modes only; nil: it runs in all. Where one mode alone is named, others exist.
+---The condition that a phase runs only in its modes; nil: it runs in all. If only one mode is named, others exist.
 ---@param modes skillrt.load.Modes
 ---@param index integer
 ---@return string?
@@ -46,14 +46,14 @@ function M.condition(modes, index)
   return count > 0 and (count < #modes.order or #modes.order == 1) and table.concat(parts, " || ") or nil
 end
 
----The input that says the mode, as a workflow.json has it; nil: there are no modes.
+---The input for the mode, in the form of workflow.json; nil: there are no modes.
 ---@param modes skillrt.load.Modes
 ---@return table<string, { one_of: string[], default: string? }>?
 function M.inputs(modes)
   return #modes.order > 0 and { [modes.word] = { one_of = modes.order, default = modes.default } } or nil
 end
 
----Tells modes of which none is the default: a run has to be given one.
+---Reports modes without a default: a run must be given one.
 ---@param modes skillrt.load.Modes
 ---@param found skillrt.Findings
 function M.tell(modes, found)

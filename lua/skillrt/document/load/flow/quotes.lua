@@ -1,5 +1,6 @@
--- document/load/flow/quotes.lua: the lines that name a phase and yielded no fact: quoted, each with its line, as what
--- a sentence means is not guessed. What they name decides which lines these are, in any language, not their words.
+-- document/load/flow/quotes.lua: quotes the lines that name a phase and yielded no fact, each with its line number,
+-- because the meaning of a sentence is not guessed. A line is selected by the names in it, in any language, not by
+-- its words.
 --
 -- Called by flow.lua, which says which lines were read.
 local passages = require "skillrt.document.load.passages"
@@ -27,7 +28,7 @@ local function words_of(text, set)
   return set
 end
 
--- Whether a line is no more than the name of a phase: its number, title and document, or `Ref: its document`.
+-- Whether a line is only the name of a phase: its number, title and document, or `Ref: its document`.
 local function is_name(self, text, index, heading)
   local mentions, known = self.mentions, self.known[index]
   if not known then
@@ -63,14 +64,14 @@ function M.new(mentions, found)
   return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {} }, Quotes)
 end
 
-local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a tree that is drawn
+local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a drawn tree
 local FIX <const> = "skillrt compile FOLDER --agent WHO asks an agent; or write it as a table (docs/write/pages.md)"
 
 ---@param text string
 ---@param place { file: string, line: integer }
 ---@param at integer    where in the text the phase is named
----@param plain boolean?  it describes a phase, most likely: it begins with it, or is its own document's, and names no
----other but the one that comes next
+---@param plain boolean?  it probably describes a phase: it begins with it, or is in the phase's own document, and
+---  names only the following one
 ---@param what string?   default: that it names a phase
 function Quotes:add(text, place, at, plain, what)
   local count = (self.of_file[place.file] or 0) + 1
@@ -84,7 +85,7 @@ function Quotes:add(text, place, at, plain, what)
   end
 end
 
--- Where a line begins with a phase and says more: "2. **Phase 2: Write** (at times)".
+-- A line that begins with a phase and says more: "2. **Phase 2: Write** (at times)".
 ---@param text string
 ---@param at integer  where the phase is named
 ---@return boolean?
@@ -93,10 +94,10 @@ function M.begins(text, at)
     and not text:find("\u{FF08}", 1, true)
 end
 
----Quotes one line, where it names a phase and is more than a name.
+---Quotes one line, if it names a phase and is more than a name.
 ---@param text string
 ---@param place { file: string, line: integer }
----@param own integer?  the phase whose document it stands in
+---@param own integer?  the phase whose document contains it
 ---@param heading boolean?
 function Quotes:line(text, place, own, heading)
   text = text:gsub(BOXES, " ")
@@ -107,7 +108,7 @@ function Quotes:line(text, place, own, heading)
     and (not own or next_one)) then
     return
   end
-  local begins = #named == 1 and M.begins(text, at) -- in a phase's document such a heading is a part of that
+  local begins = #named == 1 and M.begins(text, at) -- in a phase's document such a heading is a part of the phase
   self:add(text, place, at, next_one or begins and (heading or not own))
 end
 
@@ -129,7 +130,7 @@ local function read_diagram(self, block, file)
   end
 end
 
--- Keys of a front matter that name another document than the one that comes next.
+-- Keys of a front matter that name another document than the next one.
 local function read_front(self, text, file, own)
   local line = 0
   for one in (text:find "^%-%-%-\n" and text:sub(1, MAX_FRONT) or ""):gmatch "(.-)\n" do

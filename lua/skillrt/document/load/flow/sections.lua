@@ -1,11 +1,11 @@
--- document/load/flow/sections.lua: phases that have no document of their own: their sections in SKILL.md.
+-- document/load/flow/sections.lua: phases without a document of their own: their sections in SKILL.md.
 --
 -- Reads headings and what stands below them; runs nothing. Called by document/load/phase_md.lua.
 local passages = require "skillrt.document.load.passages"
 
 local M = {}
 
--- "Phase 2.5: Check": its number, its name; nil for all else, parts such as 4A too.
+-- "Phase 2.5: Check": its number, its name; nil for anything else, also for parts such as 4A.
 local function phase_heading(text)
   local digits, rest = text:gsub("[*_`]", ""):match "^[Pp]hase%s+(%d[%d.]*)(.*)$"
   if not digits or rest:find "^%a" then
@@ -33,7 +33,7 @@ local function names_file(blocks, from, to, by_path)
   end
 end
 
--- The sections below headings of phases: which number, which blocks, what file of a phase is named there.
+-- The sections below headings of phases: number, blocks, and the phase's file that is named there.
 local function phase_sections(blocks, by_path)
   local out, skipped = {}, {}
   passages.each(blocks, function(passage)
@@ -70,7 +70,7 @@ local function agree(sections)
   return true
 end
 
----The phases that only a section of SKILL.md describes, beside others that have documents.
+---The phases that only a section of SKILL.md describes, next to others with documents.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]  with numbers
 ---@return skillrt.load.PhaseFile[] more  each with `text`, `line`, `name` and its `blocks`

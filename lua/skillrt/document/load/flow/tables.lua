@@ -1,7 +1,7 @@
--- document/load/flow/tables.lua: tables about phases: which document, in which mode, under which condition, beside
--- which others, what it writes; modes with their phases.
+-- document/load/flow/tables.lua: tables about phases: which document, mode, condition, parallel phases and output;
+-- modes with their phases; where a run starts; which phases repeat.
 --
--- A table that names no phase of the folder is not ours. Called by flow.lua.
+-- Tables that name no phase of the folder are ignored. Called by flow.lua.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local tables = require "skillrt.document.load.tables"
@@ -12,7 +12,7 @@ local M = {}
 local plain = tables.plain
 local MAX_CELL <const> = 1000
 
--- Names of columns, in small letters; `about`: known, and nothing to run by.
+-- Names of columns, in lower case; `about`: known, and without effect on a run.
 local COLUMNS <const> = tables.known {
   mode = "mode|modes|\u{6A21}\u{5F0F}",
   condition = "condition|conditions|when|run when|runs when|run if|only if|load when|\u{6761}\u{4EF6}|"
@@ -36,7 +36,7 @@ local function path_in(cells)
   return nil
 end
 
----The file that a cell is: a path with an ending, between backticks or not; nil for all else, several of them too.
+---The file in a cell: a path with an extension, with or without backticks; nil for anything else, or several.
 ---@param cell string
 ---@return string?
 local function file_in(cell)
@@ -48,7 +48,7 @@ end
 local EVERY = words "all any both * always - \u{2014}"
 EVERY[""] = true
 
--- "plan (default), verify": the names, which of them is the default; an empty list: all; nil: it is prose.
+-- "plan (default), verify": the names, and which is the default; an empty list: all; nil: prose.
 local function modes_in(cell)
   local text, out, default = plain(cell):lower(), {}, nil
   if #cell > MAX_CELL then
@@ -69,7 +69,7 @@ end
 local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
 local YES = words "yes y \u{2713} \u{2705} true \u{662F}"
 
----The condition that a cell is; nil and true: it is prose.
+---The condition in a cell; nil and true: it is prose.
 ---@param cell string
 ---@return string? condition
 ---@return boolean? unread
@@ -81,18 +81,18 @@ local function condition_in(cell)
   return told and told.condition, told ~= nil and not told.condition
 end
 
----@class skillrt.load.FlowRow  what a row says of phases
+---@class skillrt.load.FlowRow  what a row says about phases
 ---@field line integer
 ---@field text string
 ---@field index integer?    of its phase
----@field path string?      of a document that is not there
+---@field path string?      of a document that does not exist
 ---@field condition string?
 ---@field parallel boolean?
 ---@field output string?
 ---@field modes string[]?
 ---@field default string?
 ---@field phases integer[]? of a mode
----@field unread boolean?   something in it was not read
+---@field unread boolean?   something in it was not understood
 
 local function phase_row(out, cells, at, mentions)
   local path = path_in(cells)
@@ -152,7 +152,7 @@ end
 ---@param mentions skillrt.load.Mentions
 ---@return "phases"|"modes"|"unread"|nil kind
 ---@return skillrt.load.FlowRow[]? rows
----@return string? unknown  the first column that nothing reads
+---@return string? unknown  the first unknown column
 function M.read(block, mentions)
   local at, unknown = tables.columns(block.header, COLUMNS)
   local kind, rows, ours, missing = kind_of(block, at), {}, false, false

@@ -28,7 +28,7 @@ local function performed(call)
   if type(value) == "string" then
     return record.printable(value)
   elseif value ~= nil and not json.encode(value) then
-    return nil, ("%s gave what is no JSON"):format(call.request.name), "permanent"
+    return nil, ("%s returned a value that is not JSON"):format(call.request.name), "permanent"
   end
   return value, message, class
 end

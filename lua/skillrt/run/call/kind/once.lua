@@ -39,7 +39,7 @@ function M.perform(execution, branch, name, fn)
     context = context_of.since(step, count) }
   local ok, problem = journal:emit(entry)
   if not ok then
-    error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
+    error(("ctx.once: %s: its value cannot be recorded: %s"):format(name, problem), 0)
   end
   execution:take(place)
   return value

@@ -43,7 +43,7 @@ function M.record(execution, place, number, value, last)
     context = context_of.below(step, place) }
   local ok, message = journal:emit(entry)
   if not ok then
-    error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
+    error(("ctx.loop: round %d cannot be recorded: %s"):format(number, message), 0)
   end
 end
 

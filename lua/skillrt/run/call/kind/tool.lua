@@ -21,7 +21,7 @@ local M = {}
 local function emit(journal, entry)
   local ok, problem = journal:emit(entry)
   if not ok then
-    error(("tool %s: what it gives cannot be kept: %s"):format(entry.name or entry.digest, problem), 0)
+    error(("tool %s: its result cannot be recorded: %s"):format(entry.name or entry.digest, problem), 0)
   end
 end
 

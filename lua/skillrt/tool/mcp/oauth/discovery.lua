@@ -88,7 +88,7 @@ local function resource_of(ctx, server, challenge)
   if not value then
     return nil, message or challenge.metadata and challenge.metadata .. ": is not there"
   elseif not address.covers(value.resource, server.url) then
-    return nil, ("its metadata are of another resource, %s"):format(names.show(value.resource))
+    return nil, ("its metadata describes another resource, %s"):format(names.show(value.resource))
   end
   return value
 end
@@ -128,18 +128,18 @@ local function problem_of(metadata, issuer, legacy, grant)
   local same = said and (legacy and said.origin == own.origin
     or metadata.issuer:gsub("/$", "") == issuer:gsub("/$", ""))
   if not same then
-    return ("the authorization server %s says that it is another, %s"):format(issuer, names.show(metadata.issuer))
+    return ("the authorization server %s says that it is another one, %s"):format(issuer, names.show(metadata.issuer))
   end
   for _, name in ipairs(ENDPOINTS) do
     local url = metadata[name]
     if url ~= nil and not address.is_safe(url) then
-      return ("the authorization server %s: its %s, %s, is no https"):format(issuer, name, names.show(url))
+      return ("the authorization server %s: its %s, %s, is not https"):format(issuer, name, names.show(url))
     end
   end
   if not metadata.token_endpoint or grant == "authorization_code" and not metadata.authorization_endpoint then
     return ("the authorization server %s names no endpoints"):format(issuer)
   elseif grant == "authorization_code" and not M.has(metadata.code_challenge_methods_supported, "S256") then
-    return ("the authorization server %s does not say that it knows PKCE (S256)"):format(issuer)
+    return ("the authorization server %s does not announce PKCE (S256)"):format(issuer)
   end
 end
 
@@ -177,7 +177,7 @@ function M.find(ctx, server, challenge, grant)
   else
     metadata, message = first(ctx, server, places(issuer))
   end
-  message = message or not metadata and ("the authorization server %s says nothing of itself"):format(issuer)
+  message = message or not metadata and ("the authorization server %s publishes no metadata"):format(issuer)
     or problem_of(metadata, issuer, legacy, grant)
   if message then
     return nil, message

@@ -120,7 +120,7 @@ function PERFORM.person(client, _, challenge)
   local server = client.server
   local answer, message, class = client.ctx.ask({
     header = "mcp " .. server.name,
-    question = ('The server %s wants to know who asks%s. Type in a terminal, as the same user: skillrt login %s '
+    question = ('The server %s requires a login%s. In a terminal, as the same user, run: skillrt login %s '
       .. '-- then answer "done".'):format(server.name, challenge.scope and " (" .. challenge.scope .. ")" or "",
       quoted(server.url)),
     options = { { id = "done", description = "logged in: continue" }, { id = "fail", description = "fail" } },
@@ -168,7 +168,7 @@ function M.again(client, call, bad)
     if what == "again" then
       return true
     elseif what == "never" then
-      return nil, ("refuses what it gave leave for (%s)"):format(challenge.scope or "no scope"), "denied"
+      return nil, ("refuses what it has authorized (%s)"):format(challenge.scope or "no scope"), "denied"
     elseif what == "wait" then
       ctx.sleep(0.5)
     else
@@ -266,7 +266,7 @@ function M.code(plan, url)
     said[name] = said[name] or address.unescape(value)
   end
   if said.state ~= plan.state then
-    return nil, "the address is not of this login (its state is another)"
+    return nil, "the address belongs to another login (its state differs)"
   elseif said.iss and said.iss ~= plan.issuer or not said.iss and plan.found.says_iss then
     return nil, ("the address is not of the authorization server %s (its iss is %s)"):format(plan.issuer,
       names.show(said.iss))
