@@ -7,9 +7,9 @@ local json = require "skillrt.base.json"
 local json_schema = require "skillrt.base.json_schema"
 local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
-local rounds_of = require "skillrt.document.load.rounds"
 local state = require "skillrt.skill.state"
 local tables = require "skillrt.base.tables"
+local workflow = require "skillrt.document.load.workflow"
 
 local M = {}
 
@@ -265,15 +265,10 @@ APPLY["repeat"] = function(self, statement, place)
   if not over and not again and not statement.at_most then
     refuse("needs until, while or at_most")
   end
-  local all = {}
-  for i, other in ipairs(self.rounds) do
-    all[i] = { indexes = {} }
-    for index = select(2, self:phase(other.first)), select(2, self:phase(other.last)) do
-      table.insert(all[i].indexes, index)
-    end
-  end
-  local why = round and rounds_of.obstacle(self.phases, all, { indexes = indexes })
-  if why and why ~= "" then
+  local all = tables.append({}, self.rounds)
+  all[#all + 1] = round
+  local why = workflow.wrong_round(self.phases, all)
+  if why then
     refuse("cannot go round: %s", why)
   end
   self.rounds[#self.rounds + 1] = round

@@ -2,11 +2,13 @@
 --
 -- Documents that state modes and rounds end in the same form. Old places and shapes are accepted and reported. Called
 -- by document/load/init.lua, sources.lua and folder.lua.
+local effect = require "skillrt.skill.effect"
 local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
-local rounds = require "skillrt.document.load.rounds"
+local rounds = require "skillrt.skill.rounds"
+local state = require "skillrt.skill.state"
 local tables = require "skillrt.base.tables"
 
 local M = {}
@@ -54,51 +56,57 @@ end
 
 ---@class skillrt.load.WorkflowFlow  what configs have no keys for
 ---@field phases table[]        of workflow.json, in the order that runs
----@field rounds skillrt.load.Rounds[]?
+---@field rounds table[]?
 ---@field inputs table<string, table>?
 ---@field compiled table?
 ---@field actions table<string, { preconditions: string[], effects: string[]? }>?
 
--- Rounds and lists by the positions of their phases, like those of documents.
-local function rounds_of(document, phases, at, found)
-  local out, place_of = {}, {}
+-- The rounds as skill/rounds.lua takes them.
+local function rounds_of(given)
+  local out = {}
+  for i, one in ipairs(given) do
+    out[i] = { first = one.first, last = one.last or one.first, over = one["until"], again = one["while"],
+      max_rounds = one.at_most, asks_first = one["until"] ~= nil }
+  end
+  return out
+end
+
+local WORDS <const> = { ["`over`"] = "until", ["`again`"] = "while", ["`max_rounds`"] = "at_most" }
+
+---Why one of the rounds cannot go round; nil: all can.
+---@param phases table[]  of workflow.json
+---@param given table[]   its rounds
+---@return string? problem
+---@return integer? index  of the round
+function M.wrong_round(phases, given)
+  local skill = { phases = {}, rounds = rounds_of(given) }
   for i, phase in ipairs(phases) do
-    place_of[phase.id] = i
-    out[#out + 1] = phase.each and { indexes = { i }, each = phase.each } or nil
+    skill.phases[i] = { id = phase.id, parallel = phase.parallel }
   end
-  for i, one in ipairs(document.rounds) do
-    local read = { over = one["until"], again = one["while"], max = one.at_most, asks_first = one["until"] ~= nil,
-      indexes = {} }
-    for _, id in ipairs { one.first, one.last or one.first } do
-      if not place_of[id] then
-        found:error("workflow", at(("rounds[%d]"):format(i)), ("a round names %s, which is no phase%s"):format(
-          names.show(id), names.suggest(id, place_of)))
-        return nil
-      end
-    end
-    for index = place_of[one.first], place_of[one.last or one.first] do
-      read.indexes[#read.indexes + 1] = index
-    end
-    local why = #read.indexes == 0 and "its last phase stands before its first"
-      or not (read.over or read.again or read.max) and "it needs until, while or at_most"
-      or rounds.obstacle(phases, out, read)
-    if why then
-      why = why == "" and "it stands twice" or why
-      found:error("workflow", at(("rounds[%d]"):format(i)), "cannot go round: " .. why)
-      return nil
-    end
-    out[#out + 1] = read
+  local index, why = (rounds.check(skill) or ""):match "^rounds%[(%d+)%]: (.*)$"
+  return why and why:gsub("`[%l_]+`", WORDS), math.tointeger(tonumber(index))
+end
+
+-- Who reads a key must be told who sets it: the phase that ends a round, or stands before a list, promises it.
+local function promise(phase, condition)
+  local key = condition:match "^!?%s*([%a_][%w_]*)"
+  local text = key and not state.is_reserved(key) and key ~= "input" and key .. "!=null"
+  if text and effect.list { text } then
+    phase.effects = tables.append({ text }, phase.effects or {})
   end
-  return #out > 0 and out or nil
 end
 
 ---Adds to a definition what a config has no keys for.
 ---@param definition table  what skillrt.skill takes
 ---@param flow skillrt.load.WorkflowFlow
 function M.apply(definition, flow)
+  local by_id = {}
   for i, phase in ipairs(definition.phases) do
     local given = flow.phases[i]
-    phase.effects = given.effects
+    by_id[phase.id], phase.effects, phase.each = phase, given.effects, given.each
+    if given.each and i > 1 then
+      promise(definition.phases[i - 1], given.each)
+    end
     phase.output_free = given.output == nil or nil
     phase.input = given.input and phase.input or given.inputs and phase.input or nil
     if given.question then
@@ -114,8 +122,9 @@ function M.apply(definition, flow)
     local about = one.question or "which of its phases run"
     definition.inputs[name] = one.one_of[2] and { one_of = one.one_of, about = about } or nil
   end
-  if flow.rounds then
-    rounds.apply(definition, flow.rounds)
+  definition.rounds = flow.rounds and flow.rounds[1] and rounds_of(flow.rounds) or nil
+  for _, one in ipairs(definition.rounds or {}) do
+    promise(by_id[one.last], one.over or one.again or "")
   end
 end
 
@@ -217,8 +226,11 @@ function M.config(document, at, found)
     raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place]), place
     phases[i] = document.phases[place]
   end
-  local flow = { phases = phases, inputs = document.inputs, compiled = document.compiled,
-    rounds = rounds_of(document, phases, at, found) }
+  local flow = { phases = phases, inputs = document.inputs, compiled = document.compiled, rounds = document.rounds }
+  local why, index = M.wrong_round(phases, document.rounds)
+  if why then
+    found:error("workflow", at(("rounds[%d]"):format(index)), "cannot go round: " .. why)
+  end
   if found:counts().error > errors then
     return nil -- what it says of the order is wrong: nothing of it runs
   end
