@@ -13,7 +13,11 @@ return skillrt.skill { name = "hello", description = "Says hello", limits = { ca
   { id = "ask", when = "said !== '' && !more", run = function(_, ctx)
     return { more = ctx.input.does == "ask" and ctx.ask { question = "More?", options = { "yes", "no" } } or "none" }
   end },
-  { id = "event", when = "more && !got", run = function(_, ctx)
+  { id = "parts", when = "more && !parts", run = function(_, ctx)
+    return { parts = ctx.input.does == "choose"
+      and ctx.ask { question = "Which?", options = { "api", "docs", "tests" }, multiple = true } or { "none" } }
+  end },
+  { id = "event", when = "parts && !got", run = function(_, ctx)
     return { got = ctx.input.does == "event" and ctx.wait { event = "deploy" } or "none" }
   end },
   { id = "work", when = "got && !slept", max_retries = 0, run = function(_, ctx)
@@ -62,7 +66,7 @@ describe("skillrt serve", function()
     assert.equal(201, status, json.encode(value))
     assert.truthy(head:find("Location: /runs/" .. value.run, 1, true))
     local done = server:until_it(value.run, "completed")
-    assert.equal(4, done.steps)
+    assert.equal(5, done.steps)
     local _, list = server:ask "/runs"
     assert.same({ value.run, "hello", "completed" }, { list.runs[1].run, list.runs[1].skill, list.runs[1].status })
     local _, data = server:ask("/runs/" .. value.run .. "/data")
@@ -131,8 +135,19 @@ describe("skillrt serve", function()
     server:until_it(run, "completed")
     assert.same({ 422, "invalid" }, { error_of(server:post("/runs/" .. run .. "/answer", { question = number, value = "no" })) })
     row = select(2, server:ask "/runs").runs[1] -- what is kept of a list is not what has passed
-    assert.same({ "completed", 4 }, { row.status, row.steps })
+    assert.same({ "completed", 5 }, { row.status, row.steps })
     assert.equal("yes", select(2, server:ask("/runs/" .. run .. "/data")).state.more)
+  end)
+
+  it("takes a list where several options may be chosen", function()
+    start()
+    local run = begin "choose"
+    local number = server:until_it(run, "paused").questions[1].q
+    local path = "/runs/" .. run .. "/answer"
+    assert.same({ 422, "invalid" }, { error_of(server:post(path, { question = number, value = { "api", "code" } })) })
+    assert.is_true((server:post(path, { question = number, value = { "tests", "api" } })) < 300)
+    server:until_it(run, "completed")
+    assert.same({ "tests", "api" }, select(2, server:ask("/runs/" .. run .. "/data")).state.parts)
   end)
 
   it("stops a run, resumes it and ends it for good", function()

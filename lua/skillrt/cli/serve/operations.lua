@@ -272,8 +272,12 @@ end
 ---@field streams boolean?
 ---@field perform nil|fun(server: table, request: table): integer?, any
 
+-- An option's id or a text; the ids of several options as a list, or with commas.
+local CHOICE <const> = { type = { "string", "array" }, items = { type = "string" } }
+
 local answer = command("answer", function(body)
-  return { tostring(body.question), "--file=-" }, body.value
+  local value = body.value
+  return { tostring(body.question), "--file=-" }, type(value) == "table" and table.concat(value, ",") or value
 end)
 
 local tell_agent = command("tell", function(body)
@@ -326,7 +330,7 @@ M.LIST = {
     summary = "The records of a run as server-sent events, and those that come; id: the record's number" },
   { method = "POST", path = "/runs/{id}/answer", id = "answerQuestion", gives = "Run", acts = true,
     summary = "Answers an open question, and resumes the run",
-    body = object({ question = { type = "integer", minimum = 1 }, value = TEXT }, "question", "value"),
+    body = object({ question = { type = "integer", minimum = 1 }, value = CHOICE }, "question", "value"),
     perform = answer },
   { method = "POST", path = "/runs/{id}/resume", id = "resumeRun", gives = "Run", acts = true,
     summary = "Resumes a run that paused or was interrupted; add raises its limits", body = object({ add = AMOUNTS }),
