@@ -73,7 +73,7 @@ describe("skillrt serve", function()
     local again, kept = server:ask("/runs/" .. value.run .. "/data")
     assert.same({ 200, data }, { again, kept })
     assert.equal("hello Ada", data.state.said)
-    assert.equal(4, #data.steps)
+    assert.equal(5, #data.steps)
     local _, skills = server:ask "/skills"
     assert.same({ "hello", "Says hello" }, { skills.skills[1].name, skills.skills[1].description })
   end)
