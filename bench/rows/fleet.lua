@@ -81,13 +81,11 @@ local function ends_of_workers(measure, server, findings)
   local took = until_it_is(server, OWNED_QUERY .. (" and owner <> '%s'"):format(owner), "1 " .. OWNED)
   findings[#findings + 1] = measure.finding(("kill -9 of a worker: all of its %d runs are resumed"):format(OWNED), took,
     "<=", LEASE * 4 / 3 + 1, ("lease of %d s"):format(LEASE), "s")
-  local start = core.mono_ns()
+  os.execute "sleep 2" -- their programs have been started again
   os.execute("kill -TERM " .. other)
-  while core.files.stat("/proc/" .. other .. "/exe") do
-    os.execute "sleep 0.01"
-  end
+  took = until_it_is(server, "select count(*) from skillrt.worker", "0")
   local ending = ("SIGTERM of a worker with %d runs"):format(OWNED)
-  findings[#findings + 1] = measure.finding(ending, seconds_since(start), "<=", 1, "their calls may be repeated", "s")
+  findings[#findings + 1] = measure.finding(ending, took, "<=", 1, "their calls may be repeated", "s")
 end
 
 local function polls(measure, server, findings)
@@ -95,12 +93,16 @@ local function polls(measure, server, findings)
     .. " from generate_series(1, %d) g"):format(FINISHED))
   server.query "update skillrt.run set queue = 'past'  where run like 'owned%'"
   server.query "vacuum analyze skillrt.run"
-  local claims, times = assert(core.claims(server.url, "default")), {}
-  for i = 1, 200 do
-    local start = core.mono_ns()
-    assert(#assert(claims:take(1)) == 0)
-    times[i] = (core.mono_ns() - start) / 1e6
+  local times = {}
+  do
+    local claims = assert(core.claims(server.url, "default"))
+    for i = 1, 200 do
+      local start = core.mono_ns()
+      assert(#assert(claims:take(1)) == 0)
+      times[i] = (core.mono_ns() - start) / 1e6
+    end
   end
+  collectgarbage() -- closes its connection; then what it did is counted
   findings[#findings + 1] = measure.finding(("an empty claim beside %d finished runs"):format(FINISHED),
     measure.median(times), "<=", 1, "the middle one of 200", "ms")
   server.query(("insert into skillrt.run (run, id, queue, status) select 'wait' || g, 'wait', 'default', 'paused'"
