@@ -66,9 +66,7 @@ static void put(struct postgres *p, uint64_t before) {
 static bool postgres_sync(struct store *store, struct error *e) {
   struct postgres *p = (struct postgres *)store;
   struct error why = {0};
-  if (p->put.state == PUT_IDLE) return true;
-  commits_wait(p->commits, &p->put);
-  p->put.state = PUT_IDLE;
+  if (!commits_wait(p->commits, &p->put)) return true;
   p->syncs++;
   switch (p->put.outcome) {
   case OUTCOME_OURS:
@@ -280,7 +278,6 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   p->end = end;
   put(p, before);
   commits_wait(p->commits, &p->put);
-  p->put.state = PUT_IDLE;
   if (p->put.outcome == OUTCOME_UNKNOWN && e) *e = p->put.why;
   return p->put.outcome;
 }

@@ -123,8 +123,9 @@ void commits_release(struct commits *); /* NULL is fine */
 struct link *commits_enter(struct commits *, const struct url *, struct error *);
 void commits_leave(struct commits *);
 void commits_put(struct commits *, struct put *);
-/* Waits until the batch is settled, and commits what is there if nobody does. */
-void commits_wait(struct commits *, struct put *);
+/* Waits until the batch is settled, and commits what is there if nobody does. False: none was put.
+ */
+bool commits_wait(struct commits *, struct put *);
 
 /* ---- leases: postgres_lease.c ---- */
 

@@ -331,12 +331,15 @@ static void commit(struct commits *c) {
   leave(c);
 }
 
-void commits_wait(struct commits *c, struct put *put) {
+bool commits_wait(struct commits *c, struct put *put) {
   pthread_mutex_lock(&c->mutex);
+  bool was_put = put->state != PUT_IDLE;
   while (put->state == PUT_WAITS)
     if (c->busy || c->asking)
       pthread_cond_wait(&c->changed, &c->mutex);
     else
       commit(c);
+  put->state = PUT_IDLE;
   pthread_mutex_unlock(&c->mutex);
+  return was_put;
 }
