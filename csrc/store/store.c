@@ -86,7 +86,7 @@ static const struct kind *postgres(const char *url, struct error *e) {
   if (!module_path[0]) {
     error_set(e, ERROR_MISSING,
               "%.200s: needs skillrt/postgres.so, which is not found on package.cpath: install "
-              "libpq (Debian: libpq-dev) and build skillrt again",
+              "skillrt-postgresql (Debian), or libpq and build skillrt again",
               url);
     return NULL;
   }

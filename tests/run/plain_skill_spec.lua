@@ -94,6 +94,22 @@ describe("a folder that is a page of instructions", function()
     end
   end)
 
+  it("as a workflow script is refused where it asks an agent and none is chosen, by run and by submit", function()
+    local folder <close> = new_folder()
+    folder.file("flow.js", "export const meta = { name: 'flow', description: 'asks' }\nreturn await agent('hi')\n")
+    local env = "-u SKILLRT_AGENT HOME=/nonexistent"
+    for _, words in ipairs { { "run", "flow.js", "--trust", env = env }, { "submit", "q", "flow.js", "--trust", env = env } } do
+      local run = kit.run(folder, words)
+      assert.equal(2, run.code, run.err)
+      assert.truthy(run.err:find("flow: no agent is chosen", 1, true), run.err)
+    end
+    folder.file("own", "#!/bin/sh\necho done\n")
+    assert(os.execute(("chmod +x '%s/own'"):format(folder.path)))
+    local own = ("SKILLRT_AGENT='%s/own'"):format(folder.path)
+    local run = kit.run(folder, { "run", "flow.js", "--trust", "--work-dir", "w", env = own })
+    assert.equal(0, run.code, run.err)
+  end)
+
   it("is done by the agent of a person's own file", function()
     local folder <close> = new_folder()
     skill(folder)

@@ -34,7 +34,7 @@ local function run(folder, on_stall, heard)
     agents = { c = skillrt.agent.claude { program = folder .. "/claude", stall = 0.5, on_stall = on_stall } },
     phases = { { id = "a", agent = "c", prompt = "do it", answer = "text", output_free = true } } }
   local result = skill:run { work_dir = folder .. "/run", watcher = { flush = function() end, observe = function(record)
-    if record.t == "note" and record.text:find "has said nothing" then
+    if record.t == "note" and record.text:find "has been silent" then
       notes[#notes + 1] = record.text
       heard()
     end

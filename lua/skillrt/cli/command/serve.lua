@@ -57,7 +57,8 @@ end
 local function open(args, served)
   local found, http = pcall(require, "skillrt.server")
   if not found then
-    return nil, "skillrt/server.so: cannot be loaded: install libmicrohttpd, or build skillrt again\n" .. tostring(http)
+    return nil, "skillrt/server.so: cannot be loaded: install skillrt-serve (Debian), or libmicrohttpd and build "
+      .. "skillrt again\n" .. tostring(http):gsub("^module 'skillrt.server' not found:.*", "")
   end
   local folder, token_file = served.runs.folder, nil
   local address, message = address_of(args, folder)

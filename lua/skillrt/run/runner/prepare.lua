@@ -204,7 +204,7 @@ end
 function M.skill(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: run needs a skill made by skillrt.skill", 3)
-  elseif skill.missing then
+  elseif skill.missing and not (skill.missing[1] == "agent()" and skill.agents.default) then -- a host may add it
     return nil, agent_missing(skill), "invalid"
   end
   local chosen = options.strategy or skill.strategy

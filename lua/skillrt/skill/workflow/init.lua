@@ -191,7 +191,7 @@ function M.load(path, options)
     name = id_of(name or file:gsub("%.m?[jt]s$", "")),
     description = "workflow script " .. file,
     agents = agent and { default = agent } or {},
-    missing = not agent and needs_agent(source) and not recorded.beside(path) and { "universal-executor" } or nil,
+    missing = not agent and needs_agent(source) and not recorded.beside(path) and { "agent()" } or nil,
     dir = dir,
     source = path,
   }, function(_, ctx)
