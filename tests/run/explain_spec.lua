@@ -39,7 +39,7 @@ describe("skillrt explain", function()
       "      yes  n < 9   (n is 0)",
     }, { table.unpack(out, 1, 5) })
     assert.matches("^      %?    the function at .*why.lua:7   %(not called%)$", out[6])
-    assert.truthy(out[7]:find "^      it needs files.length > 3; and the function at ")
+    assert.truthy(out[7]:find "^      it needs files.length > 3; and it needs the function at ")
     assert.same({ "  * first  priority 10", "      yes  n < 1   (n is 0)", "      yes  files.length === 0   (files.length is 0)",
       "  + second  priority 10", "      yes  n >= 0   (n is 0)" }, { table.unpack(out, 8, 12) })
     folder.file("why.lua", (script {}:gsub('"second", priority = 10', '"second", priority = 7')))
@@ -48,7 +48,7 @@ describe("skillrt explain", function()
     assert.equal("  because   strategy priority: priority 10, the next is second with 7", out[2])
     local all = kit.run(folder, { "explain", "w" }).out
     assert.truthy(all:find("[Iteration 2] second was chosen (record 3)\n  because   nothing else could run", 1, true), all)
-    assert.truthy(all:find("it needs to be allowed to run: it already ran (max_runs 1); and n < 1", 1, true))
+    assert.truthy(all:find("it cannot run: it already ran (max_runs 1); and it needs n < 1", 1, true))
     assert.is_nil(all:find("[Now]", 1, true))
     local only = kit.run(folder, { "explain", "w", "never", "--at", "2" }).out
     assert.is_nil(only:find("+ second", 1, true))
@@ -79,7 +79,7 @@ describe("skillrt explain", function()
       assert.equal(0, out.code, out.err)
       assert.truthy(out.out:find("[Iteration 3] last was chosen", 1, true))
       assert.truthy(out.out:find("[Now] 0 of 4 actions could run\n  - last  priority 1\n", 1, true), out.out)
-      assert.truthy(out.out:find("it needs to be allowed to run: it is under way", 1, true))
+      assert.truthy(out.out:find("it cannot run: it is under way", 1, true))
     end
     look()
     run.signal "KILL"

@@ -312,7 +312,8 @@ function M.lines(choice, only)
         add("detail", "      %s  %s%s", mark_of, clause.text, values)
       end
       if not one.could and one.needs and choice.kind ~= "phase" then
-        add("warning", "      it needs %s", table.concat(one.needs, "; and "))
+        local needs = "it needs " .. table.concat(one.needs, "; and it needs ")
+        add("warning", "      %s", (needs:gsub("needs to be allowed to run: ", "cannot run: ")))
       end
     end
   end

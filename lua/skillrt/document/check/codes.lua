@@ -347,8 +347,8 @@ end
 -- Codes of a loader's findings that state the whole case themselves.
 local BY_LEVEL <const> = {
   error = { why = "skillrt does not run what it cannot read", fix = "fix the place that is named" },
-  warning = { why = "it is read otherwise than it may be meant", fix = "write it as the documentation says" },
-  note = { why = "it changes nothing in a run", fix = "nothing has to be done" },
+  warning = { why = "it may be read differently from how it is meant", fix = "write it in the documented form" },
+  note = { why = "it has no effect on a run", fix = "nothing" },
 }
 
 ---Adds why a finding matters and what to do, if it does not say so itself.
