@@ -57,7 +57,7 @@ static void test_places(void) {
       struct proxy_list list = {0};
       struct error e;
       CHECK(!proxy_list_add(&list, bad[i], &e));
-      CHECK(strstr(e.text, "is no place"));
+      CHECK(strstr(e.text, "is not a place"));
     }
   }
 }

@@ -56,26 +56,32 @@ describe("a folder whose phases run by mode", function()
 end)
 
 describe("a folder that says where a run begins", function()
-  local ENTRIES = "\n| Asked for | Flag | Start at |\n|---|---|---|\n| a new one | none | Phase 1 |\n"
-    .. "| an old one | `--edit` | Phase 2 |\n"
+  local ENTRIES <const> = [[{ "phases": [{ "id": "01-look", "condition": "input.entry === 'new'" }, { "id": "02-dig" },
+    { "id": "03-tell" }],
+    "inputs": { "entry": { "one_of": ["new", "edit"], "question": "A new one, or an old one to edit?" } } }]]
+
+  local function begun()
+    local folder = kit.folder()
+    local run = cli(folder, "")
+    folder.file("review/workflow.json", ENTRIES)
+    return folder, run
+  end
 
   it("asks where nobody set it, and runs the phases from there on", function()
-    local folder <close> = kit.folder()
-    local run = cli(folder, ENTRIES)
+    local folder <close>, run = begun()
     local first = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "w", "--strict")
     assert.equal(3, first.code, first.out .. first.err)
-    assert.truthy(first.out:find("a-new-one: a new one; edit: an old one", 1, true), first.out)
+    assert.truthy(first.out:find("A new one, or an old one to edit?", 1, true), first.out)
     local then_ = run("answer", "w", "edit", "--agent", folder.path .. "/agent")
     assert.equal(0, then_.code, then_.out .. then_.err)
     assert.equal("02-dig 03-tell", phases(then_.out))
   end)
 
   it("takes it as it is set, and refuses another word", function()
-    local folder <close> = kit.folder()
-    local run = cli(folder, ENTRIES)
+    local folder <close>, run = begun()
     local given = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "w", "--set", "entry=edit")
     assert.equal("02-dig 03-tell", phases(given.out))
-    given = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "v", "--set", "entry=a-new-one")
+    given = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "v", "--set", "entry=new")
     assert.equal("01-look 02-dig 03-tell", phases(given.out))
     given = run("run", "review", "--agent", folder.path .. "/agent", "--work-dir", "u", "--set", "entry=edti")
     assert.equal(2, given.code, given.out .. given.err)

@@ -477,7 +477,7 @@ local function name_problem(pattern, least, most)
   return function(name)
     local dashed = "-" .. M.show(name):sub(2, -2) .. "-"
     if type(name) ~= "string" or not name:find(pattern) or dashed:find("--", 1, true) then
-      return ("must be small letters, digits and single hyphens between them, not %s"):format(M.show(name))
+      return ("must be lower-case letters, digits and single hyphens between them, not %s"):format(M.show(name))
     end
     return (#name < least or #name > most) and ("must have %d to %d characters, not %d"):format(least, most, #name)
   end
@@ -500,11 +500,11 @@ local LEAVES = {
   label = leaf("a text", is_text),
   words = leaf("a text", is_text),
   truth = leaf("true or false", function(value) return type(value) == "boolean" end),
-  number = leaf("a number from 0 on", function(value)
+  number = leaf("a number of at least 0", function(value)
     return type(value) == "number" and value >= 0 and value < math.huge
   end),
-  count = leaf("a whole number from 1 on", function(value) return math.type(value) == "integer" and value > 0 end),
-  whole = leaf("a whole number from 0 on", function(value) return math.type(value) == "integer" and value >= 0 end),
+  count = leaf("a whole number of at least 1", function(value) return math.type(value) == "integer" and value > 0 end),
+  whole = leaf("a whole number of at least 0", function(value) return math.type(value) == "integer" and value >= 0 end),
   rank = leaf("a number", function(value) return type(value) == "number" and value == value end),
   object = leaf("an object", is_object),
   tools = leaf("a text or a list", function(value) return type(value) == "string" or json.is_array(value) end),

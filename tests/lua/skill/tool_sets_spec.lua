@@ -168,7 +168,7 @@ describe("what an agent.yml says besides its sets", function()
     for _, one in ipairs(found) do told[#told + 1] = one.level .. " " .. one.what end
     told = table.concat(told, "\n")
     for _, wanted in ipairs { "warning name: must be letters", 'note optional_tools: no tool set names "Nope"\n',
-      'warning tool set c: optional: no tool set names "LongNane" (did you mean "LongName"?)', "note tool set b is no step" } do
+      'warning tool set c: optional: no tool set names "LongNane" (did you mean "LongName"?)', "note tool set b is not a step" } do
       assert.truthy(told:find(wanted, 1, true), told)
     end
   end)

@@ -72,7 +72,7 @@ return {
   arguments = {
     { name = "WHAT", choices = { "init", "pause", "resume", "drop" },
       help = "init: creates the tables that are missing; pause, resume: a queue; drop: old months" },
-    { name = "URL", help = "the database: postgres://USER@HOST/DATABASE; its password belongs into ~/.pgpass; for a "
+    { name = "URL", help = "the database: postgres://USER@HOST/DATABASE; put its password in ~/.pgpass; for a "
       .. "queue also a folder of runs" },
   },
   options = {

@@ -229,7 +229,7 @@ local function hook(server, request)
   if problem then
     return refused(422, "invalid", problem)
   elseif not books or look.has_ended(books) then
-    return refused(409, "invalid", "the run takes no event any more")
+    return refused(409, "invalid", "the run accepts no events any more")
   end
   local name, message = store_of.at(request.dir):put({ event = request.event, id = id, value = value })
   local program, busy

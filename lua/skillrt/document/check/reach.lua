@@ -212,7 +212,7 @@ local function check_loops(self)
   if at then
     local steps = self.result:path(at)
     self.found:add("reach.loop", self.space.model.place(),
-      ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
+      ("the run repeats without end: %s it repeats %s"):format(sequence(steps),
         table.concat(self.result:round(at), ", ")), { steps = steps })
   end
 end
@@ -228,7 +228,7 @@ local function check_bound(self)
     if result.full then
       bound = ("%s, %d bytes of states in memory"):format(bound, result.max_bytes)
     end
-    local what = "the search stopped after %d states (bound: %s); %d found ones were not looked at"
+    local what = "the search stopped after %d states (bound: %s); %d more that it found were not examined"
     self.found:add("reach.bound", self.space.model.place(), what:format(result.looked, bound,
       result.count - result.looked))
   end

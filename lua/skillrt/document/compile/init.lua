@@ -170,7 +170,7 @@ end
 
 -- The end of the prompt for an agent whose answer was refused.
 local function again(repair)
-  return repair and ("\n\nYou answered this before, and it was refused:\n%s\n%s\nPut right what is wrong."):format(
+  return repair and ("\n\nYou answered this before, and it was refused:\n%s\n%s\nCorrect what is wrong."):format(
     marked(repair.problem, "PROBLEM"), marked(json.encode(repair.result, { sorted = true }), "ANSWER")) or ""
 end
 

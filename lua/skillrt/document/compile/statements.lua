@@ -121,7 +121,7 @@ function Made:neighbours(statement)
   table.sort(indexes)
   for i = 2, #indexes do
     if indexes[i] ~= indexes[i - 1] + 1 then
-      refuse("%s are no neighbours in the order that runs", table.concat(statement.phases, ", "))
+      refuse("%s do not follow each other in the order in which they run", table.concat(statement.phases, ", "))
     end
   end
   return indexes
@@ -346,7 +346,7 @@ function APPLY.needs(self, statement, place)
   for i, at in ipairs(statement.at) do
     local ask = self.asks[at .. " " .. statement.texts[i]]
     if not ask then
-      refuse("is said of an action's preconditions alone")
+      refuse("applies only to an action's preconditions")
     end
     self.needs[ask.told] = i == 1 and condition or nil
   end

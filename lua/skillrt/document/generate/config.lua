@@ -87,7 +87,7 @@ local function move_old_keys(config, found)
       config[place] = config[place] == nil and {} or config[place]
       if type(config[place]) == "table" and config[place][key] == nil then
         config[place][key] = value
-        found:warn("moved-key", key, "belongs into %s; taken from there", place)
+        found:warn("moved-key", key, "belongs in %s; it was read from there", place)
       else
         found:warn("moved-key", key, "is ignored: %s.%s is there too", place, key)
       end
@@ -102,7 +102,7 @@ local function check_mode(config, found)
     config.execution_mode = phases and loop and "hybrid" or loop and "autonomous" or "sequential"
   end
   if config.execution_mode == "autonomous" and phases then
-    found:warn("unused", "sequential_config", "is ignored: a skill that runs autonomous has no phases")
+    found:warn("unused", "sequential_config", "is ignored: a skill in autonomous mode has no phases")
     config.sequential_config = nil
   elseif config.execution_mode == "sequential" and loop then
     found:warn("unused", "autonomous_config", "is ignored: a sequential skill has no actions")
@@ -110,7 +110,7 @@ local function check_mode(config, found)
   end
   local loops = config.execution_mode == "autonomous" or config.execution_mode == "hybrid"
   if loops and not loop then
-    found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
+    found:error("missing", "autonomous_config", "is missing: a skill in %s mode needs it", config.execution_mode)
   elseif config.execution_mode == "sequential" and not phases then
     found:error("missing", "sequential_config", "is missing: a sequential skill needs it")
   end
@@ -241,7 +241,7 @@ local function check_order(config, found)
       wanted[#wanted + 1] = id
     end
     if id == M.LOOP and hybrid.loop_at then
-      found:error("order", ("x_skillrt.hybrid.order[%d]"):format(i), "%s stands here a second time", M.LOOP)
+      found:error("order", ("x_skillrt.hybrid.order[%d]"):format(i), "%s occurs here a second time", M.LOOP)
     end
     hybrid.loop_at = hybrid.loop_at or id == M.LOOP and i or nil
   end
@@ -334,7 +334,7 @@ function M.normalise(raw)
     local text, problem = json.encode(raw)
     config = text and json.decode(text)
     if not config then
-      found:error("type", "skill-config", "holds something that is no JSON: %s", problem)
+      found:error("type", "skill-config", "contains something that is not JSON: %s", problem)
     end
   end
   if config then

@@ -250,9 +250,9 @@ end
 
 local MEANINGS = {
   { "edges", "condition", "solid arrow: an effect makes the condition true" },
-  { "edges", "data", "bold arrow: the file that is handed on" },
+  { "edges", "data", "bold arrow: a file that is passed on" },
   { "edges", "order", "dashed arrow: comes next" },
-  { "edges", "rounds", "red arrow: goes round once more" },
+  { "edges", "rounds", "red arrow: repeats" },
   { "edges", "transition", "purple arrow: a transition of the state machine" },
   { "edges", "taken", "bold purple arrow: a transition that the run took" },
   { "nodes", "terminal", "grey frame: ends the run" },

@@ -42,7 +42,7 @@ local function path_of(dir)
   if not books then
     return nil, message, code
   elseif books.mode ~= "machine" then
-    return nil, dir .. ": is no run of machine mode; only of these a path is drawn", "invalid"
+    return nil, dir .. ": is not a run of machine mode; a path is drawn only for these", "invalid"
   end
   path.at = books.state.root.state
   return path
@@ -66,7 +66,8 @@ function M.of(given, run, words)
   if not model then
     return nil, subject --[[@as string]], code
   elseif run and not model.machine then
-    return nil, (subject.path or "skill") .. ": has no machine; the way of a run is drawn for these only", "invalid"
+    return nil, ("%s: has no state machine; the path of a run is drawn only for these"):format(subject.path or "skill"),
+      "invalid"
   end
   local path, message
   if run then

@@ -302,7 +302,7 @@ local function tell_unused(sets, at, found)
   for _, set in ipairs(sets) do
     local place = at(set.name)
     local why = set.tools and "it is kept for a host that asks for it" or "its empty list means all tools"
-    found:note("tool-set-unused", place, ("tool set %s is no step of the flow"):format(set.name), why)
+    found:note("tool-set-unused", place, ("tool set %s is not a step of the flow"):format(set.name), why)
   end
 end
 

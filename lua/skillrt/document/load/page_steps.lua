@@ -160,7 +160,7 @@ function M.apply(document, is_asked)
   local guide, problem = definition.guide, "is more than a page, and its steps are calls of their own already"
   local fix = "number its steps from 1 on, in headings such as `## Step 1: Look` or as one list; or run it as one page"
   if not is_asked and wish ~= true then
-    problem = "says neither true nor false in metadata.skillrt.by-section"
+    problem = "has neither true nor false in metadata.skillrt.by-section"
   elseif guide and guide.is_plain and #definition.phases == 1 then
     local steps, rest, at = M.read(guide.body)
     if steps then

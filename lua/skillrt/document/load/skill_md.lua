@@ -88,12 +88,12 @@ function M.placeholders(page, found)
   for text in body:gmatch "([^\n]*)\n?" do
     local command = not commands and text:match "!(`[^`]+`)" or text:match "^%s*```!%s*$" and " and the lines below it"
     if command then
-      found:warn("command-unrun", { file = page.file, line = line }, ("!%s stays as it is written"):format(command))
+      found:warn("command-unrun", { file = page.file, line = line }, ("!%s is not expanded"):format(command))
     end
     for name in text:gmatch "%${(CLAUDE_[%u_]+)}" do
       if not M.FILLED[name] then
         found:warn("prompt.placeholder", { file = page.file, line = line },
-          ("${%s} stays as it is written%s"):format(name, names.meant(name, M.FILLED)))
+          ("${%s} is not expanded%s"):format(name, names.meant(name, M.FILLED)))
       end
     end
     line = line + 1

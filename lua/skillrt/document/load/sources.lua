@@ -318,7 +318,7 @@ local function order_of(self)
   end
   if not loop then
     self.found:warn("hybrid-order", { file = "phases" },
-      "no document says where among the phases the loop of the actions runs")
+      "no document says between which phases the loop of actions runs")
   end
   return loop and order or nil
 end

@@ -89,7 +89,7 @@ local function tell_links(self, links)
   if bad[1] then
     local more = #bad > 1 and (", as are %d others"):format(#bad - 1) or ""
     self.found:warn("link", { file = bad[1] }, "is a symbolic link" .. more,
-      "it leads out of the folder, to a file or nowhere: what it names was not read", "put the file itself here")
+      "it points outside the folder, to a file, or to nothing: its target was not read", "put the file itself here")
   end
 end
 
@@ -236,7 +236,7 @@ function M.resolve(from, target)
   for part in (files.dirname(from) .. "/" .. target):gmatch "[^/]+" do
     if part == ".." then
       if #parts == 0 then
-        return nil, ("%s leads out of the skill's folder"):format(names.show(target))
+        return nil, ("%s points outside the skill's folder"):format(names.show(target))
       end
       parts[#parts] = nil
     elseif part ~= "." then

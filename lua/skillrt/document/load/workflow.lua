@@ -27,7 +27,7 @@ local function chosen(document, at, found)
     local place = at(("phases_to_run[%d]"):format(i))
     if not by_id[id] then
       local hint = names.suggest(tostring(id), by_id)
-      found:error("workflow", place, ("phases_to_run names %s, which is no phase%s"):format(names.show(id), hint))
+      found:error("workflow", place, ("phases_to_run names %s, which is not a phase%s"):format(names.show(id), hint))
     elseif seen[id] then
       found:error("workflow", place, ("phases_to_run names %s twice"):format(names.show(id)), "a phase runs once")
     else

@@ -101,7 +101,7 @@ function Composer:alias(event, line)
   if self.aliases > M.MAX_ALIASES then
     fail(line, ("holds more than %d aliases"):format(M.MAX_ALIASES))
   elseif value == nil then
-    fail(line, ("alias *%s names nothing that stands before it"):format(event.anchor))
+    fail(line, ("alias *%s has no anchor before it"):format(event.anchor))
   end
   return self:copy(value, line, 0)
 end
@@ -121,7 +121,7 @@ function Composer:mapping(path, depth)
     elseif event.value == "<<" and event.style == "PLAIN" then
       fail(line, 'merge keys ("<<") are not read; write the keys out')
     elseif seen[event.value] then
-      fail(line, ("key %s stands here a second time (line %d has it)"):format(event.value, seen[event.value]))
+      fail(line, ("key %s occurs here a second time (first in line %d)"):format(event.value, seen[event.value]))
     end
     local key = event.value
     seen[key] = line
@@ -182,7 +182,7 @@ local function compose(self)
   self:next() -- the document's end
   event = self:next()
   if event and event.type ~= "STREAM_END" then
-    fail(self.line, "a second document begins here; one is read")
+    fail(self.line, "a second document begins here; only the first is read")
   end
   return value
 end

@@ -258,7 +258,7 @@ function M.plan(dir, list, options)
   if not info and code ~= "missing" then
     return nil, message, code
   elseif info and not files.is_folder(plan.dir) then
-    return nil, plan.dir .. ": is no folder, or a link that leads nowhere; remove it or name another", "invalid"
+    return nil, plan.dir .. ": is not a folder, or is a broken link; remove it or name another one", "invalid"
   elseif info then
     plan.manifest, message, code = M.manifest(plan.dir)
     if not plan.manifest then

@@ -61,7 +61,7 @@ local function problem_of(options)
   end
   local limit = options.max_parallel
   if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
-    return "max_parallel must be a whole number from 1 on, not " .. names.show(limit)
+    return "max_parallel must be a whole number of at least 1, not " .. names.show(limit)
   elseif options.on_error ~= nil and not MODES[options.on_error] then
     return 'on_error must be "finish", "stop" or "settle", not ' .. names.show(options.on_error)
   elseif options.key ~= nil and type(options.key) ~= "function" then

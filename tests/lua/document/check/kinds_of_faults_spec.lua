@@ -57,7 +57,7 @@ local FAULTS <const> = {
   { "a tool in code that is not allowed", page(DESCRIPTION .. "allowed-tools: Read",
     "```javascript\nWrite({ file_path: 'a' })\n```"), "calls Write" },
   { "a dead link", page(DESCRIPTION, "See [the rules](rules.md)."), "rules.md" },
-  { "a link out of the folder", page(DESCRIPTION, "See [the rules](../rules.md)."), "leads out" },
+  { "a link out of the folder", page(DESCRIPTION, "See [the rules](../rules.md)."), "points outside" },
   { "code that is never closed", page(DESCRIPTION, "```sh\nls"), "never closed" },
   { "bytes that are no UTF-8", page(DESCRIPTION, "caf\xE9"), "UTF%-8" },
   { "work that is left to do", page(DESCRIPTION, "TODO: write this."), "left to do" },

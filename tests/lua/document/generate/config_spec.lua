@@ -140,7 +140,7 @@ describe("a skill-config's normal form", function()
     assert.equal("go", normal.autonomous_config.actions[1].id)
     assert.is_nil(normal.actions)
     local told = warned(raw)
-    assert.matches("config.moved%-key actions: belongs into autonomous_config", told)
+    assert.matches("config.moved%-key actions: belongs in autonomous_config", told)
     assert.matches("config.moved%-key termination_conditions: belongs", told)
     assert.matches('config.unknown%-termination .*%[2%]: "error" is neither', told)
   end)
@@ -156,7 +156,7 @@ describe("a bad skill-config", function()
     { "no object", 7, "skill-config: must be an object, not 7" },
     { "a list", json.array { 1 }, "skill-config: must be an object, not a list" },
     { "no name", sequential(nil, { skill_name = json.null }), "skill_name: is missing" },
-    { "a name with capitals", sequential(nil, { skill_name = "MySkill" }), "skill_name: must be small letters" },
+    { "a name with capitals", sequential(nil, { skill_name = "MySkill" }), "skill_name: must be lower-case letters" },
     { "a name with two hyphens", sequential(nil, { skill_name = "my--skill" }), "single hyphens" },
     { "a name that ends with a hyphen", sequential(nil, { skill_name = "my-" }), "single hyphens" },
     { "a name that is too long", sequential(nil, { skill_name = ("a"):rep(31) }), "3 to 30 characters, not 31" },
@@ -201,7 +201,7 @@ describe("a bad skill-config", function()
     { "a spec with an odd context", sequential(nil, { specs = { { path = "a.md", context = {} } } }), "specs[1].context: must be" },
     { "an extension that is no object", sequential(nil, { x_skillrt = { hybrid = 1 } }), "x_skillrt.hybrid: must be an object, not 1" },
     { "a limit that is no number", sequential(nil, { x_skillrt = { limits = { max_errors = "3" } } }), "max_errors: must be a number" },
-    { "a threshold below zero", sequential(nil, { quality = { pass_threshold = -1 } }), "must be a number from 0 on, not -1" },
+    { "a threshold below zero", sequential(nil, { quality = { pass_threshold = -1 } }), "must be a number of at least 0, not -1" },
     { "preconditions that are no texts", autonomous { { id = "a", preconditions = { 1 } } }, "preconditions[1]: must be a text, not 1" },
     { "a priority that is no number", autonomous { { id = "a", priority = "high" } }, "priority: must be a number" },
     { "an order that forgets a phase", hybrid { "01-a", "@autonomous", "03-c" }, "must name every phase once" },

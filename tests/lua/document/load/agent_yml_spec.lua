@@ -126,7 +126,7 @@ describe("a file that lies alone", function()
     assert.same({ "b" }, ids(of('{"phases_to_run": ["b"], "phases": [{"id": "a"}, {"id": "b"}]}', "x.json").phases))
     local none, _, message = of('{"phases_to_run": ["c"],\n"phases": [{"id": "a"}, {"id": "b"}]}', "workflow.json")
     assert.is_nil(none)
-    assert.truthy(message:find('phases_to_run names "c", which is no phase', 1, true), message)
+    assert.truthy(message:find('phases_to_run names "c", which is not a phase', 1, true), message)
   end)
 
   it("that is a workflow has a name by the rule of SKILL.md, as in its folder", function()

@@ -43,7 +43,7 @@ describe("YAML", function()
   end)
 
   it("refuses a key twice, and says where the first is", function()
-    refused("a: 1\nb: 2\na: 3\n", "key a stands here a second time (line 1 has it)", 3)
+    refused("a: 1\nb: 2\na: 3\n", "key a occurs here a second time (first in line 1)", 3)
   end)
 
   it("reads an alias as a copy, and bounds what aliases make", function()
@@ -57,7 +57,7 @@ describe("YAML", function()
     end
     refused(table.concat(bomb, "\n"), "holds more than 50000 values", 5)
     refused("a: &x 1\nb: [" .. ("*x, "):rep(70) .. "]\n", "more than 64 aliases", 2)
-    refused("a: &x [*x]\n", "names nothing that stands before it", 1)
+    refused("a: &x [*x]\n", "has no anchor before it", 1)
   end)
 
   it("bounds depth and size", function()

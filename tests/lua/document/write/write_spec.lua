@@ -255,7 +255,7 @@ describe("the outside", function()
     assert(os.execute(("ln -s nowhere '%s/dangling'"):format(base)))
     local ok, message = put(base .. "/dangling", list(OLD))
     assert.is_nil(ok)
-    assert.truthy(message:find("leads nowhere", 1, true), message)
+    assert.truthy(message:find("broken link", 1, true), message)
   end)
 
   it("is told where a file stands in a folder's place, and the other way round", function()
