@@ -79,7 +79,7 @@ describe("a page by section", function()
       [page("", "# S\n\nDo it.\n")] = "SKILL.md:1: error: cannot be run by section: it has no numbered steps; number its",
       [page("", "# S\n1. a\n2. b\n## T\n1. c\n2. d\n")] = "it has several lists of numbered steps: line 6, line 9",
       [page("metadata:\n  skillrt: { by-section: maybe }\n", STEPS)] = "SKILL.md:4: error: cannot be run by section: "
-        .. "it says neither true nor false",
+        .. "it has neither true nor false",
     } do
       local folder <close> = folder_with(text)
       local run = kit.run(folder, { "run", "s", "--agent", "./agent", text:find "maybe" and "--quiet" or "--by-section",

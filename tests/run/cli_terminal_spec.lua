@@ -158,7 +158,7 @@ end } } }]])
 
   see("a small terminal shows what fits", 40, 5, function(screen, folder)
     screen.type(kit.program .. " slow.lua --work-dir w")
-    screen.shows "| line 5 "
+    screen.shows "| line "
     folder.file("go", "")
     screen.shows "completed"
   end)

@@ -132,7 +132,7 @@ describe("compile", function()
     local result, asked = compile(folder, { { statements = shapes[1].wrong }, { statements = LOOP } })
     assert.equal("waiting_for_person", result.reason, result.message)
     assert.equal(2, asked[1])
-    assert.truthy(asked.prompt:find("no neighbours", 1, true), asked.prompt)
+    assert.truthy(asked.prompt:find("do not follow each other", 1, true), asked.prompt)
   end)
 
   it("shows of a document that is too long the lines around those it asks about, and says what it leaves out", function()

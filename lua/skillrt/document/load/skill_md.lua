@@ -86,8 +86,8 @@ function M.placeholders(page, found)
   local line, body = page.body_line, page.body
   local commands = page.is_plain and plain.commands(body)
   for text in body:gmatch "([^\n]*)\n?" do
-    local command = not commands and text:match "!(`[^`]+`)" or text:match "^%s*```!%s*$" and " and the lines below it"
-    if command then
+    local command = text:match "!(`[^`]+`)" or text:match "^%s*```!%s*$" and " and the lines below it"
+    if command and not commands then
       found:warn("command-unrun", { file = page.file, line = line }, ("!%s is not expanded"):format(command))
     end
     for name in text:gmatch "%${(CLAUDE_[%u_]+)}" do
