@@ -2,8 +2,8 @@
  *
  * libedit does it. It is loaded with the first line that is asked for, where it is installed: the
  * program needs it neither to be built nor to run. Without it the kernel edits: it erases a
- * character, a word or the line. libedit asks us for each character, so that the loop goes on, and
- * a signal or the time of a question ends the line. Called by bind_terminal.c. */
+ * character, a word or the line. libedit asks us for each character, so that the loop keeps
+ * running, and a signal or the time of a question ends the line. Called by bind_terminal.c. */
 #include "lua/edit.h"
 
 #include <dlfcn.h>

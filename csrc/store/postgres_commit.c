@@ -8,6 +8,7 @@
 #include "store/postgres.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -304,6 +305,7 @@ static void settle(struct commits *c, struct put **group, size_t count, int64_t 
 /* ---- batches ---- */
 
 void commits_put(struct commits *c, struct put *put) {
+  assert(put->state == PUT_IDLE); /* a store syncs each batch before the next one */
   put->state = PUT_WAITS;
   put->outcome = OUTCOME_NOBODYS;
   put->next = NULL;

@@ -86,14 +86,14 @@ struct store_ops {
    * store's own; ERROR_CORRUPT: file, offset, record. */
   bool (*record)(struct store *, uint64_t seq, struct buffer *to, struct error *);
 
-  /* Appends a batch. Its blobs are durable before the first byte of its records is written; the
-   * records are durable once sync returned. A batch may have only blobs, which are durable when
-   * this returns. Lists show its header when the store is closed, or earlier.
-   * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own records):
-   * such a batch is refused with ERROR_INVALID, and the store remains usable. On failure (short
-   * write, ENOSPC, EIO) the journal has been cut back to its last good offset, and the store takes
-   * only one more batch, of last words. ERROR_LOST: the run does not belong to this store any more
-   * (its files were removed or replaced, or another process took it): then this store writes
+  /* Appends a batch; the one before it is synced. Its blobs are durable before the first byte of
+   * its records is written; the records are durable once sync returned. A batch may have only
+   * blobs, which are durable when this returns. Lists show its header when the store is closed, or
+   * earlier. A payload must not hold a newline, nor begin with {"t":"journal" (the store's own
+   * records): such a batch is refused with ERROR_INVALID, and the store remains usable. On failure
+   * (short write, ENOSPC, EIO) the journal has been cut back to its last good offset, and the store
+   * takes only one more batch, of last words. ERROR_LOST: the run does not belong to this store any
+   * more (its files were removed or replaced, or another process took it): then this store writes
    * nothing any more, no last words, blobs or views. A record may refer to blobs of earlier
    * batches. */
   bool (*append)(struct store *, const struct batch *, enum append, struct error *);

@@ -138,18 +138,23 @@ static void test_cut(struct scratch *s) {
   free(a.bytes);
 }
 
-/* Many segments; the third is damaged so, or missing. */
+/* A run of many segments, closed. */
+static void many_segments(struct scratch *s, struct kit *k) {
+  scratch_empty(s);
+  kit_init(k, s);
+  k->options.segment_bytes = 400;
+  CHECK(kit_open(k, STORE_CREATE));
+  for (int i = 0; i < 20; i++)
+    CHECK(kit_put(k, i, 1));
+  kit_close(k);
+}
+
+/* The third segment is damaged, or missing. */
 static void test_cut_segments(struct scratch *s) {
   TEST("what is behind damage in the middle is kept, too: all later segments") {
     for (int missing = 0; missing < 2; missing++) {
       struct kit k;
-      scratch_empty(s);
-      kit_init(&k, s);
-      k.options.segment_bytes = 400;
-      CHECK(kit_open(&k, STORE_CREATE));
-      for (int i = 0; i < 20; i++)
-        CHECK(kit_put(&k, i, 1));
-      kit_close(&k);
+      many_segments(s, &k);
       int segments = scratch_count(s, "run/journal", "0000");
       size_t length;
       char *bytes = scratch_read(s, "run/journal/00000003.sj", &length);
@@ -172,13 +177,7 @@ static void test_cut_segments(struct scratch *s) {
   TEST("later segments that cannot be moved aside: it is not cut, and says so") {
     struct kit k;
     struct faulty *f = faulty_new(sys_real());
-    scratch_empty(s);
-    kit_init(&k, s);
-    k.options.segment_bytes = 400;
-    CHECK(kit_open(&k, STORE_CREATE));
-    for (int i = 0; i < 20; i++)
-      CHECK(kit_put(&k, i, 1));
-    kit_close(&k);
+    many_segments(s, &k);
     unlink(scratch_path(s, "run/journal/00000003.sj"));
     unsigned long before = scratch_print(s, "run/journal");
     k.options.cut = true;
