@@ -113,10 +113,6 @@ case("reference.strategy", 'strategy = "prioritty"', one(nil, { strategy = "prio
   one(nil, { strategy = "sequential" }))
 case("reference.orphan", "phases/actions/action-old.md, which the config does not declare",
   config("", { ["phases/actions/action-old.md"] = action_file() }), config())
-local GRAPH = "# Catalog\n\n```mermaid\ngraph TD\n  A[action-scan] --> B[%s]\n```\n"
-case("reference.node", "`MENU --> STATUS[action-status]` without phases/actions/action-status.md",
-  folder { ["specs/action-catalog.md"] = GRAPH:format "action-status" },
-  folder { ["specs/action-catalog.md"] = GRAPH:format "The end" })
 
 case("input.skippable", "a phase needs `b.json`, whose phase has a condition of its own",
   phases({ id = "01-a", output = "a.json" }, { id = "02-b", output = "b.json", when = "outputs['01-a'].ok" },
@@ -151,9 +147,7 @@ local ROUTED = routed { idle = { "gather" }, work = { { action = "finish", when 
 case("machine.forbidden", '`routes = { work = { "gather" } }`, an edge from `idle` only',
   routed { idle = { "gather" }, work = { "gather", "finish", "give_up" } }, ROUTED)
 case("machine.unreachable", "a state `waiting` to which no action leads",
-  machine { drawn = "  waiting --> work\n" }, GOOD)
-case("machine.differs", "the diagram goes from `idle` to `work`, the registry to `gathered`",
-  machine { after_idle = "work" }, GOOD)
+  machine { action = "| `wake` | `waiting` | `work` | 2 | wakes |\n" }, GOOD)
 case("machine.no-route", "routes that say nothing of `work`, which is left by `finish`",
   routed { idle = { "gather" } }, ROUTED)
 case("machine.never-routed", "`give_up` is an edge and no route names it",

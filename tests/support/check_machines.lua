@@ -15,16 +15,7 @@ local TEXT = [[# Orchestrator
 | `give_up` | `work` | `{failed}` | | gives up |
 | `verify` | `checked` | `completed`{back} | | verifies |
 | `finish` | `completed` | `completed` | | finishes |
-{action}
-```mermaid
-stateDiagram-v2
-  [*] --> idle
-  idle --> {after_idle}
-  gathered --> work
-  work --> checked
-  checked --> completed
-{drawn}```
-]]
+{action}]]
 
 ---@param changes table
 ---@return string
@@ -33,8 +24,6 @@ function M.text(changes)
     failed = changes.without_failure and "checked" or "failed",
     back = changes.back and ", `gathered`" or "",
     action = changes.action or "",
-    after_idle = changes.after_idle or "gathered",
-    drawn = changes.drawn or "",
   }
   return (TEXT:gsub("{([%l_]+)}", parts))
 end

@@ -106,17 +106,6 @@ function Findings:note(code, place, what, ...)
   add(self, "note", code, place, what, ...)
 end
 
----Turns all findings of a code into notes, as something else handles them.
----@param code string
----@param why string
-function Findings:soften(code, why)
-  for _, one in ipairs(self) do
-    if one.code == code then
-      one.level, one.why = "note", why
-    end
-  end
-end
-
 ---@return { error: integer, warning: integer, note: integer }
 function Findings:counts()
   local counts = { error = 0, warning = 0, note = 0 }

@@ -147,7 +147,6 @@ extension
   strategy any priority, sequential, state_driven, user_driven, or the path of a strategy in Lua.
   records any The language of execution-record.md and error-report.md, which are written at the end of a run: en or
     zh.
-  agent_decides truth An agent judges preconditions that documents state in prose.
   interaction_mode any autonomous, interactive or supervised.
   initial_state object First values of the state; before the defaults of the types.
   limits limits Limits of a run.

@@ -74,9 +74,6 @@ reference.strategy error
 reference.orphan warning
   a document of an action that nothing declares is never used
   declare the action, or remove the file
-reference.node error
-  the graph promises a step that cannot be taken
-  write the action's file, or take the node out of the graph
 input.skippable note
   when the phase that makes it is skipped, this phase fails for want of its input
   give both the same condition, or make the input optional
@@ -89,9 +86,6 @@ machine.forbidden error
 machine.unreachable error
   no chain of routed actions leads into this state
   make an action lead there, or remove the state
-machine.differs warning
-  registry and diagram describe different machines
-  keep one transition table and derive the diagram from it
 machine.no-route error
   in this state the route says nothing of what is next
   give the state a route of its own, or make it terminal
@@ -224,9 +218,6 @@ load.action-id any
 load.agent-unread any
   its tool sets and limits are no part of the skill
   fix the place that is named
-load.catalog-unread any
-  it was not read
-  write it as JSON
 load.command-unrun any
   the agent reads the command, not what it prints
   have the agent run it, or give what it prints in the task

@@ -7,7 +7,6 @@ local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
 local tree = require "skillrt.expr.tree"
 local strategy = require "skillrt.skill.strategy"
-local trim = require("skillrt.base.text").trim
 local tables = require "skillrt.base.tables"
 
 local M = {}
@@ -70,38 +69,14 @@ local function check_conditions(model, found)
   end
 end
 
--- Where documents direct a run: code that returns an id, hints about the next action.
+-- What documents name as the next action.
 local function check_links(subject, model, found)
-  -- what resembles an action in a skill without actions is something else
   for _, link in ipairs(#model.actions > 0 and subject.prose and subject.prose.links or {}) do
-    local ours = HOOKS[link.to] and subject.tree and subject.tree:has "skill.lua"
-    if not model.by_id[link.to] and not ours then
-      local from = link.from and ('action "%s"'):format(link.from) or "the routing code"
-      local hook = HOOKS[link.to] -- the runtime itself ends a run; a skill.lua is certainly run by it
-      local level = hook and (link.how == "next" and "note" or "warning") or link.how == "next" and "warning" or nil
+    local hook = HOOKS[link.to] -- a skill.lua is certainly run by the runtime
+    if not model.by_id[link.to] and not (hook and subject.tree and subject.tree:has "skill.lua") then
       local why = hook and "the runtime ends the run there itself; what the author meant to do is not done" or nil
-      found:add("reference.action", link, ('%s routes to "%s", and there is no such action%s'):format(
-        from, link.to, unknown(model, link.to)), { level = level, why = why })
-    end
-  end
-end
-
--- A node counts as an action if it is written like one and other nodes of its graph are actions.
-local function check_graphs(subject, model, found)
-  for _, graph in ipairs(subject.prose and subject.prose.graphs or {}) do
-    local odd, known = {}, 0
-    for _, id in ipairs(graph.kind == "flow" and graph.order or {}) do
-      local node = graph.nodes[id]
-      local label = trim(node.label or id)
-      if model.by_id[label] or model.by_id[id] then
-        known = known + 1
-      elseif label:find "^%l%w*[-_]" and not label:find "[^%w_.-]" then
-        odd[#odd + 1] = { node = node, label = label }
-      end
-    end
-    for _, one in ipairs(known > 0 and odd or {}) do
-      found:add("reference.node", { file = graph.file, line = one.node.line },
-        ('the graph has a node "%s", and there is no such action%s'):format(one.label, unknown(model, one.label)))
+      found:add("reference.action", link, ('action "%s" routes to "%s", and there is no such action%s'):format(
+        link.from, link.to, unknown(model, link.to)), { level = hook and "note" or "warning", why = why })
     end
   end
 end
@@ -258,7 +233,6 @@ end
 function M.check(subject, model, found)
   check_conditions(model, found)
   check_links(subject, model, found)
-  check_graphs(subject, model, found)
   check_prompts(subject, model, found)
   check_orphans(subject, model, found)
   check_tools(subject, found)

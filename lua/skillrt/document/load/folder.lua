@@ -28,7 +28,6 @@ local M = {}
 ---@field name string?
 ---@field script string?           the folder's skill.lua, which alone defines what runs
 ---@field definition table?        for skillrt.skill; nil: nothing can run
----@field agent_decides boolean?   an agent judges preconditions in prose
 ---@field stated skillrt.load.Flow?  what documents state about the order of phases
 ---@field asks { text: string, file: string, line: integer, action: string, told: skillrt.load.Told }[]?  preconditions
 ---  of actions that are prose
@@ -188,9 +187,6 @@ local function tell_code(self)
   for _, one in ipairs(self.prose.code) do
     local what = ("%s is code that decides what is next"):format(one.name)
     self.found:note("decision-code", one, what)
-  end
-  for _, one in ipairs(self.prose.unread) do
-    self.found:warn("catalog-unread", one, one.what)
   end
   for _, one in ipairs(self.prose.odd) do
     self.found:warn("table-row", one, ("a row of an action table names no action: %s"):format(one.text))
@@ -372,17 +368,12 @@ function M.read(dir, options)
   end
   tell_workflow(self)
   references.check(self.tree, read_documents(self), found, told_of(specs))
-  local decides = type(raw.x_skillrt) == "table" and raw.x_skillrt.agent_decides == true
-  if decides then
-    found:soften("load.condition-unread", "an agent judges it in the run (x_skillrt.agent_decides)")
-  end
   return {
     kind = "folder",
     path = dir,
     dir = dir,
     name = self.name,
     definition = definition,
-    agent_decides = decides,
     stated = self.stated,
     asks = self.asks,
     compiled = self.flow and self.flow.compiled,

@@ -209,9 +209,6 @@ function M.read(path, options)
   local document = read(path, given_agents(options or {}), options and options.workflow)
   document.script = script or nil
   require("skillrt.document.load.page_steps").apply(document, options and options.by_section)
-  if document.definition and document.agent_decides then
-    require("skillrt.document.load.judge").add(document.definition)
-  end
   return document
 end
 

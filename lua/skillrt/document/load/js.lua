@@ -11,7 +11,7 @@ local M = {}
 local P, R, S, V = lpeg.P, lpeg.R, lpeg.S, lpeg.V
 local C, Cc, Cg, Cmt, Cp, Cs, Ct = lpeg.C, lpeg.Cc, lpeg.Cg, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.Ct
 
-local MAX_BYTES <const>, MAX_WHOLE <const> = 64 << 10, 16 << 20 -- of one object that may contain code; of one literal
+local MAX_BYTES <const> = 64 << 10
 local Code = {}
 
 ---Whether a value is code that could not be read: { code = text }.
@@ -62,7 +62,8 @@ local function inside(open, close)
   return P(open) * (V "part" + 1 - P(close)) ^ 0 * (P(close) + -1)
 end
 
-local RULES <const> = {
+local OBJECT <const> = P {
+  "object",
   part = skipped + inside("(", ")") + inside("[", "]") + inside("{", "}"),
   code = C((V "part" + 1 - S ",)]};") ^ 1) / as_code,
   value = V "literal" * #stop + V "code",
@@ -74,45 +75,20 @@ local RULES <const> = {
   object = P "{" * blank * Ct(V "entry" ^ 0) * (P "}" * Cp()) ^ -1,
 }
 
-local function rule(name)
-  local grammar = { name }
-  for other, pattern in pairs(RULES) do
-    grammar[other] = pattern
-  end
-  return P(grammar)
-end
-
-local OBJECT <const>, LITERAL <const> = rule "object", rule "literal"
-
--- Nested too deep for a match, it cannot be read.
-local function read(pattern, source, at, most)
-  local ok, value, after = pcall(pattern.match, pattern, source:sub(at, at + most))
-  if ok then
-    return value, after
-  end
-end
-
 ---The entries of the object that begins at a place, as far as they can be read.
 ---@param source string
 ---@param at integer  of its "{"
 ---@return { key: string?, value: any, line: integer }[] entries  line counts from 0, at the "{"
 ---@return integer? after  nil if it does not end like an object
 function M.entries(source, at)
-  local entries, after = read(OBJECT, source, at, MAX_BYTES)
+  local ok, entries, after = pcall(OBJECT.match, OBJECT, source:sub(at, at + MAX_BYTES))
+  entries, after = ok and entries or {}, ok and after or nil -- nested too deep for a match, it cannot be read
   local line, last = 0, at
-  for _, entry in ipairs(entries or {}) do -- counted on from entry to entry: a text may be long
+  for _, entry in ipairs(entries) do -- counted on from entry to entry: a text may be long
     line = line + select(2, source:sub(last, at + entry.at - 2):gsub("\n", ""))
     entry.line, last = line, at + entry.at - 1
   end
-  return entries or {}, after and after + at - 1
-end
-
----The list or object that begins at a place, if it consists of literals only.
----@param source string
----@param at integer  of its "{" or "["
----@return any value  nil otherwise
-function M.literal(source, at)
-  return (read(LITERAL, source, at, MAX_WHOLE))
+  return entries, after and after + at - 1
 end
 
 return M

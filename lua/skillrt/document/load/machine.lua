@@ -26,20 +26,6 @@ local TOLD = {
 ---@field runs boolean      every action that has a document is in the registry
 ---@field broken boolean    it contradicts itself
 
--- The edges of the diagrams.
-local function edges_in(prose)
-  local out = {}
-  for _, graph in ipairs(prose.graphs) do
-    local ours = graph.kind == "state" and graph.file:find "orchestrator[^/]*%.md$"
-    for _, edge in ipairs(ours and graph.edges or {}) do
-      if edge.from ~= "[*]" and edge.to ~= "[*]" then
-        out[#out + 1] = { from = edge.from, to = edge.to, line = edge.line, file = graph.file }
-      end
-    end
-  end
-  return out
-end
-
 -- Calls `visit` for each state that a row leaves and each that it leads to; from is nil for any state.
 local function each_way(rows, visit)
   for _, row in ipairs(rows) do
@@ -68,9 +54,6 @@ local function states_of(self)
     leaves[from or to] = leaves[from or to] or from ~= nil and from ~= to
   end
   each_way(self.rows, add_both)
-  for _, edge in ipairs(self.edges) do
-    add_both(edge.from, edge.to, edge)
-  end
   for _, state in ipairs(list) do
     state.terminal = not leaves[state.name] and (FAILURE[state.name] or true) or nil
   end
@@ -89,34 +72,6 @@ local function rows_of(self, given)
     end
   end
   return table.move(last, 1, #last, #rows + 1, rows)
-end
-
--- Where a diagram leads elsewhere than the registry (F59); a state of failure need not be drawn.
-local function tell_differing(self, states)
-  local registry, diagram = {}, {}
-  local function add(next_of, from, to)
-    next_of[from] = next_of[from] or {}
-    next_of[from][to] = from ~= to and not (FAILURE[to] and to ~= "error") or nil -- an end that stays is an end
-  end
-  each_way(self.rows, function(from, to)
-    if from then
-      add(registry, from, to)
-    end
-  end)
-  for _, edge in ipairs(self.edges) do
-    add(diagram, edge.from, edge.to)
-  end
-  local function shown(set)
-    local list = names.sorted(set or {})
-    return #list > 0 and table.concat(list, ", ") or "nothing"
-  end
-  for _, state in ipairs(self.edges[1] and states or {}) do
-    local one, other = shown(registry[state.name]), shown(diagram[state.name])
-    if one ~= other then
-      self.found:warn("machine.differs", state.x,
-        ('after "%s" comes, by the registry: %s; by the diagram: %s'):format(state.name, one, other))
-    end
-  end
 end
 
 local function tell_problems(self, machine)
@@ -150,7 +105,7 @@ end
 ---@param found skillrt.Findings
 ---@return skillrt.load.Machine?
 function M.read(prose, found)
-  local self = { found = found, edges = edges_in(prose), broken = false }
+  local self = { found = found, broken = false }
   self.rows = rows_of(self, prose.transitions)
   if #self.rows == 0 then
     return nil
@@ -168,7 +123,6 @@ function M.read(prose, found)
     found:warn("state-unread", { file = prose.documents[1] }, message)
     return nil
   end
-  tell_differing(self, self.table.states)
   tell_problems(self, self.table)
   return self
 end

@@ -10,7 +10,6 @@ local facts_of = require "skillrt.document.load.facts"
 local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
-local mermaid = require "skillrt.document.load.mermaid"
 local names = require "skillrt.base.names"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.base.tables"
@@ -42,10 +41,8 @@ M.TABLE = 1
 ---@field facts skillrt.load.Facts  about actions: name, description, purpose, priority, preconditions, effects, nearly
 ---@field actions table<string, skillrt.load.ProseAction>
 ---@field order string[]
----@field links { from: string?, to: string, file: string, line: integer, how: "next"|"code" }[]
+---@field links { from: string, to: string, file: string, line: integer }[]  hints about the next action
 ---@field own table<string, table>  by action: its link to itself
----@field routes { to: string, line: integer, file: string, weak: boolean? }[]  weak: perhaps no action
----@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
 ---@field terminate { text: string, condition: string?, line: integer, file: string, problem: string?, hint: string? }[]
 ---@field limits table<string, integer>
@@ -53,10 +50,9 @@ M.TABLE = 1
 ---@field state_file string?
 ---@field code { line: integer, file: string, name: string }[]  decision functions
 ---@field odd table[]
----@field unread { line: integer, file: string, what: string }[]
 ---@field documents string[]  the files that all of this comes from
 
-local LISTS <const> = { "order", "links", "routes", "graphs", "transitions", "terminate", "code", "odd", "unread",
+local LISTS <const> = { "order", "links", "transitions", "terminate", "code", "odd",
   "documents" }
 local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
@@ -89,7 +85,7 @@ local function told_of(list, line, read)
   return out
 end
 
--- An entry of an ACTION_CATALOG; its conditions are code, as data says them.
+-- An entry of a catalog; its conditions are code, as data says them.
 local function add_definition(prose, value, at)
   local said, id, problem = {}, names.id(value.id)
   if not id then
@@ -126,8 +122,8 @@ local function lines_of(block)
 end
 
 -- A list of objects with ids, or an object with such a list below `actions`.
-local function add_definitions(prose, value, block, at, file)
-  local list, line_of = tables.object(tables.object(value).actions or value), lines_of(block)
+local function add_definitions(prose, value, block, file)
+  local list, line_of, at = tables.object(tables.object(value).actions or value), lines_of(block), 1
   for _, one in ipairs(is_definition(list[1]) and list or {}) do
     if is_definition(one) then
       -- they stand in the order of the list
@@ -146,21 +142,7 @@ local function read_code(prose, block, file)
     table.insert(prose[key], one)
   end
   if block.lang == "json" then
-    return add_definitions(prose, json.decode(text), block, 1, file)
-  end
-  local catalog = text:match "ACTION_CATALOG%s*=%s*()[%[{]"
-  local value = catalog and js.literal(text, catalog)
-  if catalog and value == nil then
-    found("unread", catalog, { what = "ACTION_CATALOG is no plain list" })
-  end
-  add_definitions(prose, value, block, catalog, file)
-  for at, _, name in text:gmatch "()(['\"])(action%-[%w_.-]+)%2" do
-    found("routes", at, { to = name })
-  end
-  for at, _, name in text:gmatch "()return%s+(['\"])([%w_][%w_.-]*)%2" do
-    if not name:find "^action%-" then
-      found("routes", at, { to = name, weak = true })
-    end
+    return add_definitions(prose, json.decode(text), block, file)
   end
   for word, limit in text:gmatch "%f[%w_](MAX_%u+)%s*=%s*(%d+)" do
     local name = LIMITS[word]
@@ -209,11 +191,7 @@ end
 
 local function read_document(prose, file, blocks)
   for _, block in ipairs(blocks) do
-    local graph = block.kind == "code" and block.lang == "mermaid" and mermaid.parse(block.text, block.line + 1)
-    if graph then
-      graph.file = file
-      table.insert(prose.graphs, graph)
-    elseif block.kind == "code" and block.lang ~= "mermaid" then
+    if block.kind == "code" and block.lang ~= "mermaid" then
       read_code(prose, block, file)
     end
   end
@@ -282,15 +260,10 @@ local function read_links(prose)
     for _, hint in ipairs(prose.actions[id].next or {}) do
       named[hint.text] = named[hint.text] or named_in(hint.text, prose)
       for _, to in ipairs(named[hint.text]) do
-        local link = { from = id, to = to, file = prose.actions[id].path, line = hint.line, how = "next" }
+        local link = { from = id, to = to, file = prose.actions[id].path, line = hint.line }
         table.insert(prose.links, link)
         prose.own[id] = prose.own[id] or to == id and link or nil
       end
-    end
-  end
-  for _, route in ipairs(prose.routes) do
-    if not route.weak or prose.actions[route.to] then
-      table.insert(prose.links, { to = route.to, file = route.file, line = route.line, how = "code" })
     end
   end
 end

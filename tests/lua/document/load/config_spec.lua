@@ -152,7 +152,7 @@ describe("a skill-config as a skill", function()
   end)
 
   it("offers for a key at the top the one that it was meant for, also where that stands deeper", function()
-    for key, meant in pairs { max_iteration = "x_skillrt.limits.max_iterations", agent_decide = "x_skillrt.agent_decides",
+    for key, meant in pairs { max_iteration = "x_skillrt.limits.max_iterations",
       max_errors = "x_skillrt.limits.max_errors", descripton = "description" } do
       local raw = config_of "data-import"
       raw[key] = key == "descripton" and "x" or 5

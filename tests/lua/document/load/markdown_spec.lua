@@ -5,7 +5,6 @@ local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
 local markdown = require "skillrt.document.load.markdown"
-local mermaid = require "skillrt.document.load.mermaid"
 
 require "skillrt.skill.action" -- conditions know JSON's null through it
 
@@ -72,41 +71,6 @@ describe("Markdown", function()
   end)
 end)
 
-describe("a Mermaid graph", function()
-  local function nodes(text)
-    local graph = mermaid.parse(text, 1)
-    return table.concat(graph.order, " "), graph
-  end
-
-  it("gives nodes with labels, over edges of all shapes", function()
-    local said, graph = nodes [[
-graph TD
-  START((Start)) --> A["read: [all]"]
-  A -->|yes| B{x}
-  A -- no --> C-1([done]) --> END
-  B & C-1 -.-> D:::big
-  style A fill:#fff
-  subgraph S
-  end
-  D ==> E %% back]]
-    assert.equal("START A B C-1 END D E", said)
-    assert.same({ "read: [all]", "done", 2 }, { graph.nodes.A.label, graph.nodes["C-1"].label, graph.nodes.A.line })
-  end)
-
-  it("gives the transitions of a state diagram", function()
-    local graph = mermaid.parse("stateDiagram-v2\n  [*] --> pending: go\n  pending --> done\n  note right of done\n"
-      .. "   x --> y\n  end note\n", 1)
-    assert.same({ { from = "[*]", to = "pending", line = 2 }, { from = "pending", to = "done", line = 3 } }, graph.edges)
-    assert.equal("state", graph.kind)
-  end)
-
-  it("passes over lines it cannot read, and is nothing for other diagrams", function()
-    assert.equal("A B C D E", (nodes "graph TD\n  A --> B\n  ??? what\n  C --> D --> ?\n B --> E;\n"))
-    assert.equal("A B C", (nodes "graph TD\n  A -. may be .-> B\n  A == at once ==> C\n"))
-    assert.is_nil(mermaid.parse("sequenceDiagram\n A->>B: x\n", 1))
-  end)
-end)
-
 describe("a literal of JavaScript", function()
   it("is a value; what is none stays code", function()
     local text = "{ a: 'x', \"b\": [1, {c: null}], d: f(1, 2), ...rest, n: -1.5, t: `u`, v: `${w}`, // z\n last: true, }"
@@ -125,8 +89,7 @@ describe("a literal of JavaScript", function()
     assert.is_nil(after)
     assert.equal(1, entries[1].value)
     assert.is_true(js.is_code(entries[2].value))
-    assert.is_nil(js.literal("{ a: f() }", 1))
-    assert.is_nil(js.literal(("["):rep(100000), 1))
+    assert.same({}, (js.entries("{ a: " .. ("["):rep(100000), 1)))
   end)
 end)
 

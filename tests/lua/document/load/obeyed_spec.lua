@@ -86,7 +86,7 @@ local VALUES = {
   errors = {}, conditions = {}, transitions = {}, states = {}, machine = "standard", idempotent = true,
   max_retries = 2, max_errors = 1, on_error = "continue", limits = { max_iterations = 3 }, timeout_s = 3,
   tool_set = "small", writes_context = { "shared" }, interaction = "ask", group = "g", strategy = "sequential",
-  agent_decides = true, interaction_mode = "supervised", initial_state = { ready = true }, order = { "01-a" },
+  interaction_mode = "supervised", initial_state = { ready = true }, order = { "01-a" },
   on_loop_failed = "run_finalize", agents = { ["universal-executor"] = { kind = "http", url = "http://x" } }, run = 8, step = 8,
   on_success = "x", attempts_per_action = 4, state_schema = { fields = {} }, skill_name = "other-skill",
   display_name = "Other", triggers = { "other" }, execution_mode = "sequential", context_strategy = "memory",
@@ -154,8 +154,8 @@ local function object_at(config, place)
   return at
 end
 
--- For people and programs that read the file itself; `agent_decides` speaks of documents (agent_decides_spec).
-local FOR_OTHERS = { ["$schema"] = true, created_at = true, note = true, host = true, agent_decides = true }
+-- For people and programs that read the file itself.
+local FOR_OTHERS = { ["$schema"] = true, created_at = true, note = true, host = true }
 
 -- The keys of each object of a config, by its place. What phases and actions say of their agent, and other programs of
 -- theirs, is left to specs of agents.
