@@ -30,7 +30,8 @@ FLAGS_asan    := -O1 -g $(SAN)
 FLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_cover   := -O0 -g --coverage
 # for `make nearest`: which lines a test runs
-FLAGS_record  := -O0 -g -fsanitize-coverage=trace-pc -DSKILLRT_FROM_DISK='"$(CURDIR)"'
+FLAGS_record  := -O0 -g -fsanitize-coverage=trace-pc -DSKILLRT_FROM_DISK='"$(CURDIR)"' \
+  -Dlua_sethook=record_sethook -Dlua_gethook=record_gethook # tests/nearest/record.c
 EMBED_debug   := --source
 EMBED_record  := --source
 
