@@ -2,7 +2,6 @@
 --
 -- `bad` and `good` are a definition, or a folder: { ["path"] = "text" }. `example` is what the row
 -- of docs/reference/checks.md shows. Used by check_codes_spec.lua.
-local machines = require "tests.support.check_machines"
 
 local cases = {}
 
@@ -123,19 +122,29 @@ case("output.twice", "two phases with output = \"report.md\"",
   phases({ id = "01-a", output = "r.md" }, { id = "02-b", output = "r.md" }),
   phases({ id = "01-a", output = "r.md" }, { id = "02-b", output = "s.md" }))
 
-local function machine(changes)
-  return folder { ["phases/orchestrator.md"] = machines.text(changes) }
-end
-local GOOD = machine {}
-local TWO_ROWS = [[
-# Orchestrator
+local STATES <const> = { "idle", "gathered", "work", "checked", "completed", "failed", "waiting" }
 
-| Action | From States | To States | Precondition | Description |
-|---|---|---|---|---|
-| `finish` | `checked` | `completed` | %s | finishes |
-| `give_up` | `checked` | `failed` | - | gives up |
-]]
--- A skill whose script says its table, and the routes through it.
+-- A skill whose script says its table: rows of action, from, to, condition and limit.
+local function machine(...)
+  local made = { name = "case", mode = "machine", actions = {}, machine = { initial = "idle", states = {}, edges = {} } }
+  local seen = {}
+  for _, row in ipairs { ... } do
+    table.insert(made.machine.edges, { action = row[1], from = row[2], to = row[3], when = row[4], max_runs = row[5] })
+    made.actions[#made.actions + 1] = not seen[row[1]] and { id = row[1], run = print } or nil
+    seen[row[1]], seen["in " .. row[2]], seen["in " .. row[3]] = true, true, true
+  end
+  for _, name in ipairs(STATES) do
+    made.machine.states[#made.machine.states + 1] = seen["in " .. name] and { name = name } or nil
+  end
+  return { skill = made }
+end
+local function moves(...)
+  return machine({ "gather", "idle", "gathered" }, { "prepare", "gathered", "work" },
+    { "run", "work", "checked", nil, 3 },
+    { "give_up", "work", "failed", "tired" }, { "verify", "checked", "completed" }, ...)
+end
+local GOOD = moves()
+-- The same, with routes.
 local function routed(routes)
   return { skill = { name = "case", machine = { initial = "idle", states = { { name = "idle" }, { name = "work" },
     { name = "completed" }, { name = "failed" } }, edges = { { action = "gather", from = "idle", to = "work" },
@@ -147,7 +156,7 @@ local ROUTED = routed { idle = { "gather" }, work = { { action = "finish", when 
 case("machine.forbidden", '`routes = { work = { "gather" } }`, an edge from `idle` only',
   routed { idle = { "gather" }, work = { "gather", "finish", "give_up" } }, ROUTED)
 case("machine.unreachable", "a state `waiting` to which no action leads",
-  machine { action = "| `wake` | `waiting` | `work` | 2 | wakes |\n" }, GOOD)
+  moves { "wake", "waiting", "work", nil, 2 }, GOOD)
 case("machine.no-route", "routes that say nothing of `work`, which is left by `finish`",
   routed { idle = { "gather" } }, ROUTED)
 case("machine.never-routed", "`give_up` is an edge and no route names it",
@@ -155,24 +164,24 @@ case("machine.never-routed", "`give_up` is an edge and no route names it",
 case("machine.unregistered", '`routes = { work = { "complete" } }` without such an edge',
   routed { idle = { "gather" }, work = { "complete" } }, ROUTED)
 case("machine.no-failure", "states up to `completed`, none called failed or aborted",
-  machine { without_failure = true }, GOOD)
+  machine({ "gather", "idle", "work" }, { "finish", "work", "completed" }), GOOD)
 case("machine.loop", "`rest` leads from `work` back to `gathered`",
-  machine { action = "| `rest` | `work` | `gathered` | | again |\n" }, GOOD)
+  moves { "rest", "work", "gathered", "tired" }, GOOD)
 case("machine.shadowed", "`give_up` leaves `checked`, behind `finish`, which needs nothing",
-  folder { ["phases/orchestrator.md"] = TWO_ROWS:format "-" },
-  folder { ["phases/orchestrator.md"] = TWO_ROWS:format "count > 3" })
+  moves { "give_up", "checked", "failed" },
+  machine({ "verify", "idle", "completed", "done" }, { "give_up", "idle", "failed" }))
 case("machine.leaves-end", "a row from `completed` to `work`",
-  machine { action = "| `reopen` | `completed` | `work` | again |\n" }, GOOD)
+  moves { "reopen", "completed", "work" }, GOOD)
 case("machine.ambiguous", "`verify` leads from `checked` to `completed` or `work`, and no column says when",
-  machine { back = true }, GOOD)
+  moves { "verify", "checked", "gathered", nil, 2 }, GOOD)
 
 case("prompt.placeholder", "`Review {{target}}`",
-  folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, GOOD)
+  folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, config())
 case("prompt.todo", "`TODO: describe the steps`",
   folder { ["phases/actions/action-scan.md"] = action_file "TODO: describe the steps\n" },
   folder { ["phases/actions/action-scan.md"] = action_file "Count the words TODO and FIXME.\n" })
 case("prompt.empty", "a document of headings only",
-  folder { ["phases/actions/action-scan.md"] = "# Action: Scan\n" }, GOOD)
+  folder { ["phases/actions/action-scan.md"] = "# Action: Scan\n" }, config())
 case("spec.empty", "a spec of headings only",
   config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]', { ["specs/rules.md"] = "# Rules\n" }),
   config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]',

@@ -260,6 +260,9 @@ load.json any
 load.no-document any
   its agent gets only its name and description
   fix the place that is named
+load.machine-unread any
+  actions run by their preconditions
+  write it as autonomous_config.machine of a skill-config.json, or in a skill.lua
 load.no-preconditions any
   it may run at any time, in the order of the documents
   add a section Preconditions with items such as - [ ] `status === 'running'`
@@ -278,12 +281,6 @@ load.phase-other any
 load.reference-missing any
   the phase does not run
   add the file or correct the row
-load.registry-any any
-  it runs only when nothing else can
-  name the states it comes from
-load.registry-unread any
-  actions run by their preconditions
-  add a row | Action | From States | To States | for it
 load.repeat-unread any
   it runs once
   write the precondition that ends it as a condition, or give max_runs in a skill-config.json

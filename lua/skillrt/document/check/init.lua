@@ -43,7 +43,7 @@ end
 -- documents is judged by the loader.
 local function check_machine(subject, found)
   local given, place = subject.definition.machine, subject_of.places(subject)
-  local machine = not subject.machine and type(given) == "table" and machine_of.new(given)
+  local machine = type(given) == "table" and machine_of.new(given)
   for _, one in ipairs(machine and machine_check.of(machine) or {}) do
     local code = "machine." .. one.code
     if codes.CODES[code] then -- what else there is the search finds

@@ -9,6 +9,7 @@ local form = require "skillrt.document.form"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local limits_table = require "skillrt.skill.limits"
+local machine_skill = require "skillrt.skill.machine_skill"
 local skill = require "skillrt.skill"
 local types = require "skillrt.skill.types"
 
@@ -104,6 +105,27 @@ local function schema_of(config)
   return next(declared) ~= nil and declared or nil
 end
 
+local FROM_TABLE <const> = { "terminal", "repeatable", "priority" }
+
+-- A transition table says what is next, so nothing derived from it stays with the actions.
+local function run_by_table(definition, machine)
+  for _, action in ipairs(definition.actions) do
+    local effects = action.effects or {}
+    for _, key in ipairs(FROM_TABLE) do
+      action[key] = nil
+    end
+    action.effects = {}
+    for _, one in ipairs(effects) do
+      local text = type(one) == "table" and one.text or one
+      table.insert(action.effects, not tostring(text):find "^%s*state%s*=" and one or nil)
+    end
+  end
+  for _, key in ipairs(machine_skill.OWN) do
+    definition.state[key] = nil
+  end
+  definition.mode, definition.machine, definition.strategy = "machine", machine, nil
+end
+
 local function add_loop(definition, config, options, agents)
   local autonomous = config.autonomous_config
   definition.state, definition.marked = initial_state.business(config), true
@@ -115,8 +137,7 @@ local function add_loop(definition, config, options, agents)
     definition.actions[i] = action_of(action, config, options, agents)
   end
   if autonomous.machine then
-    local given = require("skillrt.document.generate.machine").to_run(autonomous.machine)
-    require("skillrt.document.load.machine_mode").apply(definition, given, true)
+    run_by_table(definition, require("skillrt.document.generate.machine").to_run(autonomous.machine))
   end
 end
 

@@ -37,7 +37,6 @@ local M = {}
 ---@field tree skillrt.load.Tree?  the folder's files
 ---@field skill_md skillrt.load.SkillMd?
 ---@field prose skillrt.load.Prose?  links, graphs, registries and states of its documents
----@field machine skillrt.load.Machine?  the state machine they describe
 ---@field phase_files skillrt.load.PhaseFile[]?
 ---@field specs { path: string, file: string, line: integer? }[]?  Phase 0 (F15)
 ---@field place fun(key: string): { file: string, line: integer? }  the place of a key of the config
@@ -97,8 +96,7 @@ local function set_prompt(self, step, kind, path, key)
   end
   local what = ("%s %s has no document"):format(kind, step.id)
   local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
-  local tell = self.registry and step.description and self.found.note or self.found.warn -- its row says what it does
-  tell(self.found, "no-document", self.place(key), what, nil, fix)
+  self.found:warn("no-document", self.place(key), what, nil, fix)
 end
 
 local function set_prompts(self, definition)
@@ -235,9 +233,6 @@ local function definition_of(self, raw, options)
   end
   if self.untyped then
     definition.schema = nil
-  end
-  if self.registry then
-    require("skillrt.document.load.machine_mode").apply(definition, self.machine.given)
   end
   if self.flow then
     workflow.apply(definition, self.flow)
@@ -382,7 +377,6 @@ function M.read(dir, options)
     tree = self.tree,
     skill_md = self.skill_md,
     prose = self.prose,
-    machine = self.machine,
     phase_files = self.phase_files,
     specs = specs,
     place = self.place,

@@ -1,6 +1,5 @@
 -- document/load/prose.lua: everything that a folder's documents say about actions: facts about each action, the links
--- between them, graphs, registries, the initial state, ends and limits of the loop, and of a state machine its route,
--- state file and recoveries; each with its place.
+-- between them, the initial state, ends and limits of the loop; each with its place.
 -- Decides nothing; sources.lua does. Decision code is not run: the names in it are collected, and a note reports that
 -- it exists. Called by folder.lua.
 local action_md = require "skillrt.document.load.action_md"
@@ -42,7 +41,7 @@ M.TABLE = 1
 ---@field order string[]
 ---@field links { from: string, to: string, file: string, line: integer }[]  hints about the next action
 ---@field own table<string, table>  by action: its link to itself
----@field transitions table[]
+---@field machine { line: integer, file: string }?  a table of states and the actions between them
 ---@field terminate { text: string, condition: string?, line: integer, file: string, problem: string?, hint: string? }[]
 ---@field limits table<string, integer>
 ---@field state skillrt.load.StateMd?
@@ -51,7 +50,7 @@ M.TABLE = 1
 ---@field odd table[]
 ---@field documents string[]  the files that all of this comes from
 
-local LISTS <const> = { "order", "links", "transitions", "terminate", "code", "odd",
+local LISTS <const> = { "order", "links", "terminate", "code", "odd",
   "documents" }
 local SAYS <const> = { "name", "description", "purpose", "priority", "preconditions", "effects", "nearly" }
 
@@ -201,16 +200,6 @@ local function read_document(prose, file, blocks)
   end
 end
 
--- In SKILL.md a table about states may be one that the skill writes: it counts if the actions of all its rows are
--- ids.
-local function is_ours(said, file)
-  local ids = file == "SKILL.md" and #said.transitions or 2
-  for _, row in ipairs(file == "SKILL.md" and said.transitions or {}) do
-    ids = names.id(row.action) and ids or 0
-  end
-  return ids > 1
-end
-
 local function read_tables(prose, tree, file, blocks)
   local said = tables_md.read(blocks, file, prose.is_field, function(id)
     return prose.actions[id] ~= nil or tree:first(ACTIONS[1] .. "/" .. id .. ".md", ACTIONS[2] .. "/" .. id .. ".md")
@@ -220,7 +209,7 @@ local function read_tables(prose, tree, file, blocks)
     add(prose, row.id, row, M.TABLE, { file = file, line = row.line })
   end
   tables.append(prose.odd, said.odd)
-  tables.append(prose.transitions, is_ours(said, file) and said.transitions or {})
+  prose.machine = prose.machine or said.machine
 end
 
 local function read_action(prose, file, blocks)

@@ -11,7 +11,6 @@ local names = require "skillrt.base.names"
 local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
 local modes_of = require "skillrt.document.load.flow.modes"
-local machine = require "skillrt.document.load.machine"
 local prose_of = require "skillrt.document.load.prose"
 local state = require "skillrt.skill.state"
 local tables = require "skillrt.base.tables"
@@ -224,25 +223,14 @@ local function ends_of(prose, found)
   return #out > 0 and out or nil
 end
 
--- The actions of the documents, each with the place for findings about it: those of a state machine's registry, else
--- all that are named.
+-- The actions of the documents, each with the place for findings about it.
 local function actions_of(self)
-  local runs, out, rows = self.machine and self.machine.runs, json.array {}, {}
-  if runs then
-    rows = machine.actions(self.machine, self.found)
-    self.registry, self.broken = true, self.broken or self.machine.broken -- what contradicts itself is not run (F59)
-  end
-  for i, id in ipairs(runs and rows or self.prose.order) do
-    local row = rows[i]
-    local action = { id = row and row.action or id }
-    local said, place = fill(self, action, runs), row
-    if row then
-      action.name, action.description = action.name or action.id, action.description or row.description
-      action.preconditions = action.preconditions or json.array {}
-    else
-      local _, fact = self.prose.facts:best(id, "preconditions")
-      place = fact and fact.weight == said.weight and fact.at or said.at
-    end
+  local out = json.array {}
+  for i, id in ipairs(self.prose.order) do
+    local action = { id = id }
+    local said = fill(self, action)
+    local _, fact = self.prose.facts:best(id, "preconditions")
+    local place = fact and fact.weight == said.weight and fact.at or said.at
     out[i] = action
     self.places[("autonomous_config.actions[%d]"):format(i)] = { file = place.file, line = place.line }
   end
@@ -478,10 +466,10 @@ function M.raw(self)
   self.places, self.prompts, self.texts, self.asks = {}, {}, {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
-  if (object(raw.autonomous_config) or {}).machine == nil then -- otherwise its document was made from it
-    self.machine = machine.read(self.prose, self.found)
+  if self.prose.machine and (object(raw.autonomous_config) or {}).machine == nil then -- else it was made from that
+    self.found:warn("machine-unread", self.prose.machine, "a table of states and the actions between them is not read")
   end
-  local has_actions = actions ~= nil or #self.prose.order > 0 or self.machine ~= nil and self.machine.runs
+  local has_actions = actions ~= nil or #self.prose.order > 0
   self.phase_files = phase_md.files(self.tree, self.found, has_actions)
   for _, one in ipairs(self.phase_files) do
     self.prompts[one.id], self.texts[one.id] = one.path, one.text

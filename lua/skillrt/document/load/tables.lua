@@ -1,11 +1,9 @@
--- document/load/tables.lua: the tables of known shapes about actions: catalogs, selection priorities, registries of
--- transitions (R127).
+-- document/load/tables.lua: the tables of known shapes about actions: catalogs, selection priorities.
 --
 -- Tables of another form are ignored. Called by prose.lua; `columns` by flow/tables.lua.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local trim = require("skillrt.base.text").trim
-local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -58,47 +56,11 @@ local COLUMNS <const> = M.known {
   priority = "priority|\u{4F18}\u{5148}\u{7EA7}",
   from = "from states|from state|from|\u{6E90}\u{72B6}\u{6001}",
   to = "to states|to state|to|\u{76EE}\u{6807}\u{72B6}\u{6001}",
-  limit = "limit|max|max runs|\u{4E0A}\u{9650}",
 }
 
--- The kind of a table by its columns; nil for all others.
-local function kind_of(at)
-  if at.action and at.from and at.to then
-    return "transitions"
-  elseif at.action and at.action <= 2 and (at.preconditions or at.effects or at.purpose or at.priority) then
-    return "actions"
-  end
-end
-
-local function states_in(cell)
-  local out = {}
-  for name in cell:gmatch "`([^`]+)`" do
-    out[#out + 1] = name
-  end
-  if #out == 0 then
-    for part in M.plain(cell):gsub("%f[%w]or%f[%W]", ","):gsub("\u{6216}", ","):gmatch "[^,/|\u{FF0C}]+" do
-      local name = trim(part)
-      out[#out + 1] = name ~= "" and name or nil
-    end
-  end
-  return out
-end
-
-local ANY = tables.words "any * all \u{4EFB}\u{610F}"
-
-local ROWS = {}
-
-function ROWS.transitions(one, cell)
-  local parts = {}
-  for i, told in ipairs(condition.cell(cell "preconditions" or "")) do
-    parts[i] = ("(%s)"):format(told.condition or condition.judged(told.text))
-  end
-  local limit = math.tointeger(tonumber(M.plain(cell "limit" or "")))
-  one.action, one.from, one.to = M.plain(cell "action"), states_in(cell "from"), states_in(cell "to")
-  one.when = #parts > 0 and table.concat(parts, " && ") or nil
-  one.max_runs = limit and limit > 0 and limit or nil
-  one.any = #one.from == 1 and ANY[one.from[1]:lower()] or false
-  one.description = cell "purpose" and M.plain(cell "purpose")
+-- Whether it is a table of actions by its columns.
+local function is_catalog(at)
+  return at.action and at.action <= 2 and (at.preconditions or at.effects or at.purpose or at.priority)
 end
 
 local function at_line(list, line)
@@ -108,7 +70,7 @@ local function at_line(list, line)
   return list
 end
 
-function ROWS.actions(one, cell, is_field)
+local function read_row(one, cell, is_field)
   local text = cell "action"
   if not text:find "%w%-[%*<{]" and not text:find "%-%*`" then -- else a pattern: several actions, and none
     one.id = M.plain(text)
@@ -121,7 +83,7 @@ end
 
 ---@class skillrt.load.Tables
 ---@field actions table[]  rows of catalogs, by id
----@field transitions table[]
+---@field machine { line: integer, file: string }?  a table of states and the actions between them, which is not read
 ---@field odd { text: string, line: integer, file: string }[]  rows that name no action by an id
 
 ---What the known tables of a document say.
@@ -131,23 +93,25 @@ end
 ---@param is_action fun(id: string): boolean  whether an id is an action for another reason
 ---@return skillrt.load.Tables
 function M.read(blocks, file, is_field, is_action)
-  local out = { actions = {}, transitions = {}, odd = {} }
+  local out = { actions = {}, odd = {} }
   for _, block in ipairs(blocks) do
     local at = block.kind == "table" and M.columns(block.header, COLUMNS) or {}
-    local kind, rows, known = kind_of(at), {}, at.preconditions ~= nil
-    for i, row in ipairs(kind and block.rows or {}) do
+    local rows, known, moves = {}, at.preconditions ~= nil, at.action and at.from and at.to
+    for i, row in ipairs((moves or is_catalog(at)) and block.rows or {}) do
       rows[i] = { file = file, line = row.line }
-      ROWS[kind](rows[i], function(name)
+      read_row(rows[i], function(name)
         return at[name] and (row.cells[at[name]] or "")
       end, is_field)
-      known = known or kind == "actions" and names.id(rows[i].id) ~= nil and is_action(rows[i].id)
+      known = known or names.id(rows[i].id) ~= nil and is_action(rows[i].id)
+    end
+    if moves then
+      out.machine = known and { line = block.line, file = file } or out.machine
+      known = false
     end
     -- "| Error | Action | Description |" looks alike, but names no action
-    local is_ours = kind == "transitions" or known
-    for _, one in ipairs(is_ours and rows or {}) do
-      local is_odd = kind == "actions" and not names.id(one.id)
-      if not is_odd then
-        table.insert(out[kind], one)
+    for _, one in ipairs(known and rows or {}) do
+      if names.id(one.id) then
+        table.insert(out.actions, one)
       elseif one.id then
         table.insert(out.odd, { text = one.id, line = one.line, file = file })
       end

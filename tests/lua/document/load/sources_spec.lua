@@ -1,4 +1,4 @@
--- load_sources_spec.lua: what else a folder holds: transition registries, JSON files, a script;
+-- load_sources_spec.lua: what else a folder holds: tables of states, JSON files, a script;
 -- and its border, which nothing read crosses.
 local json = require "skillrt.base.json"
 local load = require "skillrt.document.load"
@@ -7,110 +7,19 @@ local skill_folder = require "tests.support.skill_folder"
 local SKILL, action, loaded = skill_folder.SKILL, skill_folder.action, skill_folder.loaded
 local ids, places, when = skill_folder.ids, skill_folder.places, skill_folder.when
 
-describe("a transition registry", function()
-  local TABLE = "# Machine\n\n| State | Description |\n|---|---|\n| `new` | begins |\n| `open` | works |\n\n"
-    .. "| Action | From States | To States | Description |\n|---|---|---|---|\n| `start` | `new` | `open` | Opens |\n"
-    .. "| `work` | `open` | `open` or `done` | Works |\n| `drop` | `open` | `failed` | Gives up |\n| `mend` | Any | `open` | Mends |\n"
+describe("a table of states and the actions between them", function()
+  local TABLE = "# Machine\n\n| Action | From States | To States | Description |\n|---|---|---|---|\n"
+    .. "| `start` | `new` | `open` | Opens |\n| `mend` | Any | `open` | Mends |\n"
 
-  it("becomes a skill of mode machine: its rows are the edges, an action for any state comes last (R127, R153)", function()
-    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
+  it("is told and not read: actions run by their preconditions, in a run as in the check", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE,
+      ["phases/actions/start.md"] = action("Begin", { "`files.length > 0`" }) }
     local skill, found = loaded(folder)
-    assert.equal("machine", skill.mode)
-    assert.same({ "start", "work", "drop", "mend" }, ids(skill.actions))
-    assert.same({}, when(skill.actions[1]))
-    assert.same({}, skill.actions[1].effects)
-    assert.equal("new", skill.machine.initial)
-    local edges = skill.machine.edges
-    assert.same({ "start", "new", "open" }, { edges[1].action, edges[1].from[1], edges[1].to })
-    assert.is_true(edges[#edges].any)
-    assert.same({ "phases/orchestrator.md:13" }, places(found, "load.registry-any"))
-  end)
-
-  it("takes prompts and conditions of its actions' own documents; one that no row has keeps it from running", function()
-    local folder <close> = skill_folder.make {
-      ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE,
-      ["phases/actions/start.md"] = "# Action: Begin\n\nBegins.\n\n## Preconditions\n\n- [ ] `files.length > 0`\n",
-      ["phases/actions/work.md"] = "# Action: Work\n\nWorks.\n",
-    }
-    local skill, found = loaded(folder)
-    assert.same({ "machine", "phases/actions/start.md", "Begin" },
-      { skill.mode, skill.actions[1].prompt, skill.actions[1].name })
-    assert.same({ { "files.length > 0" }, {} }, { when(skill.actions[1]), when(skill.actions[2]) })
-    assert.same({}, places(found, "load.no-preconditions"))
-    folder:write("phases/actions/other.md", "# Action: Other\n\nDoes more.\n")
-    skill, found = loaded(folder)
-    assert.equal("autonomous", skill.mode)
-    assert.same({ "phases/actions/other.md:1" }, places(found, "load.registry-unread"))
-  end)
-
-  it("ends where no action leads on, with the status of that state", function()
-    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
-    local by_name = loaded(folder).machine.by_name
-    assert.equal("completed", by_name.done.terminal)
-    assert.equal("failed", by_name.failed.terminal)
-    assert.is_nil(by_name.open.terminal)
-  end)
-end)
-
-describe("a registry with preconditions, limits and a diagram", function()
-  local TEXT = [[
-# Orchestrator
-
-| Action | From States | To States | Precondition | Limit | Description |
-|---|---|---|---|---|---|
-| `plan` | `idle` | `planned` | `files.length > 3` | 2 | plans |
-| `finish` | `idle`, `planned` | `done` | | | finishes |
-
-```mermaid
-stateDiagram-v2
-  [*] --> idle
-  idle --> planned
-  idle --> done
-  planned --> done
-```
-]]
-
-  local function read(old, new)
-    local at, stop = TEXT:find(old or "", 1, true)
-    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL,
-      ["phases/orchestrator.md"] = TEXT:sub(1, at - 1) .. (new or "") .. TEXT:sub(stop + 1) }
-    local skill, message, _, found = load.load(folder.dir, { agent = "true" })
-    local told = {}
-    for _, one in ipairs(found or {}) do
-      told[#told + 1] = one.code:find "^machine%.[^n]" and ("%s:%d: %s"):format(one.code, one.line, one.what) or nil
-    end
-    return skill, message, table.concat(told, "\n")
-  end
-
-  it("is one transition table: its rows are the edges, in their order (F59, F61)", function()
-    local skill, _, told = read()
-    assert.equal("", told)
-    assert.same({ "plan", "finish" }, ids(skill.actions))
-    local rows = {}
-    for k, edge in ipairs(skill.machine.edges) do
-      rows[k] = { edge.action, edge.from[1], edge.to, edge.when or "-", edge.max_runs or "-" }
-    end
-    assert.same({
-      { "plan", "idle", "planned", "(files.length > 3)", 2 },
-      { "finish", "idle", "done", "-", "-" },
-      { "finish", "planned", "done", "-", "-" },
-    }, rows)
-    assert.equal("idle", skill.machine.initial)
-    assert.is_nil(skill.state.state) -- the machine's own
-  end)
-
-  it("that contradicts itself is told and not run, while a diagram decides nothing (F60, F64)", function()
-    local drawn, _, told = read("  planned --> done\n", "  planned --> idle\n")
-    assert.same({ "plan", "finish" }, ids(drawn.actions))
-    assert.equal("", told)
-    local skill, message = read("finishes |\n", "finishes |\n| `reopen` | `completed` | `idle` | | | again |\n")
-    assert.is_nil(skill)
-    assert.matches("reopen leaves completed, which ends the run", message)
-  end)
-
-  it("holds nothing open: a precondition that is prose blocks its row", function()
-    local skill = read("`files.length > 3`", "many files")
-    assert.matches("judged%.includes%('many files'%)", skill.machine.edges[1].when)
+    assert.same({ "autonomous", "start" }, { skill.mode, table.concat(ids(skill.actions), " ") })
+    assert.same({ "files.length > 0" }, when(skill.actions[1]))
+    assert.same({ "phases/orchestrator.md:3" }, places(found, "load.machine-unread"))
+    folder:write("phases/orchestrator.md", (TABLE:gsub("`start`", "reads the page"):gsub("`mend`", "mends it")))
+    assert.same({}, places(select(2, loaded(folder)), "load.machine-unread"))
   end)
 end)
 
