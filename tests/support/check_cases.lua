@@ -126,7 +126,8 @@ local STATES <const> = { "idle", "gathered", "work", "checked", "completed", "fa
 
 -- A skill whose script says its table: rows of action, from, to, condition and limit.
 local function machine(...)
-  local made = { name = "case", mode = "machine", actions = {}, machine = { initial = "idle", states = {}, edges = {} } }
+  local made = { name = "case", mode = "machine", actions = {} }
+  made.machine = { initial = "idle", states = {}, edges = {} }
   local seen = {}
   for _, row in ipairs { ... } do
     table.insert(made.machine.edges, { action = row[1], from = row[2], to = row[3], when = row[4], max_runs = row[5] })

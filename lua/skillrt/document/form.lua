@@ -598,10 +598,11 @@ end
 -- " (did you mean x_skillrt.limits.max_iterations?)": the key that was meant; for one at the top of a config it may
 -- be deeper.
 local function meant(key, kind, object)
-  local rank, known = M.KINDS[kind].rank, {}
-  local near = names.nearest(key, rank)
+  local rows, known = M.KINDS[kind], {}
+  local near = names.nearest(key, rows.rank)
   if near then
-    return M.KINDS[kind].is_open and object[near] ~= nil and "" or names.meant(key, { near })
+    local idle = object[near] ~= nil or rows[rows.rank[near]].type == "unread" -- nothing is lost with it
+    return rows.is_open and idle and "" or names.meant(key, { near })
   end
   for _, deeper in ipairs(kind == "config" and { "extension", "limits" } or {}) do
     for name in pairs(M.KINDS[deeper].rank) do

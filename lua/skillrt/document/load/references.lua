@@ -94,24 +94,24 @@ end
 local MAX_SPAN <const> = 300
 local SHELLS = tables.words "bash sh shell console zsh"
 
--- Programs of commands; and paths in code spans that are one of the folder's but for a few letters: of another path
--- only its words would say whether it is read, or written, or another skill's.
+-- Programs of commands and paths in code spans that are one of the folder's but for a few letters: of another path only
+-- its words would say whether it is read, or written, or another project's.
 local function check_lines(tree, file, blocks, tell)
+  local function look(text, line)
+    local path = #text <= MAX_SPAN and missing_path(tree, text)
+    if path and near(tree, path) then
+      tell(path, { file = file, line = line })
+    end
+  end
   passages.each(blocks, function(passage)
     for code in (passage.kind == "comment" and "" or passage.text):gmatch "`([^`\n]+)`" do
-      local path = #code <= MAX_SPAN and missing_path(tree, code:find "%s" and program_of(code) or code)
-      if path and near(tree, path) then
-        tell(path, { file = file, line = passage.line })
-      end
+      look(code:find "%s" and program_of(code) or code, passage.line)
     end
   end, function(block)
     local line = block.line
     for text in (SHELLS[block.lang] and block.text .. "\n" or ""):gmatch "(.-)\n" do
       line = line + 1
-      local path = #text <= MAX_SPAN * 4 and missing_path(tree, program_of(text) or "")
-      if path then
-        tell(path, { file = file, line = line })
-      end
+      look(program_of(text) or "", line)
     end
   end)
 end

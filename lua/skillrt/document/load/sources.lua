@@ -411,7 +411,7 @@ end
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
-    if not self.tree:has "SKILL.md" then -- otherwise it was reported why that was not read
+    if not self.tree.kinds["SKILL.md"] then -- otherwise it was reported why that was not read
       self.found:error("nothing", { file = "." }, "holds no SKILL.md, no phases, no actions, no config and no script")
     end
     self.broken = true

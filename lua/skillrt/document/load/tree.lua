@@ -88,8 +88,10 @@ local function tell_links(self, links)
   end
   if bad[1] then
     local more = #bad > 1 and (", as are %d others"):format(#bad - 1) or ""
-    self.found:warn("link", { file = bad[1] }, "is a symbolic link" .. more,
-      "it points outside the folder, to a file, or to nothing: its target was not read", "put the file itself here")
+    local is_page = tables.has(bad, "SKILL.md")
+    self.found[is_page and "error" or "warn"](self.found, "link", { file = is_page and "SKILL.md" or bad[1] },
+      "is a symbolic link" .. more, "it points outside the folder, to a file, or to nothing: its target was not read",
+      is_page and "give the folder that holds the file" or "put the file itself here")
   end
 end
 

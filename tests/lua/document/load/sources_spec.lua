@@ -152,6 +152,17 @@ describe("the border of a folder", function()
     assert.same({ "steps/again" }, places(found, "load.link"))
   end)
 
+  it("is told once where SKILL.md leads out of it, and not that it is missing", function()
+    local folder <close> = skill_folder.make { ["notes.txt"] = "x\n" }
+    folder:write("../outside.md", SKILL)
+    folder:link("SKILL.md", "../outside.md")
+    local told = {}
+    for i, one in ipairs(load.read(folder.dir).findings) do
+      told[i] = ("%s %s: %s"):format(one.level, one.code, one.fix)
+    end
+    assert.same({ "error load.link: give the folder that holds the file" }, told)
+  end)
+
   it("tells links of which something is missed, in one line, and none that an agent can follow", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["assets/x.txt"] = "x\n" }
     folder:write("../outside/run.py", "pass\n")
