@@ -59,10 +59,10 @@ local HINTS = {
 
 ---@param message any
 ---@param code string|nil
----@param traceback string|nil
 ---@param dir string|nil  as people name it
+---@param traceback string|nil
 ---@return integer exit_code
-function M.refused(message, code, traceback, dir)
+function M.refused(message, code, dir, traceback)
   local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
   M.complain(tostring(message or "the run could not be opened; no reason was given"), hint)
   if code == "script" and traceback then
@@ -215,7 +215,7 @@ function M.tell(result, args, started)
       watcher = require("skillrt.report.watch").new(args, true),
     })
     if not next_result then
-      return M.refused(message, code, traceback, result.work_dir)
+      return M.refused(message, code, result.work_dir, traceback)
     end
     result = next_result
   end
@@ -282,7 +282,7 @@ function M.go_on(dir, options, args)
   end
   local result, message, code, traceback = require("skillrt.document.reopen").go_on(dir, options)
   if not result then
-    local exit_code, hint = M.refused(message, code, traceback, dir), accepting(dir, options, message)
+    local exit_code, hint = M.refused(message, code, dir, traceback), accepting(dir, options, message)
     if code == "changed" and hint then
       output.say("info", hint)
     end

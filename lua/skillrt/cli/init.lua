@@ -38,7 +38,8 @@ local M = {}
 ---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name
 ---@field rest string?             its name in help, if what follows "--" is passed on
 ---@field about nil|fun(words: string[]): string|nil  what is shown above its help, depending on the words of the line
----@field run fun(args: table): integer  the exit code
+---@field run fun(args: table): integer|nil, any, string?, string?, string?  the exit code; nil: it is refused: the
+---message, the kind of failure, the run's directory if it is not args.dir, and the traceback of a script
 
 ---@param name any
 ---@return boolean
@@ -111,7 +112,13 @@ function M.main(...)
     args.dir = last
   end
   ask_person(command.looks, args)
-  return told(command.run(args))
+  local message, cause, dir, traceback
+  code, message, cause, dir, traceback = command.run(args)
+  if not code then
+    dir = dir or type(args.dir) == "string" and args.dir or nil
+    code = require("skillrt.cli.ending").refused(message, cause, dir, traceback)
+  end
+  return told(code)
 end
 
 return M

@@ -145,15 +145,15 @@ end
 ---Performs a command for each run that its line means; returns the highest exit code.
 ---@param args table    dir: the words of the line
 ---@param what string   the verb for people
----@param perform fun(dir: string): integer
+---@param perform fun(dir: string): integer|nil, string?, string?  as a command's `run`
 ---@param takes nil|fun(stands: table): boolean  whether a run that filters selected can be used
----@return integer code
+---@return integer|nil code
 function M.each(args, what, perform, takes)
   local ending = require("skillrt.cli.ending")
   local filter, problem = M.filter(args)
   local dirs, cause = args.dir, nil
   if problem then
-    return ending.refused(problem, "invalid")
+    return nil, problem, "invalid"
   elseif filter then
     local found = {}
     local ok
@@ -173,14 +173,15 @@ function M.each(args, what, perform, takes)
     dirs = { last }
   end
   if problem then
-    return ending.refused(problem, cause)
+    return nil, problem, cause
   end
   local code = 0
   for _, dir in ipairs(dirs) do
     if dirs[2] and not args.json then
       output.write(("== %s\n"):format(text_of.escape(dir)))
     end
-    code = math.max(code, perform(dir))
+    local one, message, why = perform(dir)
+    code = math.max(code, one or ending.refused(message, why, dir))
   end
   return code
 end

@@ -30,7 +30,7 @@ local function steer(args, word)
   local dir = args.dir
   local books, report, code = look.books(dir)
   if not books then
-    return ending.refused(report, code, nil, dir)
+    return nil, report, code, dir
   end
   local store, what = require("skillrt.run.store").at(dir), { steer = word, agent = args.label, text = args.text }
   if not store:holder() then
@@ -39,19 +39,19 @@ local function steer(args, word)
     end
     local why = steering.problem(books, what)
     if why then
-      return ending.refused(("%s: %s"):format(dir, why), "invalid")
+      return nil, ("%s: %s"):format(dir, why), "invalid"
     end
   end
   local handed, problem = handing.over(store, { what })
   if not handed then
-    return problem and ending.refused(problem, "system") or exit_codes.interrupted
+    return not problem and exit_codes.interrupted or nil, problem, "system"
   end
   local name, fate = handed[1].name, handed[1].fate
   if fate == "waits" then -- no process advances the run, or it has ended
     code = ending.go_on(dir, {}, args)
     return store:fate(name) == "refused" and exit_codes.usage or code
   elseif fate == "refused" then
-    return ending.refused(("%s: %s"):format(dir, reason(dir, store, name, report.last)), "invalid")
+    return nil, ("%s: %s"):format(dir, reason(dir, store, name, report.last)), "invalid"
   end
   return 0
 end

@@ -14,11 +14,11 @@ local M = {
 }
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local served, message = serving.read(args)
   if not served then
-    return require("skillrt.cli.ending").refused(message, "invalid")
+    return nil, message, "invalid"
   end
   local acp = require("skillrt.cli.acp")
   local server, lines = acp.new(served), core.serve.lines(acp.LONGEST)

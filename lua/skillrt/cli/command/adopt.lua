@@ -46,23 +46,23 @@ local function write(out, dir)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local out, message = read(args)
   local path
   if out then
     path, message = write(out, args.output or "adopted/" .. out.id)
   end
   if not path then
-    return ending.refused(message, "invalid")
+    return nil, message, "invalid"
   end
   if not args.rest[1] and out.args ~= nil then
     args.rest = { assert(require("skillrt.base.json").encode(out.args)) }
   end
   local looked, why = require("skillrt.document.check.workflow").looked(path, args.rest)
   if not looked then
-    return ending.refused(why, "invalid")
+    return nil, why, "invalid"
   end
   local count, left = #out.results, looked.asked - looked.taken
   local costs = left > 0 and out.output_tokens > 0

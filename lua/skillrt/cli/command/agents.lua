@@ -100,10 +100,10 @@ end
 
 -- Asks one agent the question; returns its answer, or why there is none.
 local function try(args)
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local agent, problem = require("skillrt.cli.agent").read(args.try, args.agent_env)
   if not agent then
-    return ending.refused(problem, "invalid")
+    return nil, problem, "invalid"
   end
   local skill, message = require("skillrt.skill").check({
     name = "try", mode = "sequential", context = "memory", guide = { body = QUESTION, is_plain = true },
@@ -111,14 +111,14 @@ local function try(args)
     phases = { { id = "ask", agent = "tried", prompt = QUESTION .. "\n", answer = "text", output_free = true } },
   })
   if not skill then
-    return ending.refused(message, "invalid")
+    return nil, message, "invalid"
   end
   local started = core.mono_ns()
   local result, why, code = require("skillrt.run.runner").run(skill, { input = { task = QUESTION } })
   if not result then
-    return ending.refused(why, code)
+    return nil, why, code
   elseif result.status ~= "completed" then
-    return ending.refused(("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid")
+    return nil, ("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid"
   end
   local text = require("skillrt.base.terminal_text").escape((result.answer or ""):match("^%s*([^\n]*)"):sub(1, 200))
   output.write(("%s answers: %s (%.1f s)\n"):format(require("skillrt.agent.url").shown(args.try), text,
@@ -127,7 +127,7 @@ local function try(args)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   if args.try then
     return try(args)

@@ -127,11 +127,11 @@ local function answer_of(dir, args)
   local look = require("skillrt.run.look")
   local books, message, code = look.books(dir)
   if not books then
-    return ending.refused(message, code, nil, dir)
+    return nil, message, code, dir
   end
   local answer, why = read(args, dir, books)
   if not answer then
-    return ending.refused(("%s: %s"):format(dir, why), "invalid")
+    return nil, ("%s: %s"):format(dir, why), "invalid"
   end
   local waiting, store = {}, require("skillrt.run.store").at(dir)
   local is_submitted = (look.first(dir) or {}).submitted ~= nil
@@ -141,7 +141,7 @@ local function answer_of(dir, args)
       list, none = for_every(books, answer.every)
     end
     if not list then
-      return ending.refused(("%s: %s"):format(dir, none), "invalid")
+      return nil, ("%s: %s"):format(dir, none), "invalid"
     end
     local done
     done, waiting = hand_over(dir, store, list)
@@ -180,11 +180,11 @@ return {
     { name = "every", help = "gives this answer to every open question that offers it" },
   })),
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local problem = take_words(args)
     if problem then
-      return ending.refused(problem, "invalid")
+      return nil, problem, "invalid"
     end
     return selection.each(args, "answer", function(dir)
       return answer_of(dir, args)

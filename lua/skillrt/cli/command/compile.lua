@@ -22,15 +22,15 @@ for _, option in ipairs(run.options) do
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local source, message, code = require("skillrt.document.compile").read(args.folder)
   if not source and code == "nothing" then
     output.say("info", require("skillrt.base.terminal_text").escape(message))
     return 0
   elseif not source then
-    return ending.refused(message, code)
+    return nil, message, code
   end
   args.script, args.compiles, args.rest = args.folder, true, {}
   return run.run(args)

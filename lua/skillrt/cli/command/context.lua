@@ -21,19 +21,19 @@ return {
     require("skillrt.cli.trust").OPTION,
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
-    local text_of, contexts = require("skillrt.base.terminal_text"), require("skillrt.run.contexts")
+    local output, contexts = require("skillrt.report.output"), require("skillrt.run.contexts")
+    local text_of = require("skillrt.base.terminal_text")
     local skill, message, code = require("skillrt.document.open").load(args.skill, {})
     if not skill then
-      return ending.refused(message, code)
+      return nil, message, code
     end
     local session
     if args.session then
       session, message = contexts.session_file(args.session)
       if not session then
-        return ending.refused(message, "invalid")
+        return nil, message, "invalid"
       end
     end
     if not skill.contexts then
@@ -46,6 +46,6 @@ return {
     for i, row in ipairs(rows) do
       output.write(line(row, i, text_of) .. "\n")
     end
-    return problem and ending.refused(problem, "missing") or 0
+    return not problem and 0 or nil, problem, "missing"
   end,
 }

@@ -39,13 +39,13 @@ return {
   },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local sides = {}
     for i, word in ipairs({ args.a, args.b }) do
       local side, message, code = read(word)
       if not side then
-        return require("skillrt.cli.ending").refused(message, code, nil, word)
+        return nil, message, code, word
       end
       sides[i] = side
     end

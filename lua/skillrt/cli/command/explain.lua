@@ -37,13 +37,13 @@ local function is_over(books)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local explain = require("skillrt.report.explain")
   local at = args.at and math.tointeger(tonumber(args.at))
   if args.at and (not at or at < 0) then
-    return ending.refused(("--at: %s is not the number of an iteration"):format(args.at), "invalid")
+    return nil, ("--at: %s is not the number of an iteration"):format(args.at), "invalid"
   end
   local shown = 0
   local function show(choice)
@@ -69,13 +69,13 @@ function M.run(args)
     return not at or record.n == at
   end)
   if not books then
-    return ending.refused(choices, code, nil, args.dir)
+    return nil, choices, code
   end
   local ids = declared(choices)
   if args.action and not ids[args.action] then
     local text = "%s: has no action or phase %s%s"
     local near = require("skillrt.base.names").suggest(args.action, ids)
-    return ending.refused(text:format(books.skill, args.action, near), "invalid")
+    return nil, text:format(books.skill, args.action, near), "invalid"
   end
   if not at and not is_over(books) then
     for _, choice in ipairs(explain.now(choices, books)) do
@@ -83,8 +83,7 @@ function M.run(args)
     end
   end
   if shown == 0 then
-    return ending.refused(("%s: nothing was chosen%s"):format(args.dir, at and (" in iteration %d"):format(at) or ""),
-      "invalid")
+    return nil, ("%s: nothing was chosen%s"):format(args.dir, at and (" in iteration %d"):format(at) or ""), "invalid"
   end
   return 0
 end

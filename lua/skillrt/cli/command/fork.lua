@@ -11,18 +11,18 @@ return {
     { name = "set", value = "key=value", many = true, help = "changes the state first; key:=json for other values" },
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.travel.moment")
+    local moment = require("skillrt.run.travel.moment")
     local dir, place = moment.split(args.place)
     local set, message = require("skillrt.cli.settings").read(args.set)
     if not set then
-      return ending.refused(message, "usage")
+      return nil, message, "usage"
     end
     local done, code
     done, message, code = require("skillrt.run.travel").fork(dir, place, args.out, set)
     if not done then
-      return ending.refused(message, code, nil, dir)
+      return nil, message, code, dir
     end
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     output.write(("%s is run %s, as %s was after record %d\n"):format(text_of.escape(args.out),

@@ -58,24 +58,23 @@ local function has_templates(dir)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending = require("skillrt.cli.ending")
   if not args.out or args.out == "" then
     return require("skillrt.cli.help").wrong(M, "--out DIR is required: the skill's folder")
   end
   local writing = require("skillrt.cli.writing")
   local text, path, code = read(args.config)
   if not text then
-    return ending.refused(path, code)
+    return nil, path, code
   end
   local config, problem = core.json.decode((text:gsub("^\u{FEFF}", "")))
   if config == nil then
-    return ending.refused(("%s: %s"):format(path, problem), "invalid")
+    return nil, ("%s: %s"):format(path, problem), "invalid"
   elseif args.templates then
     local ok, message = has_templates(args.templates)
     if not ok then
-      return ending.refused(message, "missing")
+      return nil, message, "missing"
     end
   end
   return writing.generate(config, path, {

@@ -33,11 +33,11 @@ local function put(text, args, output)
     return 0
   end
   local ok, message, code = require("skillrt.base.files").write(args.output, text)
-  return ok and 0 or require("skillrt.cli.ending").refused(message, code)
+  return ok and 0 or nil, message, code
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
@@ -47,7 +47,7 @@ function M.run(args)
   local of = run_of.is_run(args.path) and run_of or graph_of
   local graph, message, code = of.of(args.path, args.run, args.rest)
   if not graph then
-    return require("skillrt.cli.ending").refused(message, code)
+    return nil, message, code
   end
   return put(graph_of.text(graph, format, columns), args, output)
 end

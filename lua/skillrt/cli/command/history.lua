@@ -20,7 +20,7 @@ return {
     { name = "json", help = "prints one JSON object per line, in the execution protocol's form of a checkpoint" },
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local moment = require("skillrt.run.travel.moment")
     local output = require("skillrt.report.output")
@@ -34,6 +34,6 @@ return {
         end
       end
     end)
-    return ok and 0 or require("skillrt.cli.ending").refused(message, code, nil, args.dir)
+    return ok and 0 or nil, message, code
   end,
 }

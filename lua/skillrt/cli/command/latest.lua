@@ -6,11 +6,11 @@ return {
   arguments = { { name = "FOLDER", optional = true, help = "a folder of runs; default: the project's" } },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local dir, message, code = require("skillrt.cli.selection").last(args.folder)
     if not dir then
-      return require("skillrt.cli.ending").refused(message, code)
+      return nil, message, code
     end
     require("skillrt.report.output").write(dir .. "\n")
     return 0

@@ -150,7 +150,7 @@ local function follow(dir, show, out)
     if not out.flush() then
       return 0
     elseif not report and code ~= "missing" then
-      return ending.refused(message, code, nil, dir)
+      return nil, message, code, dir
     end
     if over or store:changed(60000) == nil then
       return over and 0 or require("skillrt.cli.exit_codes").interrupted
@@ -169,7 +169,7 @@ return {
     { name = "verify", help = "checks every record and blob, and shows nothing else" },
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local out = sink()
     local show = (args.json and programs or people)(out, args.state)
@@ -187,6 +187,6 @@ return {
     elseif damaged then
       return ending.damaged(message, code)
     end
-    return ending.refused(message, code, nil, args.dir)
+    return nil, message, code
   end,
 }

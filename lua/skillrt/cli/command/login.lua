@@ -66,7 +66,7 @@ local function answer(plan, lines, listener)
 end
 
 local function refused(server, message, code)
-  return require("skillrt.cli.ending").refused(("%s: %s"):format(server.name, message), code or "invalid")
+  return nil, ("%s: %s"):format(server.name, message), code or "invalid"
 end
 
 return {
@@ -81,12 +81,12 @@ return {
   },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local login, output = require("skillrt.tool.mcp.oauth"), require("skillrt.report.output")
     local server, problem = server_of(args)
     if not server then
-      return require("skillrt.cli.ending").refused(problem, "invalid")
+      return nil, problem, "invalid"
     end
     local wanted = server.oauth and server.oauth.port
     local listener, port = core.serve.listen(wanted or 0)

@@ -6,11 +6,11 @@ return {
   arguments = { { name = "URL", help = "the server's URL, as given to skillrt login" } },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local removed, message = require("skillrt.tool.mcp.oauth.store").remove(args.url)
     if not removed then
-      return require("skillrt.cli.ending").refused(message or ("%s: no login is stored"):format(args.url), "invalid")
+      return nil, message or ("%s: no login is stored"):format(args.url), "invalid"
     end
     require("skillrt.report.output").write(("logged out of %s\n"):format(args.url))
     return 0

@@ -43,11 +43,11 @@ local function serve(server)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local served, message = serving.read(args)
   if not served then
-    return require("skillrt.cli.ending").refused(message, "invalid")
+    return nil, message, "invalid"
   elseif args.list then
     require("skillrt.report.output").write(serving.described(served.skills, args) .. "\n")
     return 0

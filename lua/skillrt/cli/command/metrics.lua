@@ -12,7 +12,7 @@ return {
     help = "the directory of a run, or a folder of runs; default: the project's last run" } },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local ending = require("skillrt.cli.ending")
     local story_of = require("skillrt.run.story")
@@ -21,7 +21,7 @@ return {
     if not require("skillrt.run.store").at(args.dir):exists() then
       local list, message, code = require("skillrt.report.runs").of(args.dir)
       if not list or not list[1] then
-        return ending.refused(message or ("%s: contains no runs"):format(args.dir), code or "missing")
+        return nil, message or ("%s: contains no runs"):format(args.dir), code or "missing"
       end
       for i, one in ipairs(list) do
         dirs[i] = one.dir
@@ -34,7 +34,7 @@ return {
         metrics:add(story)
         taken = taken + 1
       elseif #dirs == 1 then
-        return ending.refused(message, code, nil, dir)
+        return nil, message, code, dir
       else
         ending.complain(tostring(message))
       end

@@ -1,7 +1,6 @@
 -- cli/command/move.lua: `skillrt move FROM TO`: moves a run into a database, or out of one.
 
 local core = require("skillrt.core")
-local ending = require("skillrt.cli.ending")
 local look = require("skillrt.run.look")
 local output = require("skillrt.report.output")
 local record = require("skillrt.base.record")
@@ -38,7 +37,7 @@ return {
   },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local from, to, ok = args.from, args.to, nil
     local digests, message, code, run_id = digests_of(from)
@@ -47,7 +46,7 @@ return {
       ok, message, code = core.move(from, to, digests)
     end
     if not ok then
-      return ending.refused(message, code, nil, from)
+      return nil, message, code, from
     end
     local books = look.books(to)
     local place = text_of.escape(text_of.shell(to))

@@ -267,7 +267,7 @@ end
 
 -- Writes a skill that is one file and notes its approval: its author need not approve it.
 local function write_one(args, one)
-  local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
+  local files = require("skillrt.base.files")
   local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
   local path = one.path:format(args.name)
   path = args.out and files.join(args.out, path) or path
@@ -278,14 +278,14 @@ local function write_one(args, one)
     output.write(text)
     return 0
   elseif files.stat(path) and not args.force then
-    return ending.refused(path .. ": already exists; name another one, or use --force", "exists")
+    return nil, path .. ": already exists; name another one, or use --force", "exists"
   end
   local ok, message, code = files.make_folders(files.dirname(path))
   if ok then
     ok, message, code = files.write(path, text)
   end
   if not ok then
-    return ending.refused(message, code)
+    return nil, message, code
   end
   local trust = require("skillrt.document.trust")
   local written = trust.code(path)
@@ -301,9 +301,9 @@ local function write_one(args, one)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local help, ending = require("skillrt.cli.help"), require("skillrt.cli.ending")
+  local help = require("skillrt.cli.help")
   local problem = name_problem(args.name)
   if problem then
     return help.wrong(M, problem)
@@ -323,11 +323,11 @@ function M.run(args)
   local out = args.out or args.name
   local files = require("skillrt.base.files")
   if not args.force and not args.dry_run and files.stat(out .. "/skill-config.json") then
-    return ending.refused(out .. ": already holds a skill; name another folder by --out, or use --force", "exists")
+    return nil, out .. ": already holds a skill; name another folder by --out, or use --force", "exists"
   end
   local answers, message = answer_all(args, can_ask)
   if not answers then
-    return ending.refused(message, "invalid")
+    return nil, message, "invalid"
   end
   local code = require("skillrt.cli.writing").generate(starter().config(answers), args.name, {
     out = out,

@@ -25,18 +25,18 @@ local function links_of(key, base, status)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local core, ending, webhook = require("skillrt.core"), require("skillrt.cli.ending"), require("skillrt.cli.webhook")
   local key, message = webhook.key(args.secret_file)
   local problem = message
     or not args.url:lower():find("^https?://[^/]") and "--url: must begin with http:// or https://"
   if problem then
-    return ending.refused(problem, "invalid")
+    return nil, problem, "invalid"
   end
   local books, report, code = require("skillrt.run.look").books(args.dir)
   if not books then
-    return ending.refused(report, code, nil, args.dir)
+    return nil, report, code
   end
   local status = require("skillrt.report.status").of(args.dir, books, report --[[@as table]])
   local event = webhook.event(status, links_of(key --[[@as string]], args.links, status))

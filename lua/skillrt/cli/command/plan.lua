@@ -73,7 +73,7 @@ local function of_skill(path, args)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local output = require("skillrt.report.output")
   local is_run = require("skillrt.run.store").at(args.path):exists()
@@ -87,7 +87,7 @@ function M.run(args)
     output.say("error", "skillrt: " .. message)
     return require("skillrt.cli.exit_codes").failed
   elseif not plan then
-    return require("skillrt.cli.ending").refused(message, code)
+    return nil, message, code
   elseif args.json then
     local json = require("skillrt.base.json")
     plan.steps = json.array(plan.steps)

@@ -92,33 +92,33 @@ end
 M.text_of = text_of
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local path, id = args.skill[1], args.skill[2]
   if args.skill[3] then
-    return ending.refused(("%s: one step at a time"):format(args.skill[3]), "invalid")
+    return nil, ("%s: one step at a time"):format(args.skill[3]), "invalid"
   end
   local input, problem = require("skillrt.cli.settings").read(args.set)
   if not input then
-    return ending.refused(problem, "invalid")
+    return nil, problem, "invalid"
   end
   local skill, message, code, traceback = require("skillrt.document.open").load(path, {})
   if not skill then
-    return ending.refused(message, code, traceback)
+    return nil, message, code, nil, traceback
   elseif not require("skillrt.skill").is(skill) then
-    return ending.refused(path .. ": cannot be inspected: its script runs the skill itself", "invalid")
+    return nil, path .. ": cannot be inspected: its script runs the skill itself", "invalid"
   end
   input.task = input.task or #args.rest > 0 and table.concat(args.rest, " ") or nil
   local list
   list, message = chosen(skill, id)
   if not list then
-    return ending.refused(message, "invalid")
+    return nil, message, "invalid"
   end
   for i, one in ipairs(list) do
     local ok, text = pcall(text_of, skill, one, input)
     if not ok then
-      return ending.refused(type(text) == "table" and text.message or text, "invalid")
+      return nil, type(text) == "table" and text.message or text, "invalid"
     end
     if #list > 1 then
       output.write(("%s===== %s %s =====\n"):format(i > 1 and "\n" or "", one.kind, one.definition.id))

@@ -1,6 +1,5 @@
 -- cli/command/prune.lua: `skillrt prune [FOLDER ...]`: removes finished runs with all their files.
 
-local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")
 local store_of = require("skillrt.run.store")
@@ -60,7 +59,7 @@ return {
   arguments = { selection.FOLDER },
   options = selection.options({}),
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local folders, list = args.folder or { require("skillrt.run.folder").path() }, {}
     args.status = args.status or not args.failed and { "completed", "failed", "aborted" } or nil
@@ -80,12 +79,12 @@ return {
     end
     local ok, why = selection.confirmed(dirs, "remove", args.all)
     if not ok then
-      return ending.refused(why, "invalid")
+      return nil, why, "invalid"
     end
     for _, dir in ipairs(dirs) do
       local removed, problem, cause = store_of.at(dir):discard()
       if not removed then
-        return ending.refused(problem, cause)
+        return nil, problem, cause
       end
       output.write(("removed %s\n"):format(text_of.escape(dir)))
     end

@@ -8,11 +8,11 @@ return {
   arguments = { require("skillrt.cli.selection").RUN },
   options = { envelope.option("the private Ed25519 key in PEM; your own is made where it is missing") },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local text, message, code = envelope.receipt(args.dir, args.key)
     if not text then
-      return require("skillrt.cli.ending").refused(message, code, nil, args.dir)
+      return nil, message, code
     end
     require("skillrt.report.output").write(text)
     return 0

@@ -33,7 +33,7 @@ end
 local function cut(dir)
   local report, message, code = store.at(dir):recover()
   if not report then
-    return ending.refused(message, code, nil, dir)
+    return nil, message, code, dir
   end
   if report.cut_bytes == 0 then
     say("nothing is damaged, so nothing was truncated")
@@ -56,7 +56,7 @@ return {
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = { { name = "cut", help = "truncates the journal where the damage begins; the rest is saved next to it" } },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     if args.cut then
       return cut(args.dir)
@@ -67,13 +67,13 @@ return {
     if report then
       local books, problem, cause = require("skillrt.run.look").read(args.dir)
       if not books then -- no byte is damaged, so nothing can be truncated
-        return ending.refused(problem --[[@as string]], cause, nil, args.dir)
+        return nil, problem, cause
       end
       say("%d records, none is damaged", report.records)
       ending.say_open_end(args.dir, report)
       return 0
     elseif code ~= "corrupt" then
-      return ending.refused(message, code, nil, args.dir)
+      return nil, message, code
     end
     local count, last = readable(args.dir)
     if count > 0 then

@@ -72,13 +72,13 @@ local function lines_of(found)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   require("skillrt.base.fake_clock") -- before any module that reads the time
-  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local output = require("skillrt.report.output")
   local found, message, code = require("skillrt.test.replay").of(args.dir, args.skill)
   if not found then
-    return ending.refused(message, code, nil, args.dir)
+    return nil, message, code
   end
   if args.json then
     local json = require("skillrt.base.json")

@@ -15,14 +15,13 @@ return {
     { name = "html", value = "FILE", help = "the file to write; -: standard output; default: DIR/report.html" },
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending = require("skillrt.cli.ending")
     if args.record then
       local records, story_of = require("skillrt.run.records"), require("skillrt.run.story")
       local story, why, cause = story_of.read(args.dir, nil, story_of.MOST)
       if not story then
-        return ending.refused(why, cause, nil, args.dir)
+        return nil, why, cause
       end
       local failed = story.status == "failed" or story.status == "aborted"
       core.terminal.write(1, records.record(story, args.record))
@@ -31,7 +30,7 @@ return {
     end
     local html, message, code = require("skillrt.report.page").of(args.dir)
     if not html then
-      return ending.refused(message, code, nil, args.dir)
+      return nil, message, code
     end
     local store = require("skillrt.run.store").at(args.dir)
     local path = args.html or store:make() and store:path("report.html")
@@ -41,7 +40,7 @@ return {
     end
     local written, why, cause = require("skillrt.base.files").write(path, html)
     if not written then
-      return ending.refused(why, cause)
+      return nil, why, cause
     end
     local text_of = require("skillrt.base.terminal_text")
     require("skillrt.report.output").write(text_of.escape(path) .. "\n")

@@ -69,7 +69,7 @@ local function held_back(dir, books)
   local travel = require("skillrt.run.travel")
   local paused, why, code = travel.write(dir, { travel.stop(poison.reason, message) })
   if not paused then
-    return ending.refused(why, code, nil, dir)
+    return ending.refused(why, code, dir)
   end
   return require("skillrt.cli.exit_codes").paused
 end
@@ -80,7 +80,7 @@ local function fired(dir, books)
     return nil
   end
   local fires, message, code = require("skillrt.run.schedule").look(dir)
-  return fires and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, nil, dir)
+  return fires and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, dir)
 end
 
 -- What needs no resume of the run: the exit code; nil: it is to be resumed.
@@ -139,16 +139,16 @@ return {
   inner = { { name = "submitted" } },
   before = before,
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local add, problem = require("skillrt.cli.settings").amounts(args.add, "--add")
     if problem then
-      return ending.refused(problem, "invalid")
+      return nil, problem, "invalid"
     end
     if args.due then
       local due, message, code = due_of(args.dir or { require("skillrt.run.folder").path() })
       if not due then
-        return ending.refused(message, code)
+        return nil, message, code
       elseif not due[1] then
         return 0
       end

@@ -12,12 +12,11 @@ return {
       .. "`skillrt history DIR` lists them" },
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending = require("skillrt.cli.ending")
     local done, message, code = require("skillrt.run.travel").rollback(args.dir, args.to)
     if not done then
-      return ending.refused(message, code, nil, args.dir)
+      return nil, message, code
     end
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     local dir = text_of.escape(text_of.shell(args.dir))

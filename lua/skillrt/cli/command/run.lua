@@ -123,7 +123,7 @@ end
 
 ---A script that does not exist may have another name, or be a misspelt command.
 ---@param script string
----@return integer code
+---@return integer|nil code
 function M.missing(script)
   local ending = require("skillrt.cli.ending")
   local help = require("skillrt.cli.help")
@@ -307,11 +307,11 @@ function M.result(args)
   end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = files.join(files.current(), script) }) -- as on a resume
   local result, why, code, traceback = run_script(script, options, args)
-  return result, not result and ending.refused(why, code, traceback, args.work_dir) or nil
+  return result, not result and ending.refused(why, code, args.work_dir, traceback) or nil
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local started = core.mono_ns()
   local result, code = M.result(args)

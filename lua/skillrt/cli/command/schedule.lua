@@ -1,7 +1,5 @@
 -- cli/command/schedule.lua: `skillrt schedule WHAT PLACE`: manages the schedules that skillrt submit --cron made.
 
-local ending = require("skillrt.cli.ending")
-
 -- The lines of a list, oldest name first.
 local function lines_of(place)
   local instant, lines = require("skillrt.base.instant"), {}
@@ -30,13 +28,13 @@ return {
   },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     if args.what == "list" then
       local lines, message, code = lines_of(args.place)
       if not lines then
-        return ending.refused(message, code)
+        return nil, message, code
       end
       for _, line in ipairs(lines) do
         output.write(text_of.escape(line) .. "\n")
@@ -44,6 +42,6 @@ return {
       return 0
     end
     local books, message, code = require("skillrt.run.schedule").change(args.place, args.what)
-    return books and 0 or ending.refused(message, code, nil, args.place)
+    return books and 0 or nil, message, code, args.place
   end,
 }

@@ -30,13 +30,13 @@ return {
   },
   options = { { name = "id", value = "ID", help = "the event's id; of several with one id a run takes one" } },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending, store_of = require("skillrt.cli.ending"), require("skillrt.run.store")
+    local store_of = require("skillrt.run.store")
     local dir, books, message, code
     args.dir = args.dir or {}
     if not args.dir[1] then
-      return ending.refused("name the event", "invalid")
+      return nil, "name the event", "invalid"
     elseif args.dir[3] or store_of.at(args.dir[1]):exists() then
       dir = table.remove(args.dir, 1)
     else
@@ -46,18 +46,18 @@ return {
       books, message, code = require("skillrt.run.look").books(dir)
     end
     if not books then
-      return ending.refused(message, code, nil, dir)
+      return nil, message, code, dir
     elseif require("skillrt.run.look").has_ended(books) then
-      return ending.refused(("%s: the run is %s and accepts no more events"):format(dir, books.status), "invalid")
+      return nil, ("%s: the run is %s and accepts no more events"):format(dir, books.status), "invalid"
     end
     local event, why = event_of(args)
     if not event then
-      return ending.refused(why, "invalid")
+      return nil, why, "invalid"
     end
     local store = store_of.at(dir)
     local name, problem = store:put(event)
     if not name then
-      return ending.refused(problem, "system")
+      return nil, problem, "system"
     end
     if not store:holder() then
       local text_of = require("skillrt.base.terminal_text")

@@ -95,15 +95,15 @@ local function open(args, served)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, served, message = require("skillrt.cli.ending"), serving.read(args)
+  local served, message = serving.read(args)
   if not served then
-    return ending.refused(message, "invalid")
+    return nil, message, "invalid"
   end
   local server, place, token_file = open(args, served)
   if not server then
-    return ending.refused(place, "invalid")
+    return nil, place, "invalid"
   end
   tell(server, place, token_file)
   repeat

@@ -7,16 +7,16 @@ return {
   arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME: a place that `skillrt history DIR` lists" } },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.travel.moment")
+    local moment = require("skillrt.run.travel.moment")
     local dir, place = moment.split(args.place)
     if not place then
-      return ending.refused(("%s: name a place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")
+      return nil, ("%s: name a place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage"
     end
     local books, seq, code = moment.at(dir, place)
     if not books then
-      return ending.refused(seq, code, nil, dir)
+      return nil, seq, code, dir
     end
     local point = { seq = seq, at = books.at, name = not tonumber(place) and place or nil, step = books.last_step }
     local told = moment.told(point, books)

@@ -60,12 +60,12 @@ local function lines_of(one)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local output, codes = require("skillrt.report.output"), require("skillrt.cli.exit_codes")
   local one, message, code = require("skillrt.document.simulate").of(args.skill, args.rest)
   if not one then
-    return require("skillrt.cli.ending").refused(message, code)
+    return nil, message, code
   end
   if args.json then
     local json = require("skillrt.base.json")

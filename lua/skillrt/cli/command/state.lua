@@ -9,11 +9,11 @@ return {
   arguments = { require("skillrt.cli.selection").RUN },
   options = {},
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local books, found, code = require("skillrt.run.look").books(args.dir)
     if not books then
-      return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
+      return nil, found, code
     end
     local state = require("skillrt.run.views").state(books)
     require("skillrt.report.output").write(assert(core.json.encode(state, { indent = 2 })) .. "\n")

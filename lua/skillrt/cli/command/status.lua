@@ -6,13 +6,13 @@ return {
   arguments = { require("skillrt.cli.selection").RUN },
   options = { { name = "json", help = "prints one JSON object" } },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     local output = require("skillrt.report.output")
     local report = require("skillrt.report.status")
     local books, found, code = require("skillrt.run.look").books(args.dir)
     if not books then
-      return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
+      return nil, found, code
     end
     local status = report.of(args.dir, books, found --[[@as table]])
     if args.json then

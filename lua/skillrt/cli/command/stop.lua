@@ -1,6 +1,5 @@
 -- cli/command/stop.lua: `skillrt stop DIR ...`: stops the processes that advance runs, as Ctrl-C would there.
 
-local ending = require("skillrt.cli.ending")
 local output = require("skillrt.report.output")
 local selection = require("skillrt.cli.selection")
 local text_of = require("skillrt.base.terminal_text")
@@ -11,16 +10,16 @@ local function stop(dir)
   local store, shown = require("skillrt.run.store").at(dir), text_of.escape(dir)
   local holder = store:holder()
   if not store:exists() then
-    return ending.refused(dir .. ": contains no run", "missing")
+    return nil, dir .. ": contains no run", "missing"
   elseif not holder then
     output.say("info", shown .. ": no process advances it")
     return 0
   end
   local ok, message, code = require("skillrt.cli.stopping").ask(holder)
   if not ok then
-    return ending.refused(("%s: %s"):format(dir, message), code)
+    return nil, ("%s: %s"):format(dir, message), code
   elseif not store:wait(function() return not store:holder() end, LONGEST_MS) then
-    return ending.refused(("%s: process %d has not ended yet"):format(dir, holder.pid), "busy", nil, dir)
+    return nil, ("%s: process %d has not ended yet"):format(dir, holder.pid), "busy", dir
   end
   output.write(("%s: stopped; skillrt resume %s resumes it\n"):format(shown, text_of.escape(text_of.shell(dir))))
   return 0
@@ -32,7 +31,7 @@ return {
   arguments = { selection.ARGUMENT },
   options = selection.options({}),
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     return selection.each(args, "stop", stop)
   end,

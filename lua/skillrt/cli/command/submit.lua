@@ -2,7 +2,6 @@
 
 local core = require("skillrt.core")
 local cron = require("skillrt.base.cron")
-local ending = require("skillrt.cli.ending")
 local files = require("skillrt.base.files")
 local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
@@ -132,13 +131,13 @@ local function is_there(place)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
   local name = args.key or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   local label, problem = label_of(args)
   local at, why = time_of(args, name)
   if not (label and at) then
-    return ending.refused(problem or why, "usage")
+    return nil, problem or why, "usage"
   end
   local place = store_of.absolute(args.place, name)
   place = place == store_of.absolute(args.place) and files.join(place, name) or place
@@ -152,7 +151,7 @@ function M.run(args)
   -- A schedule has no steps that a limit could count.
   local ok, message, code = core.label(place, args.cron and { queue = label.queue, prio = label.prio } or label)
   if not ok then
-    return ending.refused(message, code)
+    return nil, message, code
   end
   require("skillrt.report.output").write(require("skillrt.base.terminal_text").escape(place) .. "\n")
   return 0

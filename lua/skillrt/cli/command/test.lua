@@ -18,29 +18,29 @@ return {
     require("skillrt.cli.trust").OPTION,
   },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
     require("skillrt.base.fake_clock") -- before any module that reads the time
-    local ending, runner = require("skillrt.cli.ending"), require("skillrt.test.runner")
+    local runner = require("skillrt.test.runner")
     local seconds = tonumber(args.timeout or 10)
     if not seconds or seconds <= 0 or seconds > 86400 then
-      return ending.refused("--timeout: must be seconds above 0, not " .. tostring(args.timeout), "invalid")
+      return nil, "--timeout: must be seconds above 0, not " .. tostring(args.timeout), "invalid"
     elseif args.filter and not pcall(string.find, "", args.filter) then
-      return ending.refused("--filter: not a valid pattern: " .. args.filter, "invalid")
+      return nil, "--filter: not a valid pattern: " .. args.filter, "invalid"
     end
     local files = require("skillrt.base.files")
     local _, missing = files.stat(args.skill)
     if missing then
-      return ending.refused(missing, "missing")
+      return nil, missing, "missing"
     end
     local specs = args.spec and #args.spec > 0 and args.spec or runner.find(args.skill)
     if not specs[1] then
-      return ending.refused(("%s: has no tests; write NAME_spec.lua next to it or in tests/ (docs/write/testing.md)")
-        :format(args.skill), "missing")
+      return nil, ("%s: has no tests; write NAME_spec.lua next to it or in tests/ (docs/write/testing.md)")
+        :format(args.skill), "missing"
     end
     local ok, message, code = require("skillrt.document.gate").pass(args.skill, nil, nil, { specs = specs })
     if not ok then
-      return ending.refused(message, code)
+      return nil, message, code
     end
     local counts = runner.run(args.skill, specs, { seconds = seconds, filter = args.filter,
       report = require("skillrt.test.output")[args.output or "plain"]() })

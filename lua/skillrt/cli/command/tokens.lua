@@ -104,9 +104,9 @@ local function shown(report)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, tokens = require("skillrt.cli.ending"), require("skillrt.report.tokens")
+  local tokens = require("skillrt.report.tokens")
   local schemas
   if args.schemas then
     local text, message = require("skillrt.base.files").read(args.schemas)
@@ -114,12 +114,12 @@ function M.run(args)
       schemas, message = tokens.schemas(text)
     end
     if not schemas then
-      return ending.refused(("--schemas: %s: %s"):format(args.schemas, message), "invalid")
+      return nil, ("--schemas: %s: %s"):format(args.schemas, message), "invalid"
     end
   end
   local skill, dir, code, traceback = skill_of(args)
   if not skill then
-    return ending.refused(dir, code, traceback)
+    return nil, dir, code, nil, traceback
   end
   local found = tokens.of(skill, schemas or {}, prompts(skill))
   local report = { skill = skill.name, sets = found.rows, model = found.model, written = found.written,
@@ -128,7 +128,7 @@ function M.run(args)
     local message
     report.calls, message, code = tokens.calls(dir)
     if not report.calls then
-      return ending.refused(message, code, nil, dir)
+      return nil, message, code, dir
     end
   end
   local output = require("skillrt.report.output")

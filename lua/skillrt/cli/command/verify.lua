@@ -10,28 +10,28 @@ return {
     { name = "DIR", optional = true, help = "the directory of the run; without it only signatures are verified" } },
   options = { envelope.option("the Ed25519 key in PEM of whoever signed, public or private") },
   ---@param args table
-  ---@return integer code
+  ---@return integer|nil code
   run = function(args)
-    local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+    local output = require("skillrt.report.output")
     local key, wrong = envelope.key(args.key)
     if not key then
-      return ending.refused(wrong, "invalid")
+      return nil, wrong, "invalid"
     end
     local list, run, code = envelope.open(key, args.receipt)
     if not list then
-      return ending.refused(run, code)
+      return nil, run, code
     end
     local same, message
     if args.dir then
       same, message, code = require("skillrt.report.receipt").statements(args.dir, run.last)
       if not same then
-        return ending.refused(message, code, nil, args.dir)
+        return nil, message, code
       end
     end
     for i, body in ipairs(same or {}) do
       if body ~= list[i] then
-        return ending.refused(("%s: line %d does not match the run in %s (an output file that was "
-          .. "changed counts, too)"):format(args.receipt, i, args.dir), "corrupt")
+        return nil, ("%s: line %d does not match the run in %s (an output file that was "
+          .. "changed counts, too)"):format(args.receipt, i, args.dir), "corrupt"
       end
     end
     output.write(("%d valid statements: run %s, %s, up to record %d%s\n"):format(#list, run.run, run.status, run.last,

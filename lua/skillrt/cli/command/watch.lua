@@ -32,9 +32,9 @@ local function close(dir, books, report, stopped)
 end
 
 ---@param args table
----@return integer code
+---@return integer|nil code
 function M.run(args)
-  local ending, books_of = require("skillrt.cli.ending"), require("skillrt.run.books")
+  local books_of = require("skillrt.run.books")
   local read = require("skillrt.run.look").behind
   local dir, told, books = args.dir, { next = 0 }, books_of.new()
   local stopped, newest
@@ -43,7 +43,7 @@ function M.run(args)
     return false
   end)
   if not first then
-    return ending.refused(problem, cause, nil, dir)
+    return nil, problem, cause, dir
   end
   local watcher = require("skillrt.report.watch").shown({})
   local function tell(record, seq)
@@ -63,7 +63,7 @@ function M.run(args)
     newest = report
     if not report then
       watcher.closed()
-      return ending.refused(message, code, nil, dir)
+      return nil, message, code, dir
     end
     watcher.flush()
     if stopped or not store:holder() then
