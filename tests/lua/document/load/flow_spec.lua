@@ -287,6 +287,18 @@ describe("a sentence about phases", function()
     assert.equal("runs 01-plan, 02-write, 03-check once each, in this order; nothing else was read", told(found, "flow"))
   end)
 
+  it("is a note in a phase's own document where it names only earlier ones, and once where many have it", function()
+    local _, found = read("", nil, { ["phases/01-plan.md"] = "# Plan\n\nLeave the words to Phase 3.\n",
+      ["phases/02-write.md"] = "# Write\n\nLeave the words to Phase 3.\nTakes what Phase 1 found.\n",
+      ["phases/03-check.md"] = "# Check\n\nGo back to Phase 2 if it is wrong.\n" })
+    local out = {}
+    for _, one in ipairs(found) do
+      out[#out + 1] = one.code == "load.quote" and ("%s %s:%d"):format(one.level, one.file, one.line) or nil
+    end
+    table.sort(out)
+    assert.same({ "note phases/02-write.md:4", "note phases/03-check.md:3", "warning phases/01-plan.md:3" }, out)
+  end)
+
   it("is quoted with every character, and a document of many with the number of the rest", function()
     local _, found = quotes("## Flow\n\n```\n│ Phase 2: 解决 (conditional: risk ≥ medium)\n```\n"
       .. ("Phase 2 at times.\n"):rep(20))

@@ -61,7 +61,7 @@ Quotes.__index = Quotes
 ---@param found skillrt.Findings
 ---@return skillrt.load.Quotes
 function M.new(mentions, found)
-  return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {} }, Quotes)
+  return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {}, told = {} }, Quotes)
 end
 
 local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a drawn tree
@@ -70,8 +70,8 @@ local FIX <const> = "skillrt compile FOLDER --agent WHO asks an agent; or write 
 ---@param text string
 ---@param place { file: string, line: integer }
 ---@param at integer    where in the text the phase is named
----@param plain boolean?  it probably describes a phase: it begins with it, or is in the phase's own document, and
----  names only the following one
+---@param plain boolean?  it probably describes a phase: it begins with it, or is in the phase's own document and names
+---  only the following one and those before it, whose results it uses
 ---@param what string?   default: that it names a phase
 function Quotes:add(text, place, at, plain, what)
   local count = (self.of_file[place.file] or 0) + 1
@@ -79,7 +79,8 @@ function Quotes:add(text, place, at, plain, what)
   local whole = trim(text):gsub("%s+", " ")
   self.list[self.count] = { text = whole, file = place.file, line = place.line }
   local tell = plain and self.found.note or self.found.warn
-  if count <= MAX_OF_FILE then
+  if count <= MAX_OF_FILE and not self.told[whole] then -- the same line in many documents is one
+    self.told[whole] = true
     tell(self.found, "quote", place, ("%s: %s"):format(what or "names a phase and was not read", quoted(text, at)),
       "what it means is not guessed", FIX)
   end
@@ -109,7 +110,7 @@ function Quotes:line(text, place, own, heading)
     return
   end
   local begins = #named == 1 and M.begins(text, at) -- in a phase's document such a heading is a part of the phase
-  self:add(text, place, at, next_one or begins and (heading or not own))
+  self:add(text, place, at, own and last <= own + 1 or begins and (heading or not own))
 end
 
 local PLAIN_FENCES <const> = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
