@@ -194,6 +194,18 @@ describe("compile", function()
     assert.truthy(message:find("is a person's own", 1, true), message)
   end)
 
+  it("is refused for a folder with actions and phases, which a run shows what it did not read of", function()
+    local folder <close> = folder_of { text = "Phase 3 comes before phase 1.\n", more = {
+      ["phases/actions/scan.md"] = "# Action: Scan\n\nScans.\n\n## Preconditions\n\n- [ ] the plan is good\n" } }
+    local result, message, code = compile(folder, { { statements = {} } })
+    assert.same({ nil, "invalid" }, { result, code })
+    assert.truthy(message:find("has actions and phases, which are not compiled together", 1, true), message)
+    local run = kit.run({ path = folder.base }, { "run", "s", "--agent", "/bin/true", "--work-dir", "w" })
+    for _, told in ipairs { "load.quote", "load.hybrid-order", "load.condition-unread", "Phase 3 comes before phase 1" } do
+      assert.truthy(run.err:find(told, 1, true) or run.out:find(told, 1, true), run.err .. run.out)
+    end
+  end)
+
   it("is needed by no folder without such lines, nor by a page", function()
     for _, shape in ipairs { { text = "Do it.\n" }, { text = "1. a\n2. b\n", ids = {} } } do
       local folder <close> = folder_of(shape)

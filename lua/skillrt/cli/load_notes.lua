@@ -8,7 +8,8 @@ local MAX_SAID <const> = 10
 
 local CHANGES <const> = { ["load.fact-differs"] = true, ["load.condition-unread"] = true, ["load.repeat-unread"] = true,
   ["load.termination-unread"] = true, ["load.phase-order"] = true, ["load.foreign"] = true,
-  ["load.machine-unread"] = true, ["load.compiled-changed"] = true, ["load.command-unrun"] = true }
+  ["load.machine-unread"] = true, ["load.hybrid-order"] = true, ["load.compiled-changed"] = true,
+  ["load.command-unrun"] = true }
 
 -- What is printed before a run, in this order: what runs, the lines that were not understood, and the warnings that
 -- make the run differ from what is written. `skillrt check` prints everything else.

@@ -70,7 +70,8 @@ function M.read(path)
   elseif not document.stated and not document.definition.actions then
     return nil, path .. ": no document of it has phases, or skill-config.json says them: nothing is compiled", "nothing"
   elseif document.stated and document.definition.actions then
-    return nil, path .. ": has actions and phases; only one of them is compiled", "invalid"
+    return nil, path .. ": has actions and phases, which are not compiled together; write its workflow.json "
+      .. "(docs/write/pages.md)", "invalid"
   end
   local self = { document = document, lines = document.stated and document.stated.quotes.list or document.asks,
     asked = {}, digests = workflow.digests(document.tree, document.phase_files, document.prose.documents),
