@@ -93,7 +93,7 @@ end
 local function fire(place, first, books, plan)
   local begins = {}
   for _, list in ipairs({ books.schedule.firing, plan.begins }) do
-    table.move(list, 1, #list, #begins + 1, begins)
+    tables.append(begins, list)
   end
   local ok, message, code = true, nil, nil
   if plan.begins[1] or plan.missed[1] then

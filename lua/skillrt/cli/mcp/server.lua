@@ -83,7 +83,6 @@ local INSTRUCTIONS <const> = "Runs skills durably. list shows the skills, run st
 ---@field runs skillrt.cli.serving.Runs
 ---@field skills table        of catalog.find
 ---@field paths string[]
----@field agent string[]      --agent and its words
 ---@field version string|nil  of the session; nil: there is none
 ---@field elicits boolean     the client of the session accepts questions
 ---@field waiting table<string|integer, table>  requests under way, by id
@@ -101,9 +100,8 @@ end
 ---  that it belongs to
 ---@return skillrt.tool.mcp.Server
 function M.new(options)
-  return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, agent = options.agent,
-    waiting = {}, count = 0, open = true, elicits = false, sent = {}, last = 0,
-    write = options.write or write_line }, Server)
+  return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, waiting = {}, count = 0,
+    open = true, elicits = false, sent = {}, last = 0, write = options.write or write_line }, Server)
 end
 
 ---@param name string

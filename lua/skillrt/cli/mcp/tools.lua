@@ -7,7 +7,6 @@ local elicitation = require("skillrt.cli.mcp.elicitation")
 local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local runs_of = require("skillrt.cli.serving.runs")
-local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -78,12 +77,23 @@ local function ask_program(server, words, finish)
   return nil, { program = program, seconds = QUICK, finish = finish }
 end
 
-local function goes_on(server, given, id, dir, words)
+local function goes_on(server, given, dir, words)
   local program, why = server.runs:go_on(dir, words)
   if not program and why then
     return refused(why)
   end
-  return await(given, id, dir, program)
+  return await(given, given.run, dir, program)
+end
+
+-- A tool that works on the run that its arguments name.
+local function of_run(perform)
+  return function(server, given)
+    local dir, why = server.runs:dir(given.run)
+    if not dir then
+      return refused(why)
+    end
+    return perform(server, given, dir)
+  end
 end
 
 ---@type table[]  in the order in which they are listed; `perform(server, arguments)` gives a result, or nil and what is
@@ -95,11 +105,7 @@ M.LIST = {
     inputSchema = object({}),
     annotations = { readOnlyHint = true },
     perform = function(server)
-      local words = { "mcp", "--list" }
-      tables.append(words, server.agent)
-      words[#words + 1] = "--"
-      tables.append(words, server.paths)
-      return ask_program(server, words, function(code, text)
+      return ask_program(server, server.runs:words_to_list(server.paths), function(code, text)
         local value = code == 0 and json.decode(text)
         return value and result(value) or refused(text)
       end)
@@ -162,17 +168,13 @@ M.LIST = {
       wait = WAITS,
     }, "run", "value"),
     annotations = { destructiveHint = true, openWorldHint = true },
-    perform = function(server, given)
-      local dir, why = server.runs:dir(given.run)
-      local ok = dir
-      if dir then
-        ok, why = elicitation.answer(dir, given.question, given.value, given.approval)
-      end
+    perform = of_run(function(server, given, dir)
+      local ok, why = elicitation.answer(dir, given.question, given.value, given.approval)
       if not ok then
         return refused(why)
       end
-      return goes_on(server, given, given.run, dir)
-    end,
+      return goes_on(server, given, dir)
+    end),
   },
   {
     name = "resume",
@@ -181,11 +183,8 @@ M.LIST = {
     inputSchema = object({ run = RUN, wait = WAITS,
       add = amounts("to its limits, where the operator allows it") }, "run"),
     annotations = { destructiveHint = true, openWorldHint = true },
-    perform = function(server, given)
-      local dir, why = server.runs:dir(given.run)
-      if not dir then
-        return refused(why)
-      elseif next(given.add or {}) and not server.runs.raise then
+    perform = of_run(function(server, given, dir)
+      if next(given.add or {}) and not server.runs.raise then
         return refused("limits cannot be raised from here: its operator may start skillrt mcp with --raise, or type "
           .. ("skillrt resume %s --add LIMIT=NUMBER"):format(dir))
       end
@@ -193,36 +192,28 @@ M.LIST = {
       for name, amount in pairs(given.add or {}) do
         words[#words + 1], words[#words + 2] = "--add", ("%s=%s"):format(name, amount)
       end
-      return goes_on(server, given, given.run, dir, words)
-    end,
+      return goes_on(server, given, dir, words)
+    end),
   },
   {
     name = "stop",
     description = "Stops a run: what is under way ends, and it can be resumed",
     inputSchema = object({ run = RUN }, "run"),
     annotations = { destructiveHint = true, idempotentHint = true },
-    perform = function(server, given)
-      local dir, why = server.runs:dir(given.run)
-      local ok = dir
-      if dir then
-        ok, why = server.runs:stop(dir)
-      end
+    perform = of_run(function(server, given, dir)
+      local ok, why = server.runs:stop(dir)
       if not ok then
         return refused(why)
       end
       return await({ wait = QUICK }, given.run, dir)
-    end,
+    end),
   },
   {
     name = "log",
     description = "Shows what happened in a run, step by step: the newest lines",
     inputSchema = object({ run = RUN, lines = { type = "integer", minimum = 1, maximum = MOST_LINES } }, "run"),
     annotations = { readOnlyHint = true },
-    perform = function(server, given)
-      local dir, why = server.runs:dir(given.run)
-      if not dir then
-        return refused(why)
-      end
+    perform = of_run(function(server, given, dir)
       return ask_program(server, { "log", dir }, function(code, text)
         local lines = {}
         for line in text:gmatch("[^\n]+") do
@@ -231,24 +222,21 @@ M.LIST = {
         local from = math.max(1, #lines - (given.lines or 50) + 1)
         return result(table.concat(lines, "\n", from), code ~= 0)
       end)
-    end,
+    end),
   },
   {
     name = "explain",
     description = "Shows why actions of a run were chosen or could not run, with the values of their conditions",
     inputSchema = object({ run = RUN, action = { type = "string" } }, "run"),
     annotations = { readOnlyHint = true },
-    perform = function(server, given)
-      local dir, why = server.runs:dir(given.run)
-      if not dir then
-        return refused(why)
-      elseif given.action and given.action:find("^%-") then
+    perform = of_run(function(server, given, dir)
+      if given.action and given.action:find("^%-") then
         return refused("an action's name does not begin with a dash")
       end
       return ask_program(server, { "explain", dir, given.action }, function(code, text)
         return result(text, code ~= 0)
       end)
-    end,
+    end),
   },
 }
 

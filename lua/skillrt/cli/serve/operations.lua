@@ -9,6 +9,7 @@ local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local selection = require("skillrt.cli.selection")
 local store_of = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -28,6 +29,11 @@ local function refused(status, code, message)
 end
 M.refused = refused
 
+-- A run cannot be read.
+local function unread(message, code)
+  return refused(code == "missing" and 404 or 500, code or "system", message)
+end
+
 -- By which exit codes nothing was done, and what that is for a client.
 local REFUSED <const> = {
   [codes.usage] = { 422, "invalid" },
@@ -42,7 +48,7 @@ local REFUSED <const> = {
 local function look_at(request)
   local books, report, code = look.books(request.dir)
   if not books then
-    return refused(code == "missing" and 404 or 500, code or "system", report)
+    return unread(report, code)
   end
   local status = require("skillrt.report.status").of(request.dir, books, report --[[@as table]])
   status.run = request.run
@@ -107,10 +113,7 @@ local function skills(server)
   if not server.paths[1] then
     return 200, { skills = json.array({}) }
   end
-  local words = { "mcp", "--list" }
-  table.move(server.agent, 1, #server.agent, #words + 1, words)
-  words[#words + 1] = "--"
-  local program, why = server.runs:start(table.move(server.paths, 1, #server.paths, #words + 1, words))
+  local program, why = server.runs:start(server.runs:words_to_list(server.paths))
   if not program then
     return refused(503, "busy", why)
   end
@@ -138,7 +141,7 @@ end
 local function data(_, request)
   local text, message, code = require("skillrt.cli.serve.pages").data(request.dir)
   if not text then
-    return refused(code == "missing" and 404 or 500, code or "system", message)
+    return unread(message, code)
   end
   return 200, text
 end
@@ -146,7 +149,7 @@ end
 local function report(_, request)
   local html, why, code = require("skillrt.report.page").of(request.dir)
   if not html then
-    return refused(code == "missing" and 404 or 500, code or "system", why)
+    return unread(why, code)
   end
   return 200, html, { ["Content-Type"] = "text/html; charset=utf-8", ["Content-Security-Policy"] = why }
 end
@@ -154,7 +157,7 @@ end
 local function receipt(_, request)
   local text, why, code = require("skillrt.cli.envelope").receipt(request.dir)
   if not text then
-    return refused(code == "missing" and 404 or 500, code or "system", why)
+    return unread(why, code)
   end
   return 200, text, { ["Content-Type"] = "application/x-ndjson" }
 end
@@ -164,7 +167,7 @@ local function files(_, request)
   local store, wanted, all = store_of.at(request.dir), request.query.path, json.array({})
   local books, why, code = look.books(request.dir)
   if not books then
-    return refused(code == "missing" and 404 or 500, code or "system", why)
+    return unread(why, code)
   end
   for _, path in ipairs(require("skillrt.base.names").sorted(books.outputs)) do
     local info = store:stat(path)
@@ -206,9 +209,7 @@ local function send(server, request)
     return refused(422, "invalid", problem or ("the value of an event has at most %d bytes"):format(MOST_EVENT))
   end
   local id = request.key and "--id=" .. request.key
-  local words = { "send" }
-  words[#words + 1] = id
-  words = table.move({ "--", request.dir, given.event, value }, 1, 4, #words + 1, words)
+  local words = tables.append({ "send", id }, { "--", request.dir, given.event, value })
   return await(request, server.runs:start(words))
 end
 
@@ -252,9 +253,8 @@ local function fork(server, request)
   for key, value in pairs(request.body.set or {}) do
     words[#words + 1] = ("--set=%s:=%s"):format(key, json.encode(value))
   end
-  words = table.move({ "--out=" .. out, "--", request.dir .. (request.body.at and "@" .. request.body.at or "") }, 1, 3,
-    #words + 1, words)
-  local program, why = server.runs:start(words)
+  local place = request.dir .. (request.body.at and "@" .. request.body.at or "")
+  local program, why = server.runs:start(tables.append(words, { "--out=" .. out, "--", place }))
   request.run, request.dir = id, out
   return await(request, program, why, 201)
 end
@@ -345,7 +345,7 @@ M.LIST = {
     summary = "Retries the step that failed last, or another one", body = object({ step = WORD, from_scratch = FLAG }),
     perform = command("retry", function(body)
       local words = { body.step and "--step=" .. body.step }
-      return body.from_scratch and require("skillrt.base.tables").append(words, { "--from-scratch", "--yes" }) or words
+      return body.from_scratch and tables.append(words, { "--from-scratch", "--yes" }) or words
     end) },
   { method = "POST", path = "/runs/{id}/stop", id = "stopRun", gives = "Run", acts = true, perform = stop,
     summary = "Stops the process that advances a run; it can be resumed", body = object({}) },

@@ -54,11 +54,11 @@ end
 
 ---What a command line serves.
 ---@param args table  path: skills, and folders with skills
----@return { skills: table[], runs: table, paths: string[], agent: string[] }|nil served
+---@return { skills: table[], runs: table, paths: string[] }|nil served
 ---@return string? message
 function M.read(args)
   args.quiet = true -- standard output is a client's or closed, so the gate cannot ask
-  local paths, agent_of = args.path or {}, require("skillrt.cli.agent").read
+  local paths = args.path or {}
   local skills, message = require("skillrt.cli.serving.catalog").find(paths)
   local at_once = math.tointeger(tonumber(args.at_once or 8))
   local _, wrong = require("skillrt.cli.settings").amounts(args.limit, "--limit")
@@ -67,7 +67,7 @@ function M.read(args)
   elseif not at_once or at_once < 1 or at_once > 40 then
     return nil, "--at-once: must be a whole number from 1 to 40"
   elseif args.trust then
-    local ok, why = trust_all(skills, (agent_of(args.agent, args.agent_env)))
+    local ok, why = trust_all(skills, (require("skillrt.cli.agent").read(args.agent, args.agent_env)))
     if not ok then
       return nil, why
     end
@@ -79,7 +79,7 @@ function M.read(args)
   end
   local runs = require("skillrt.cli.serving.runs").new({ folder = args.runs or require("skillrt.run.folder").path(),
     at_once = at_once, words = words, agent = agent, raise = args.raise })
-  return { skills = skills, runs = runs, paths = paths, agent = agent }
+  return { skills = skills, runs = runs, paths = paths }
 end
 
 ---The descriptions of the served skills, as JSON.

@@ -185,12 +185,21 @@ function Runs:begin(skill, given)
     words[#words + 1] = ("%s=%s"):format(name, given.limits[name])
   end
   words[#words + 1] = "--"
-  table.move(given.args or {}, 1, #(given.args or {}), #words + 1, words)
+  tables.append(words, given.args or {})
   local program, why = self:start(words, assert(json.encode(given.input or {})), dir)
   if not program then
     return nil, why --[[@as string]]
   end
   return id, program
+end
+
+---The words by which our program lists the skills of some paths.
+---@param paths string[]
+---@return string[]
+function Runs:words_to_list(paths)
+  local words = tables.append({ "mcp", "--list" }, self.agent)
+  words[#words + 1] = "--"
+  return tables.append(words, paths)
 end
 
 ---Starts a command of ours that advances a run.
