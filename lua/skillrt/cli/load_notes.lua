@@ -35,7 +35,7 @@ function M.refused(findings, strict)
   local text_of = require("skillrt.document.findings").text
   local lines = {}
   for _, one in ipairs(findings or {}) do
-    if strict and one.level == "warning" then
+    if strict and (one.level == "warning" or one.code == "load.quote") then
       lines[#lines + 1] = text_of(one)
     end
   end

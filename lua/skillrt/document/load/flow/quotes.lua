@@ -61,7 +61,8 @@ Quotes.__index = Quotes
 ---@param found skillrt.Findings
 ---@return skillrt.load.Quotes
 function M.new(mentions, found)
-  return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {}, told = {} }, Quotes)
+  return setmetatable({ mentions = mentions, found = found, count = 0, list = {}, of_file = {}, known = {}, told = {} },
+    Quotes)
 end
 
 local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F: a drawn tree
@@ -79,8 +80,8 @@ function Quotes:add(text, place, at, plain, what)
   local whole = trim(text):gsub("%s+", " ")
   self.list[self.count] = { text = whole, file = place.file, line = place.line }
   local tell = plain and self.found.note or self.found.warn
-  if count <= MAX_OF_FILE and not self.told[whole] then -- the same line in many documents is one
-    self.told[whole] = true
+  self.told[whole] = self.told[whole] or place.file
+  if count <= MAX_OF_FILE and self.told[whole] == place.file then -- a line that many documents share is told once
     tell(self.found, "quote", place, ("%s: %s"):format(what or "names a phase and was not read", quoted(text, at)),
       "what it means is not guessed", FIX)
   end
