@@ -237,7 +237,7 @@ esac
       assert.matches("Executing: work %(tools: generation%)", run.out)
       local log = kit.run(folder, { "log", "w" })
       assert.matches("Phase: analysis %-> generation %(report%)", log.out)
-      assert.matches("phase: analysis %-%S+ generation %(report%)", kit.run(folder, { "report", "w", "--html", "-" }).out)
+      assert.matches("Phase: analysis %-%S+ generation %(report%)", kit.run(folder, { "report", "w", "--html", "-" }).out)
       local status = kit.run(folder, { "status", "w" })
       assert.matches("tool set +generation, entered 5 times", status.out)
       assert.equal("generation", json.decode(kit.run(folder, { "status", "w", "--json" }).out).tool_set)

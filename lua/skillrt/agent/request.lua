@@ -53,12 +53,18 @@ local COMMON = {
   secrets = { type = "text", list = true }, -- texts that must not reach the journal from a reply
 }
 
+-- Of a request that starts a program.
+local PROGRAM <const> = {
+  env = { type = { "string", "boolean" }, map = true },
+  sandbox = { type = "sandbox" }, -- the network it may reach; nil: as its skill says
+  sandbox_default = { type = "sandbox" }, -- ... and where that says nothing
+  needs = { type = "table" }, -- what it needs in a sandbox: skillrt.Needs
+  around = { type = "text", list = true }, -- names of more environment variables to pass on
+  cwd = { type = "text" },
+}
+
 local function with(more)
-  local fields = {}
-  for _, list in ipairs({ COMMON, more }) do
-    tables.fill(fields, list)
-  end
-  return fields
+  return tables.fill(tables.fill({}, COMMON), more)
 end
 
 M.FIELDS = {
@@ -75,21 +81,15 @@ M.FIELDS = {
     max_redirects = { type = "count", default = 0 },
     connect_timeout = { type = "seconds" },
   }),
-  command = with({
+  command = with(tables.fill({
     argv = { type = "string", list = true, required = true },
     stdin = { type = "string", default = "" },
-    env = { type = { "string", "boolean" }, map = true },
-    sandbox = { type = "sandbox" }, -- the network it may reach; nil: as its skill says
-    sandbox_default = { type = "sandbox" }, -- ... and where that says nothing
-    needs = { type = "table" }, -- what it needs in a sandbox: skillrt.Needs
-    around = { type = "text", list = true }, -- names of more environment variables to pass on
-    cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
     noise = { type = "text" }, -- a line of output with this text does not count as a sign of life
     silence = { enum = { "end", "spare", "report", "ask" } }, -- what happens at idle_timeout
     max_output = { type = "positive" },
-  }),
-  session = with({
+  }, PROGRAM)),
+  session = with(tables.fill({
     session = { type = "text", required = true },
     argv = { type = "string", list = true },
     url = { type = "text" }, -- instead of a program: where messages are posted (streamable HTTP)
@@ -107,14 +107,8 @@ M.FIELDS = {
     heard = { type = "function" }, -- reads what it sends unasked, and gives true; else that is an event
     framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
-    env = { type = { "string", "boolean" }, map = true },
-    sandbox = { type = "sandbox" },
-    sandbox_default = { type = "sandbox" },
-    needs = { type = "table" },
-    around = { type = "text", list = true },
-    cwd = { type = "text" },
     max_reply = { type = "positive" },
-  }),
+  }, PROGRAM)),
   host = with({
     name = { type = "text", required = true },
     input = {},

@@ -24,8 +24,7 @@ end
 local function results_of(turn)
   local out = {}
   for i, result in ipairs(turn.results) do
-    local text = result.text:find("%S") and result.text or "(nothing)"
-    out[i] = { role = "tool", tool_call_id = result.id, content = result.is_error and "Error: " .. text or text }
+    out[i] = { role = "tool", tool_call_id = result.id, content = reading.told(result) }
   end
   return out
 end

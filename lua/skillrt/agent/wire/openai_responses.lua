@@ -25,9 +25,7 @@ function M.turned(turn)
   end
   local out = {}
   for i, result in ipairs(turn.results) do
-    local text = result.text:find("%S") and result.text or "(nothing)"
-    out[i] = { type = "function_call_output", call_id = result.id,
-      output = result.is_error and "Error: " .. text or text }
+    out[i] = { type = "function_call_output", call_id = result.id, output = reading.told(result) }
   end
   return out
 end

@@ -11,6 +11,14 @@ local tables = require("skillrt.base.tables")
 
 local M = {}
 
+---What a model is told of a tool's result, where its API has no field for an error.
+---@param result { text: string, is_error: boolean? }
+---@return string
+function M.told(result)
+  local text = result.text:find("%S") and result.text or "(nothing)"
+  return result.is_error and "Error: " .. text or text
+end
+
 -- ---- schemas ----
 
 local TAKEN = {}

@@ -1,5 +1,10 @@
 -- run/record/compact.lua: a conversation with a model was shortened.
 
+local function words_of(record)
+  return ("%s: its conversation was shortened (%s): %d to %d bytes, %d turns kept"):format(record.agent, record.how,
+    record.before, record.after, record.kept)
+end
+
 return {
   doc = "a conversation with a model was [made shorter](../write/tools.md#the-loop)",
   of_step = true,
@@ -18,14 +23,11 @@ return {
   end,
 
   line = function(lines, record, step)
-    lines:say(step, "info", "%s: its conversation was shortened (%s): %d to %d bytes, %d turns kept",
-      record.agent, record.how, record.before, record.after, record.kept)
+    lines:say(step, "info", "%s", words_of(record))
   end,
 
   story = function(_, record, step)
-    local text = "%s: its conversation was shortened (%s): %d to %d bytes"
-    step.notes[#step.notes + 1] = { at = record.at, text = text:format(record.agent, record.how, record.before,
-      record.after) }
+    step.notes[#step.notes + 1] = { at = record.at, text = words_of(record) }
   end,
 
   log = function(record)

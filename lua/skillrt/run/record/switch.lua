@@ -2,6 +2,11 @@
 
 local phases = require("skillrt.run.books.phases")
 
+local function words_of(record)
+  return ("Phase: %s -> %s (%s)%s"):format(record.from, record.to, record.by, record.refused
+    and ": refused: " .. record.refused or record.advised and ": suggested by the calls; the set stays" or "")
+end
+
 return {
   doc = "in a conversation: another [tool set](../write/tool-sets.md) is active; why not; or which the calls suggest",
   of_step = true,
@@ -24,19 +29,11 @@ return {
   end,
 
   line = function(lines, record, step)
-    local text = "Phase: %s -> %s (%s)"
-    if record.refused then
-      lines:say(step, "warning", text .. ": refused: %s", record.from, record.to, record.by, record.refused)
-    else
-      lines:say(step, "info", text .. "%s", record.from, record.to, record.by,
-        record.advised and ": suggested by the calls; the set stays" or "")
-    end
+    lines:say(step, record.refused and "warning" or "info", "%s", words_of(record))
   end,
 
   story = function(_, record, step)
-    local what = record.refused and (": refused: " .. record.refused) or record.advised and ": advised" or ""
-    step.notes[#step.notes + 1] = { at = record.at, text = ("phase: %s -> %s (%s)%s"):format(record.from, record.to,
-      record.by, what) }
+    step.notes[#step.notes + 1] = { at = record.at, text = words_of(record) }
   end,
 
   log = function(record)

@@ -128,7 +128,7 @@ end
 ---only makes calls; a step with recorded results when those are read.
 ---@param step skillrt.Step
 function Steps:go(step)
-  local definition = step.live.definition or self:definition_of(step)
+  local definition = self:definition_of(step)
   if self.top.run.phase == "opening" and next(step.known) then
     return self:resume(step)
   elseif step.state ~= "first" then
@@ -185,7 +185,7 @@ function Steps:perform(step)
     return
   end
   local live = step.live
-  local definition = live.definition or self:definition_of(step)
+  local definition = self:definition_of(step)
   local perform, thread, ctx = definition.run, execution_of.worker(self.idle), nil
   if not perform or definition.each or definition.protocol then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)
