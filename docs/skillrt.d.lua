@@ -154,7 +154,7 @@ local skillrt = {}
 ---@field within fun(...): ... `within(seconds, fn)`: what `fn()` returns, or `nil, message, "timeout"`
 ---@field gather fun(...): ... `gather(fn, options)`: `fn(begin)`: `begin(key, perform, ...)` starts a named branch, at once or later; waits for all
 ---@field loop fun(...): ... `loop(value, fn)`: `fn(value, round)` returns the next value and whether it was the last; each round is recorded, and ends branches that it did not await
----@field run fun(...): ... `run(skill, input)`: another skill
+---@field run fun(...): ... `run(skill, input, options)`: another skill; with `{ queue = NAME }` other workers perform it
 ---@field tool fun(...): ... `tool(name, arguments, options)`: calls a tool without a model; a server
 ---@field mcp fun(...): ... `mcp(name)`: calls a tool without a model; a server
 ---@field log fun(...): ... `log(text)`: a line, or a heading, in the run's log

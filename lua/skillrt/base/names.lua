@@ -259,6 +259,13 @@ function M.id(value)
   return value
 end
 
+---Whether a text may name a run, a queue or a limit, which are parts of paths and lines.
+---@param text any
+---@return boolean
+function M.is_label(text)
+  return type(text) == "string" and #text <= 64 and text:find("^[%w_-][%w._-]*$") ~= nil
+end
+
 ---Why a text is no name of an event; nil: it is one.
 ---@param name any
 ---@return string?

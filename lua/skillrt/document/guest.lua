@@ -130,11 +130,11 @@ function narrow.agent(self, ctx, prompt, options)
   return ctx.agent(prompt, check(self, options))
 end
 
-function narrow.run(_, ctx, path, input)
+function narrow.run(_, ctx, path, input, options)
   if type(path) ~= "string" or not files.is_confined(path) then
     error("ctx.run: needs the path of a skill below the folder of this one", 0)
   end
-  return ctx.run(path, input)
+  return ctx.run(path, input, options)
 end
 
 -- Keys that no child gets.

@@ -46,6 +46,7 @@ function M.skill_for(work_dir, options, load)
   end
   local ok, value, why, cause, traceback
   if first.submitted and not options.script then
+    require("skillrt.document.child") -- its steps may submit runs
     options.unpacked, message, code = require("skillrt.document.submission").unpack(work_dir, first)
     if not options.unpacked then
       return nil, message, code

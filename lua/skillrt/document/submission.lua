@@ -1,10 +1,11 @@
 -- document/submission.lua: what is stored with a submitted run: the files of its skill, by digest, and the code that
 -- its submitter approved; and unpacking them where the run is performed.
 --
--- Runs nothing. Called by cli/command/submit.lua and document/reopen.lua.
+-- Runs nothing. Called by cli/command/submit.lua, document/child.lua and document/reopen.lua.
 
 local files = require("skillrt.base.files")
 local kind_of = require("skillrt.document.kind").of
+local seal = require("skillrt.base.seal")
 local store_of = require("skillrt.run.store")
 local trust = require("skillrt.document.trust")
 
@@ -40,12 +41,9 @@ local function code_of(path, agent)
   return code and code.digest or nil
 end
 
----The skill of a new run, in the form of its first record.
----@param first table
----@return table|nil submitted  { script, folder, files = digests by name, runs = which of them are programs, approved
----  = the digest of its code }
----@return table|string blobs_or_message  { digest, text } each
-function M.of(first)
+-- The skill of a new run, in the form of its first record: { script, folder, files = digests by name, runs = which of
+-- them are programs, approved = the digest of its code }; and its files.
+local function of(first)
   local named = first.folder or first.script
   if not (named and first.script) then
     return nil, "the skill is in no file: submit a script or a folder"
@@ -72,6 +70,21 @@ function M.of(first)
     blobs[i] = { submitted.files[name], text }
   end
   return submitted, blobs
+end
+
+---Adds the skill to the first record of a new run, which has no folder that other machines would need.
+---@param first table
+---@return table[]|nil blobs  its files: { digest, text } each
+---@return string? message
+---@return string? code
+function M.add(first)
+  local submitted, blobs = of(first)
+  if not submitted then
+    return nil, blobs --[[@as string]], "invalid"
+  end
+  first.submitted, first.cwd = submitted, nil
+  first.seal = seal.of(first)
+  return blobs --[[@as table]]
 end
 
 ---Unpacks the files of a run's skill on this machine, as they were submitted.

@@ -4,6 +4,7 @@
 -- Everything comes from the journal; no skill is loaded, and no function of a script is called. Knows books and
 -- conditions. Called by cli/command/explain.lua.
 
+local child = require("skillrt.run.call.kind.child")
 local core = require("skillrt.core")
 local edges_of = require("skillrt.skill.limit.edges")
 local expr = require("skillrt.expr")
@@ -89,7 +90,8 @@ local function barred(one, books)
   end
   for _, step in pairs(books.steps) do
     if step.id == one.id and step.sub == books.sub then
-      return "it is under way"
+      local children = child.open({ steps = { step } })
+      return "it is under way" .. (children[1] and ", and waits for " .. names.listed(children, 5) or "")
     end
   end
 end

@@ -119,6 +119,7 @@ function M.of(dir, books, report)
   local status = {
     skill = books.skill,
     run_id = books.run_id,
+    parent = books.child_of and books.child_of.run,
     mode = books.mode,
     work_dir = dir,
     status = look.standing(books.status, holder),
@@ -233,7 +234,7 @@ end
 function M.lines(status, books)
   local out = {}
   add(out, "skill", ("%s (%s)"):format(escape(tostring(status.skill)), escape(tostring(status.mode))))
-  add(out, "run", escape(tostring(status.run_id)))
+  add(out, "run", escape(tostring(status.run_id)) .. (status.parent and ", child of " .. escape(status.parent) or ""))
   add(out, "status", M.stands(status))
   if status.message and status.status ~= "completed" and (status.limit or not status.questions) then
     for i, line in ipairs(text_of.lines(tostring(status.message))) do

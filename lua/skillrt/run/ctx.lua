@@ -299,15 +299,28 @@ function functions.await_all(self, requests, options)
   return combine.map(execution, branch, requests, self.ctx.await, options, "await_all")
 end
 
----Waits for another skill's run: returns its result; or nil, message, class, its result.
-function functions.run(self, skill, input)
+---Waits for another skill's run: returns its result; or nil, message, class, its result. With { queue = NAME } it is a
+---run of its own, which a worker performs, if workers perform this one.
+function functions.run(self, skill, input, options)
   local execution, branch = here(self, "run")
+  local calls, child = self.steps.calls, require("skillrt.run.call.kind.child")
   local request, problem = require("skillrt.run.call.kind.run").request(skill, input)
-  if not request then
-    error("ctx.run: " .. problem, 2)
+  local is_child, wrong = child.is_meant(calls, options)
+  if not request or is_child == nil then
+    error("ctx.run: " .. (problem or wrong), 2)
   end
-  self.steps.calls:declare(execution, branch, request)
-  return coroutine.yield(execution_of.WAIT)
+  local function await(what)
+    what.call = calls:declare(execution, branch, what)
+    return coroutine.yield(execution_of.WAIT)
+  end
+  if not is_child then
+    return await(request)
+  end
+  local reply, message, class = await(child.submission(calls, request, options.queue))
+  if not reply then
+    return nil, message, class
+  end
+  return child.given(await(child.request(reply.value)))
 end
 
 ---The result of a function, if it comes within the given seconds.

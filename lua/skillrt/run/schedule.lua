@@ -74,7 +74,8 @@ end
 
 -- Starts the run of a firing, unless that has happened.
 local function begin(place, first, at)
-  local to, name = store_of.beside(place, os.date("!%Y%m%d-%H%M%S-", at // 1000) --[[@as string]])
+  local name = os.date("!%Y%m%d-%H%M%S-", at // 1000) .. store_of.name(place)
+  local to = store_of.sibling(place, name)
   local began, message, code = look.first(to)
   if not began and code == "missing" then
     local own = tables.fill({}, first)

@@ -63,18 +63,12 @@ function M.name(place)
   return (named(place) or place):match("([^/]+)/*$") or place
 end
 
----The place next to another run's, and its name: the other's with a suffix.
+---The place of the run of this name next to another one.
 ---@param place string
----@param before string
----@return string place
----@return string name
-function M.beside(place, before)
-  local name
-  local there = place:gsub("([^/?]+)/?%f[?\0]", function(last)
-    name = before .. last
-    return name
-  end, 1)
-  return there, name
+---@param name string
+---@return string
+function M.sibling(place, name)
+  return (place:gsub("[^/?]+/?%f[?\0]", function() return name end, 1))
 end
 
 ---The store of a run, whether it exists or not. Opens nothing.

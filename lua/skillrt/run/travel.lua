@@ -6,6 +6,7 @@
 -- and by schedule.lua.
 
 local books_of = require("skillrt.run.books")
+local child = require("skillrt.run.call.kind.child")
 local core = require("skillrt.core")
 local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.travel.moment")
@@ -16,6 +17,7 @@ local rolled_files = require("skillrt.run.travel.rolled_files")
 local seal = require("skillrt.base.seal")
 local state = require("skillrt.skill.state")
 local store_of = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
 local views = require("skillrt.run.views")
 
 local M = {}
@@ -222,13 +224,15 @@ function M.rollback(dir, place)
   if not changes then
     return nil, left, trouble
   end
-  local aside
+  local aside, left_behind
+  local stays = tables.set(child.open(there))
   local name = math.tointeger(tonumber(place)) == nil and place or nil
   local store = store_of.at(dir)
   local books, message, code = write(store, "resume", first, function(books)
     if books.mode ~= first.mode or not there.state then
       refuse("invalid", "%s: record %d is before the start of the run", dir, seq)
     end
+    left_behind = child.open(books)
     local entry = moment.rollback(there)
     entry.to, entry.name = seq, name
     rolled_files.tell(entry, changes)
@@ -244,7 +248,13 @@ function M.rollback(dir, place)
     return nil, message, code
   end
   local others, written
-  local problem = rolled_files.put_aside(store, aside, seq)
+  local problem
+  for _, one in ipairs(left_behind) do
+    if not stays[one] then
+      problem = problem or select(2, child.cancel(store, one))
+    end
+  end
+  problem = problem or rolled_files.put_aside(store, aside, seq)
   if not problem then
     written, problem = output_files.restore(store, books)
   end
@@ -279,7 +289,7 @@ function M.fork(dir, place, out, set)
   local is_ours = seal.is_ours(first)
   local from = { run = first.run, dir = store_of.absolute(dir), seq = seq }
   first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  first.from, first.at, first.schedule = from, nil, nil
+  first.from, first.at, first.schedule, first.child_of = from, nil, nil, nil
   first.pins = there.pins or first.pins
   first.seal = is_ours and seal.of(first) or nil
   local entry = moment.rollback(there)

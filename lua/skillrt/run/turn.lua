@@ -4,6 +4,7 @@
 -- the run, then the mode for the next step. Called by C (script.c) under pcall.
 
 local arrivals = require("skillrt.run.turn.arrivals")
+local child = require("skillrt.run.call.kind.child")
 local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
 local journal_of = require("skillrt.run.journal")
@@ -36,6 +37,8 @@ local M = {}
 ---@field verdict table|false  { status, reason, message }: how the run ends
 ---@field goes_back boolean  to a checkpoint, once its record is known
 ---@field rollback table|false  that record
+---@field has_told boolean  its parent, how it has ended
+---@field is_canceled boolean  its parent does not wait for it any more, and steps are under way
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
 ---@field accepting integer|false  the number whose `accept` has started and not ended
 ---@field written integer     ... how much was written then
@@ -54,7 +57,7 @@ Turn.__index = Turn
 function M.new(run, session, options)
   local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {},
     accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false, goes_back = false,
-    rollback = false }, Turn)
+    rollback = false, has_told = false, is_canceled = false }, Turn)
   self.starts = not run.keeps_nothing -- the core reports programs, see programs.lua
   self.arrivals, self.rest = arrivals.new(self), pause_of.new(self)
   self.skill = run.skill
@@ -188,10 +191,32 @@ local function stop(self, ...)
   return "stop", table.unpack(self.verdict, 1, 4)
 end
 
+-- When a child tries again to tell its parent how it has ended.
+local AGAIN_MS <const> = 5000
+
 -- Its process stopped.
 local function interrupted(self)
   local reason, line = table.unpack(self.interruption, 1, 2)
   return "paused", reason, self.run.limits:interrupted(reason, line)
+end
+
+-- A child records how it has ended, tells its parent, and then ends; true: that is under way.
+local function tells(self)
+  local books, status, reason, message = self.books, table.unpack(self.verdict, 1, 3)
+  if not books.child_of or self.has_told or status == "paused" then
+    return false
+  elseif not books.outcome then
+    assert(self:emit(child.outcome(self.run, status, reason, message)))
+  end
+  self.calls.queue:perform({ errand = true, over = function()
+    local ok, why = child.tell(self.run)
+    self.has_told = ok ~= nil
+    if not ok then
+      self.verdict = { "paused", "waiting_for_time", "its parent cannot be told how it has ended: " .. why,
+        core.wall_ms() + AGAIN_MS }
+    end
+  end })
+  return true
 end
 
 -- Nothing new is sent; when nothing is under way any more the run stops. Cancelled calls stay open in the books, and
@@ -201,7 +226,7 @@ local function drain(self)
   queue:keep_back(self.steps.performing)
   if next(queue.under_way) == nil and not self.calls:give_back() then
     self.goes_back = self.verdict[2] == "rolled_back" and not self.rollback
-    if not self.goes_back then
+    if not self.goes_back and not tells(self) then
       return stop(self, table.unpack(self.verdict, 1, 4))
     end
   end
@@ -254,7 +279,7 @@ end
 function Turn:listens()
   local calls = self.calls
   return (not self.run.keeps_nothing or self.session.wait or next(calls.sessions) ~= nil) and not self.arrivals.deaf
-    and (self.books.questions ~= nil or next(calls.waiters) ~= nil
+    and (self.books.questions ~= nil or self.books.child_of ~= nil or next(calls.waiters) ~= nil
       or calls.has_agents and next(calls.queue.under_way) ~= nil)
 end
 
@@ -364,7 +389,12 @@ end
 
 -- Applies the decision: the worker that has the run is ending, and returns it.
 local function decision_of(self)
-  if core.drains() then
+  local outcome = self.books.outcome
+  if outcome then
+    return "end", outcome.status, outcome.reason, outcome.message
+  elseif self.is_canceled then
+    return "pause", "drained", "it is resumed to be aborted", core.wall_ms()
+  elseif core.drains() then
     return "pause", "drained", "its worker ends; another one resumes it", core.wall_ms()
   end
   return decide(self)

@@ -63,9 +63,8 @@ local function limits_of(text)
   return (limits.most or limits.rate) and limits
 end
 
--- Names of runs, queues and limits become parts of paths and lines.
 local function check_name(option, text)
-  if text and not (#text <= 64 and text:find("^[%w_-][%w._-]*$")) then
+  if text and not names.is_label(text) then
     return ("--%s: %s is not a valid name: use 1 to 64 of A-Z a-z 0-9 . _ -, the first of them not ."):format(
       option, names.show(text))
   end
@@ -107,19 +106,17 @@ end
 local function keeper(args, label, at)
   return function(first, store)
     local submission = require("skillrt.document.submission")
-    local submitted, blobs = submission.of(first)
-    if not submitted then
-      return nil, blobs, "invalid"
-    end
-    first.submitted, first.cwd = submitted, nil
     first.schedule = args.cron and { cron = args.cron, missed = args.missed or "last", label = label } or nil
-    first.seal = require("skillrt.base.seal").of(first)
-    local ok, message, code
+    local blobs, message, code = submission.add(first)
+    if not blobs then
+      return nil, message, code
+    end
+    local ok
     if args.cron then
-      ok, message, code = schedule.submit(store, first, blobs --[[@as table]], at)
+      ok, message, code = schedule.submit(store, first, blobs, at)
     else
       ok, message, code = travel.create(store, first, { travel.stop("submitted", args.at
-        and "begins at " .. instant.iso(at) or "waits for a worker", at) }, blobs --[[@as table]])
+        and "begins at " .. instant.iso(at) or "waits for a worker", at) }, blobs)
     end
     return ok and { status = "paused" }, message, code
   end

@@ -60,6 +60,12 @@ function Queue:act(errand)
   table.insert(self.starting, errand.number)
 end
 
+---Performs an errand in this process, once everything that is recorded so far is durable.
+---@param errand skillrt.Errand
+function Queue:perform(errand)
+  table.insert(self.acting, self:number(errand))
+end
+
 ---The engine has finished an errand, which may start again. If that is interrupted, the engine reports it once more.
 ---@param errand skillrt.Errand
 ---@param number integer
@@ -282,14 +288,16 @@ function Queue:close(gate, until_ms, why)
   end
 end
 
----The calls to be performed in this process, whose intents are durable.
+---The calls and errands to be performed in this process, whose intents are durable.
 ---@param performing integer[]  their numbers are added
 function Queue:hand_over(performing)
   for i, number in ipairs(self.acting) do
     local call = self.under_way[number]
     self.acting[i] = nil
     if call then -- otherwise it was given up meanwhile
-      self.calls:task(call)
+      if not call.errand then
+        self.calls:task(call)
+      end
       performing[#performing + 1] = number
     end
   end

@@ -13,7 +13,7 @@ return {
     step integer
     c string its place in the step
     a integer? the attempt, from the second on
-    kind string http, command, session, host, local, sleep, ask, wait, run
+    kind string http, command, session, host, local, sleep, ask, wait, run, child
     to string? where it goes, as it may be shown
     key string? the same for all its attempts
     digest string? of what was declared
@@ -67,7 +67,8 @@ return {
       lines:say(step, "warning", "%s runs without a sandbox: none works here (skillrt agents says why)",
         record.to or "a program")
     end
-    local target = record.to and ("%s %s"):format(record.kind, record.to) or tostring(record.kind)
+    local to = record.to or record.kind == "child" and record.event
+    local target = to and ("%s %s"):format(record.kind, to) or tostring(record.kind)
     if step then
       step.asking = target
     end

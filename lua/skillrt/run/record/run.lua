@@ -51,6 +51,7 @@ return {
     limits table? as they were given
     schedule table? its cron text, and of the runs that it begins the label (run/schedule.lua)
     submitted table? its skill's script, digests of its files by name, which are programs, digest of the approved code
+    child_of table? the run whose step waits for it: run, its name; and how many runs it is nested in
     seal string? tells who began it
     skillrt string? the version that began it
   ]],
@@ -63,6 +64,7 @@ return {
     books.mode, books.input, books.pins = record.mode, record.input, record.pins
     books.context_strategy, books.started_at, books.opened_at = record.context, record.at, record.at
     books.args, books.cwd, books.bounds, books.session = record.args, record.cwd, record.bounds, record.session
+    books.submitted, books.child_of = record.submitted and true, record.child_of
     books.state = begin_state(record)
     books.schedule = record.schedule and { cron = record.schedule.cron, begun = 0, missed = 0, firing = {} }
     return books
@@ -77,7 +79,8 @@ return {
     end
     lines.status = "pending"
     lines:banner(record.pins, "info", "=== Orchestrator Started ===")
-    lines:say(false, "info", "Skill: %s %s (%s), run %s", record.skill, version, mode, record.run)
+    lines:say(false, "info", "Skill: %s %s (%s), run %s%s", record.skill, version, mode, record.run,
+      record.child_of and ", child of " .. record.child_of.run or "")
     lines:banner(record.pins, "info", "Context Strategy: %s", record.context or "file")
   end,
 

@@ -29,6 +29,7 @@ return {
         row.digest = record.kept[row.name] or nil -- the session holds it now
       end
     end
+    books.outcome = not ENDS[record.status] and books.outcome or nil -- otherwise it was told
     if record.sub then
       books.active = (books.active or 0) + math.max(0, record.at - (books.opened_at or record.at))
     end

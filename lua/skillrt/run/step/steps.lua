@@ -6,6 +6,7 @@
 -- mode knows which step is next. Called by turn.lua and the scheduler, one for each scope of a run.
 
 local context = require("skillrt.run.ctx")
+local child = require("skillrt.run.call.kind.child")
 local claimed = require("skillrt.agent.failure").claimed
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
@@ -560,6 +561,7 @@ function Steps:take_up()
     if not self:definition_of(step) then
       assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
     elseif self.books.abort and not step.undoes then
+      child.give_up_step(self.calls, step)
       local entry = { t = "undoable", sub = self.books.sub, step = number, id = step.id, cleanup = true }
       assert(self.journal:emit({ t = "skip", step = number, why = "the run is being aborted" }))
       assert(not self:definition_of(step).cleanup or self.journal:emit(entry)) -- a step of its own does it

@@ -5,10 +5,12 @@
 -- waits. Called by turn.lua.
 
 local arrived = require("skillrt.run.books.arrivals")
+local child = require("skillrt.run.call.kind.child")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local questions = require("skillrt.run.questions")
+local record = require("skillrt.base.record")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Arrivals
@@ -39,14 +41,15 @@ local function read(text, name)
   end
   local id = entry.id == nil and name and name:match("^(.*)%.json$") or entry.id
   local what = { arrival = id, event = entry.event, value = entry.value, question = entry.question,
-    nonce = entry.nonce, approval = entry.approval, steer = entry.steer, agent = entry.agent, text = entry.text }
+    nonce = entry.nonce, approval = entry.approval, steer = entry.steer, agent = entry.agent, text = entry.text,
+    cancel = entry.cancel }
   if id ~= nil and (type(id) ~= "string" or id == "" or #id > 200) then
     what.problem = "its id must be a text of at most 200 bytes"
   elseif type(entry.event) == "string" then
     what.value = entry.value == nil or entry.value
   elseif entry.answer ~= nil and entry.answer ~= json.null then
     what.event, what.value = nil, entry.answer
-  elseif not what.steer then
+  elseif not (what.steer or what.cancel) then
     what.problem = 'has neither "answer" nor "event"'
   end
   return what
@@ -60,9 +63,22 @@ local function refuse(turn, what, why)
   end
 end
 
+-- The run that waited for this one does so no more.
+local function cancel(turn, what)
+  if turn.books.abort or not turn.books.child_of then
+    return true
+  end
+  turn.is_canceled = turn.books.open > 0
+  return turn:emit({ t = "abort", reason = "canceled", message = record.printable(
+    ("the run %s does not wait for it any more"):format(what.cancel)) })
+end
+
 -- An event is kept until a step receives it.
 local function keep(turn, what)
   local books = turn.books
+  if child.is_unwanted(books, what.event) then
+    return true
+  end
   local problem = names.problem_of_event(what.event)
   if not problem and (books.events_count or 0) >= arrived.MOST then
     problem = ("the event %s was refused: %d are waiting already, and no step takes them"):format(what.event,
@@ -85,6 +101,8 @@ local function take(turn, what, recorded)
     local ok, why
     if what.event then
       ok, why = keep(turn, what)
+    elseif what.cancel then
+      ok, why = cancel(turn, what)
     elseif what.steer then
       ok, why = require("skillrt.run.steering").take(turn, what)
     else

@@ -7,14 +7,13 @@
 local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
-local json = require("skillrt.base.json")
 local needs = require("skillrt.run.runner.needs")
 local prepare = require("skillrt.run.runner.prepare")
 local questions = require("skillrt.run.questions")
 local resume = require("skillrt.run.resume")
+local run_kind = require("skillrt.run.call.kind.run")
 local scheduler = require("skillrt.run.turn.scheduler")
 local skill_of = require("skillrt.skill")
-local state = require("skillrt.skill.state")
 local steps_of = require("skillrt.run.step.steps")
 
 -- How deep scopes may nest.
@@ -255,28 +254,6 @@ function Sub:cancel()
   self:touch()
 end
 
--- What a function gets from a sub-run: its own part of the state.
-local function result_of(sub, status, reason, message)
-  local books = sub.run.books
-  local root, own = books.state.root, {}
-  for key, value in pairs(root) do
-    if not state.is_reserved(key) then
-      own[key] = state.copy(value)
-    end
-  end
-  return {
-    status = status,
-    reason = reason,
-    message = message,
-    state = own,
-    changes = state.diff(sub.run.skill.state or {}, own),
-    suggestions = json.is_array(own.suggestions) and state.copy(own.suggestions) or json.array({}),
-    outputs = state.copy(root.outputs),
-    steps = books.finished,
-    work_dir = sub.run.store:path(),
-  }
-end
-
 -- The scope has finished, and so has its call.
 local function finish(self, sub, entry)
   local call = sub.call
@@ -294,7 +271,7 @@ local function stop(self, sub, status, reason, message)
     turn.journal:note("the session is not kept: " .. unkept)
   end
   assert(turn:emit({ t = "stop", sub = sub.id, status = status, reason = reason, message = message }))
-  local entry = { reply = result_of(sub, status, reason, message) }
+  local entry = { reply = run_kind.result(sub.run, status, reason, message) }
   if status ~= "completed" then
     entry.failed = { class = "permanent",
       message = ("%s: %s (%s)%s"):format(skill.name, status, reason, message and ": " .. message or "") }

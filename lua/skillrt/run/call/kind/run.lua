@@ -1,12 +1,13 @@
 -- run/call/kind/run.lua: another skill's run, as a scope of this one. Found by its name.
 --
 -- run/turn/subs.lua opens the scope before anything else is chosen, and finishes the call. Also called by
--- run/ctx.lua.
+-- run/ctx.lua and run/call/kind/child.lua.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local plain = require("skillrt.base.plain")
 local reply_of = require("skillrt.run.call.reply")
+local state = require("skillrt.skill.state")
 local skill_of = require("skillrt.skill")
 
 ---@class skillrt.call.Run: skillrt.CallKind
@@ -41,6 +42,33 @@ function M.request(skill, input)
     idempotent = true,
     shown = shown,
     declared = { url = "skill " .. shown, body = text },
+  }
+end
+
+---What a function gets from a run that has ended: its own part of the state.
+---@param run skillrt.Run
+---@param status string
+---@param reason string
+---@param message string?
+---@return table
+function M.result(run, status, reason, message)
+  local books = run.books
+  local root, own = books.state.root, {}
+  for key, value in pairs(root) do
+    if not state.is_reserved(key) then
+      own[key] = state.copy(value)
+    end
+  end
+  return {
+    status = status,
+    reason = reason,
+    message = message,
+    state = own,
+    changes = state.diff(run.skill.state or {}, own),
+    suggestions = json.is_array(own.suggestions) and state.copy(own.suggestions) or json.array({}),
+    outputs = state.copy(root.outputs),
+    steps = books.finished,
+    work_dir = run.store:path(),
   }
 end
 
