@@ -299,11 +299,12 @@ static bool find_end(struct postgres *p, struct rows_look *look, bool *has, stru
   return good;
 }
 
-/* Adds that row after the current end: the previous holder may have written one more batch. */
-static bool take_over(struct postgres *p, struct rows_look *look, struct error *e) {
+/* Adds that row after the end; where the previous holder has written one more batch, after the new
+ * end. */
+static bool take_over(struct postgres *p, struct rows_look *look, bool known, struct error *e) {
   bool has;
   for (int i = 0; i < FENCES; i++) {
-    if (!find_end(p, look, &has, e)) return false;
+    if (!(known && i == 0) && !find_end(p, look, &has, e)) return false;
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
     if (outcome != OUTCOME_ANOTHERS) return false;
@@ -352,7 +353,7 @@ static bool create(struct postgres *p, const struct store_options *o, struct err
       !take(p, e) || !check_vacant(p, e))
     return false;
   if (!p->run_id[0]) strcpy(p->run_id, o->run_id);
-  return take_over(p, &look, e) &&
+  return take_over(p, &look, false, e) &&
          perform(p, "update skillrt.run set id = $2 where run = $1 and id <> $2", 2, values, e) >=
              0;
 }
@@ -369,7 +370,8 @@ static void report_end(const struct postgres *p, const struct rows_look *look,
 
 static bool resume(struct postgres *p, const struct store_options *o, struct store_report *report,
                    struct error *e) {
-  struct rows_look look = {.run_id = p->run_id, .ending = o->ending};
+  struct rows_look look = {
+      .run_id = p->run_id, .present = o->mode == STORE_READ, .ending = o->ending};
   if (o->cut)
     return error_set(
         e, ERROR_INVALID,
@@ -381,21 +383,14 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
   if (l) commits_leave(p->commits);
   if (!good) return false;
   report_end(p, &look, report);
-  return o->mode == STORE_READ || take_over(p, &look, e);
-}
-
-static bool check_there(struct postgres *p, struct error *e) {
-  int rows = perform(p, "select 1 from skillrt.run where run = $1 and status <> 'moved'", 1,
-                     (struct value[]){TEXT(p->url.run)}, e);
-  return rows == 1 ||
-         (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run", p->url.whole));
+  return o->mode == STORE_READ || take_over(p, &look, true, e);
 }
 
 static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,
                     struct error *e) {
   const char *setting = o->durability == DURABILITY_PROCESS ? "off" : "";
   if (!commits_take(p->sys, &p->url, setting, &p->commits, e)) return false;
-  if (o->mode != STORE_CREATE) return check_there(p, e) && resume(p, o, report, e);
+  if (o->mode != STORE_CREATE) return resume(p, o, report, e);
   if (!create(p, o, e)) return false;
   memcpy(report->run_id, p->run_id, sizeof report->run_id);
   return true;

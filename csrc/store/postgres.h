@@ -167,6 +167,7 @@ struct rows_end {
 /* What to search for, from the end of a journal backwards. */
 struct rows_look {
   char *run_id; /* 65 bytes */
+  bool present; /* ERROR_MISSING also where the run was moved away */
   struct span ending;
   uint64_t newest; /* the last payload with that ending; 0: none, or none was searched for */
 };

@@ -112,6 +112,14 @@ static bool check_begin(const struct link *l, const struct row *row, struct erro
 static const char backwards[] = "select batch, segment, seq, records, lines from skillrt.journal"
                                 " where run = $1 and batch < $2 order by batch desc limit $3";
 
+/* The first row, which says which run it is, and those of the end, the last one first. */
+static const char both_ends[] =
+    "select batch, segment, seq, records, lines from skillrt.journal where run = $1 and batch = 0"
+    " and ($3::int = 0 or exists"
+    " (select 1 from skillrt.run where run = $1 and status <> 'moved'))"
+    " union all (select batch, segment, seq, records, lines from skillrt.journal"
+    " where run = $1 order by batch desc limit $2)";
+
 struct backward {
   struct rows_look *look;
   struct rows_end *end;
@@ -136,8 +144,9 @@ static void take_end(struct backward *b, const struct row *row) {
   b->done = row->bundle.batch == 0 || (end->payload > 0 && found && b->look->run_id[0]);
 }
 
-static bool go_back(struct link *l, struct backward *b, const PGresult *result, struct error *e) {
-  for (int i = 0; i < PQntuples(result) && !b->done; i++) {
+static bool go_back(struct link *l, struct backward *b, const PGresult *result, int from,
+                    struct error *e) {
+  for (int i = from; i < PQntuples(result) && !b->done; i++) {
     struct row row;
     take_row(result, i, &row);
     if (!check_row(l, &row, b->look->run_id, b->look->ending, e)) return false;
@@ -148,37 +157,35 @@ static bool go_back(struct link *l, struct backward *b, const PGresult *result, 
   return true;
 }
 
-/* The first row says which run it is. */
-static bool first_row(struct link *l, const char *run, char *run_id, struct error *e) {
-  struct value values[] = {TEXT(run), NUMBER(1), NUMBER(1)};
-  PGresult *result = link_ask(l, backwards, 3, values, e);
-  if (!result) return false;
-  struct row row = {.first = 1};
-  bool good = PQntuples(result) == 1;
-  if (good) take_row(result, 0, &row);
-  good = good ? check_row(l, &row, run_id, (struct span){"", 0}, e) && check_begin(l, &row, e)
-              : error_set(e, ERROR_CORRUPT, "%s: its first batch is missing", l->url->whole);
-  PQclear(result);
-  return good;
+static bool check_first(struct link *l, const PGresult *result, struct rows_look *look,
+                        struct error *e) {
+  struct row row = {.bundle.batch = 1};
+  if (PQntuples(result) > 0) take_row(result, 0, &row);
+  if (row.bundle.batch != 0 && look->present)
+    return error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+  if (row.bundle.batch != 0)
+    return error_set(e, ERROR_CORRUPT, "%s: its first batch is missing", l->url->whole);
+  return check_row(l, &row, look->run_id, (struct span){"", 0}, e) && check_begin(l, &row, e);
 }
 
 bool rows_end(struct link *l, const char *run, struct rows_look *look, struct rows_end *end,
               struct error *e) {
   struct backward b = {.look = look, .end = end};
+  struct value first[] = {TEXT(run), NUMBER(BACK), NUMBER(look->present)};
   *end = (struct rows_end){.segment = 0};
   look->newest = 0;
-  if (!first_row(l, run, look->run_id, e)) return false;
-  for (int64_t limit = BACK; !b.done; limit = limit < BACK_MOST ? limit * 4 : limit) {
-    struct value values[] = {TEXT(run), NUMBER(b.begun ? b.later.bundle.batch : INT32_MAX),
-                             NUMBER(limit)};
-    PGresult *result = link_ask(l, backwards, 3, values, e);
-    bool good = result && go_back(l, &b, result, e);
+  PGresult *result = link_ask(l, both_ends, 3, first, e);
+  bool good = result && check_first(l, result, look, e) && go_back(l, &b, result, 1, e);
+  for (int64_t limit = BACK * 4; good && !b.done; limit = limit < BACK_MOST ? limit * 4 : limit) {
+    struct value values[] = {TEXT(run), NUMBER(b.later.bundle.batch), NUMBER(limit)};
+    PQclear(result);
+    result = link_ask(l, backwards, 3, values, e);
+    good = result && go_back(l, &b, result, 0, e);
     if (good && PQntuples(result) == 0)
       good = error_set(e, ERROR_CORRUPT, "%s: batches of its journal are missing", l->url->whole);
-    PQclear(result);
-    if (!good) return false;
   }
-  return true;
+  PQclear(result);
+  return good;
 }
 
 /* ---- from a record on ---- */

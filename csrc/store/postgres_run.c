@@ -63,25 +63,31 @@ static bool remove_holder(struct link *l, const char *run, struct error *e) {
                                    2, values, e) >= 0);
 }
 
-static bool take(struct link *l, const char *run, const char *owner, struct error *e) {
-  struct value locked[] = {TEXT(run)}, values[] = {TEXT(run), TEXT(owner)};
-  if (link_do(l, "select 1 from skillrt.run where run = $1 for update", 1, locked, e) < 0)
-    return false;
-  PGresult *holder = look_at_holder(l, run, e);
-  bool good = holder && is_free(l, holder, e);
-  PQclear(holder);
-  return good &&
-         link_do(l,
+/* False without an error: it is not there, or has an owner. */
+static bool take_free(struct link *l, const char *run, const char *owner, struct error *e) {
+  struct value values[] = {TEXT(run), TEXT(owner)};
+  return link_do(l,
                  "update skillrt.run set owner = $2, status = 'executing', due = 0, about = ''"
-                 " where run = $1",
+                 " where run = $1 and owner is null and status <> 'moved'",
                  2, values, e) == 1;
 }
 
+/* Why it was not taken. */
+static bool refused(struct link *l, const char *run, struct error *e) {
+  PGresult *holder = look_at_holder(l, run, e);
+  bool good = holder && is_free(l, holder, e);
+  PQclear(holder);
+  return good && error_set(e, ERROR_BUSY, "%s: another process takes it now", l->url->whole);
+}
+
 bool run_take(struct link *l, const char *run, const char *owner, struct error *e) {
-  if (!remove_holder(l, run, e) || link_do(l, "begin", 0, NULL, e) < 0) return false;
-  bool good = take(l, run, owner, e) && link_do(l, "commit", 0, NULL, e) >= 0;
-  if (!good) link_do(l, "rollback", 0, NULL, NULL);
-  return good;
+  struct error why = {0};
+  if (take_free(l, run, owner, &why)) return true;
+  if (why.code == ERROR_NONE && !remove_holder(l, run, e)) return false;
+  if (why.code == ERROR_NONE && take_free(l, run, owner, &why)) return true;
+  if (why.code == ERROR_NONE) return refused(l, run, e);
+  if (e) *e = why;
+  return false;
 }
 
 void run_give_back(struct link *l, const char *run, const char *owner,

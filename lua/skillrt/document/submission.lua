@@ -105,7 +105,7 @@ function M.unpack(place, first)
     return nil, message, code
   end
   local wishes, text = {}, nil
-  local report, why, cause = store:read(function()
+  local report, why, cause = not next(missing) or store:read(function()
     for name, digest in pairs(missing) do
       text, message, code = wishes.blob(digest)
       if text then
