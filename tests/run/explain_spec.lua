@@ -46,6 +46,13 @@ describe("skillrt explain", function()
     assert.equal(0, kit.run(folder, { "why.lua", "--work-dir", "w2", "--quiet" }).code)
     out = lines(kit.run(folder, { "explain", "w2", "--at", "1" }).out)
     assert.equal("  because   strategy priority: priority 10, the next is second with 7", out[2])
+    folder.file("why.lua", script { STRATEGY = 'strategy = function(_, list) return list[#list].id end,' })
+    kit.run(folder, { "why.lua", "--work-dir", "w3", "--quiet" })
+    assert.matches("%[Iteration 1%] second was chosen, of 2 that could run.*\n  because   strategy %S+ chose it and gave no reason\n",
+      kit.run(folder, { "explain", "w3", "--at", "1" }).out)
+    folder.file("why.lua", script { STRATEGY = 'strategy = "sequential",' })
+    kit.run(folder, { "why.lua", "--work-dir", "w4", "--quiet" })
+    assert.equal("  because   strategy sequential: declared before second", lines(kit.run(folder, { "explain", "w4", "--at", "1" }).out)[2])
     local all = kit.run(folder, { "explain", "w" }).out
     assert.truthy(all:find("[Iteration 2] second was chosen (record 3)\n  because   nothing else could run", 1, true), all)
     assert.truthy(all:find("it cannot run: it already ran (max_runs 1); and it needs n < 1", 1, true))

@@ -30,6 +30,18 @@ end
 describe("branches", function()
   after_each(R.clean)
 
+  it("await several requests: the replies are in their order, with as many at once as is said", function()
+    for at_once, second in pairs { "late", "early" } do
+      local mark = R.folder() .. "/mark" .. at_once
+      local result = run(function(_, ctx)
+        local replies = ctx.await_all({ { kind = "command", argv = { "sh", "-c", "sleep 0.3; echo a >" .. mark .. "; echo a" } },
+          { kind = "command", argv = { "sh", "-c", "test -e " .. mark .. " && echo late || echo early" } } }, { max_parallel = at_once })
+        return { out = replies[1].stdout .. replies[2].stdout }
+      end)
+      assert.equal("a\n" .. second .. "\n", result.state.out, json.encode(result.state.errors))
+    end
+  end)
+
   it("give their results in the order of the items, nested too, with calls bounded", function()
     local out, most, now = nil, 0, 0
     local result, dir = run(function(_, ctx)

@@ -291,7 +291,18 @@ describe("a model behind the Messages API", function()
     assert.has_error(function() agent.anthropic { output = { typ = "object" } } end)
     assert.has_error(function() agent.anthropic { url = "ftp://x" } end)
     assert.has_error(function() agent.anthropic { headers = { Host = "x" } } end)
-    assert.has_error(function() agent.anthropic { prices = { x = { input = 1 } } } end)
+    for said, definition in pairs {
+      ['prices of "x": must have input and output'] = { prices = { x = { input = 1 } } },
+      ['prices of "x": "outputs" is not a price (did you mean "output"?)'] = { prices = { x = { input = 1, output = 2, outputs = 3 } } },
+      ['prices of "x": output must be a number, 0 or more'] = { prices = { x = { input = 1, output = -2 } } },
+      ['field "pace" must be { requests =, tokens = } per minute'] = { pace = { requests = 0 } },
+      ['field "key_env" must be a variable\'s name, not "my key"'] = { key_env = "my key" },
+    } do
+      local ok, message = pcall(agent.anthropic, definition)
+      assert.is_false(ok)
+      assert.truthy(message:find(said, 1, true), message)
+    end
+    assert.has_error(function() agent.anthropic { pace = { minutes = 1 } } end)
   end)
 end)
 

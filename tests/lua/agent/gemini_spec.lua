@@ -18,6 +18,20 @@ describe("gemini", function()
     assert.same({ "s1", "It is done." }, { out.session, out.text })
   end)
 
+  it("and codex are shown to people who watch by their words and their commands", function()
+    local codex = require "skillrt.agent.kind.codex"
+    assert.same({ "Hi", "write_file" }, { gemini.show(said "Hi"), gemini.show(TOOL) })
+    assert.is_nil(gemini.show { type = "message", role = "user", content = "the task" })
+    local function item(event, kind, field)
+      return codex.show { type = event, item = { type = kind, [field] = "x" } }
+    end
+    assert.same({ "x", "x", "x", "x" }, { codex.show { type = "error", message = "x" },
+      item("item.started", "command_execution", "command"), item("item.completed", "agent_message", "text"),
+      item("item.completed", "reasoning", "text") })
+    assert.is_nil(item("item.completed", "command_execution", "command"))
+    assert.is_nil(codex.show { type = "turn.started" })
+  end)
+
   it("that was refused for its rate may be asked again where it did nothing, and not where it acted", function()
     local function told(events)
       local out = gemini.read(events, "", 1)

@@ -18,6 +18,29 @@ local function message(text)
   return { type = "message", role = "assistant", id = "m", content = { { type = "output_text", text = text } } }
 end
 
+describe("the text that people see while a model answers", function()
+  local function shown(api, data)
+    return require("skillrt.agent.wire." .. api).show(data)
+  end
+
+  it("is what each event of its API adds, and nothing of any other event", function()
+    local events = {
+      openai_chat = [[{"choices":[{"delta":{"content":"Hel"}}]}]],
+      openai_responses = [[{"type":"response.output_text.delta","delta":"Hel"}]],
+      anthropic = [[{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}]],
+    }
+    for api, data in pairs(events) do
+      assert.equal("Hel", shown(api, data), api)
+      assert.is_nil(shown(api, data:sub(1, -2)), "cut")
+      assert.is_nil(shown(api, (data:gsub('"Hel"', "7"))), "no text")
+      for other, another in pairs(events) do
+        assert.is_true(other == api or shown(api, another) == nil, api .. " of " .. other)
+      end
+    end
+    assert.is_nil(shown("openai_chat", [[{"choices":[],"usage":{"content":1}}]]))
+  end)
+end)
+
 describe("a model behind an OpenAI API", function()
   local environment = fake.environment { OPENAI_API_KEY = "sk-canary" }
   before_each(environment.set)

@@ -104,6 +104,10 @@ describe("a script's request", function()
     assert.has_match('its declared: unknown field "key"', message_of({ kind = "sleep", seconds = 1, declared = { key = "x" } }), 1, true)
   end)
 
+  it("may send NUL bytes to a program whose messages are not fed again", function()
+    assert(request.check { kind = "session", session = "s", argv = { "x" }, message = "m\0" })
+  end)
+
   it("carries its own key, or ours, in one header", function()
     local function key_of(more)
       local checked = assert(request.check { kind = "http", url = "http://x/", headers = more.headers, key = more.key })
@@ -132,6 +136,17 @@ describe("a script's request", function()
     { { kind = "sleep", seconds = 1, retry = { max = -1 } }, 'its retry: field "max" must be' },
     { { kind = "command", argv = { "a" }, declared = { argv = { 1 } } }, 'its declared: field "argv"[1] must be a text, not 1' },
     { { kind = "http", url = "http://x/", declared = { headers = { a = false } } }, 'its declared: field "headers" "a" must be a text' },
+    { { kind = "session", session = "a/b", argv = { "x" }, message = "m" }, "session " },
+    { { kind = "session", session = "s", argv = { "x" }, message = "m", id = 1.5 }, "id must be a text or a whole number, not 1.5" },
+    { { kind = "session", session = "s", argv = { "x" }, message = "m", opening = { "a\nb" } },
+      "message must be one line; or set framed = true" },
+    { { kind = "session", session = "s", argv = { "x" }, message = "m\0", again = "feed" }, "must not hold NUL bytes where it may be fed" },
+    { { kind = "session", session = "s", message = "m" }, "it needs either argv (a program) or url" },
+    { { kind = "session", session = "s", argv = { "x" }, url = "http://x/", message = "m" }, "it needs either argv (a program) or url" },
+    { { kind = "session", session = "s", url = "http://x/", message = "m", id = 1 }, 'a session with a url needs id and opening' },
+    { { kind = "session", session = "s", url = "http://x/", message = "m", id = 1, opening = { "o" }, again = "feed" },
+      'again is not "feed"' },
+    { { kind = "session", session = "s", url = "x", message = "m", id = 1, opening = { "o" } }, 'does not begin with http:// or https://' },
     { { kind = "sleep", seconds = 1, judge = "x" }, 'field "judge" must be a function' },
   } do
     it("is refused before it leaves: " .. case[2], function()

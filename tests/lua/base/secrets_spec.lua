@@ -36,6 +36,12 @@ describe("the shapes of keys", function()
     assert.is_true(secrets.suspects "-----BEGIN RSA PRIVATE KEY-----")
     assert.is_false(secrets.suspects '{"at":1795514332997,"t":"done"}')
   end)
+  it("are taken out: of a private key all lines, to the end of the text where its last line is missing", function()
+    local function key(kind) return ("-----BEGIN %sPRIVATE KEY-----\nMIIE\nabc=\n-----END %sPRIVATE KEY-----"):format(kind, kind) end
+    assert.equal("a {key}\nand {key}, then z",
+      secrets.clean("a " .. key "RSA " .. "\nand " .. key "" .. ", then z"))
+    assert.equal("a {key}", secrets.clean "a -----BEGIN EC PRIVATE KEY-----\nMIIE\nabc")
+  end)
   it("are taken out of the keys of a record's values, too", function()
     local entry = { t = "done", set = { ["sk-aaaaaaaaaaaaaaaaaaaa0001"] = "sk-aaaaaaaaaaaaaaaaaaaa0002" } }
     secrets.take_out(entry)

@@ -82,6 +82,59 @@ describe("report.lines", function()
     assert.equal(0, formatter.completed)
   end)
 
+  it("tells what befell a call, and what people and the runtime decided about the run", function()
+    local at = 1790000000000
+    local records = {
+      { t = "start", step = 1, action = "a", n = 1 },
+      { t = "attempt", step = 1, c = "1", a = 1, class = "transient", message = "reset", retry = 1500 },
+      { t = "doubt", step = 1, c = "2", message = "killed" },
+      { t = "tool", step = 1, c = "3", name = "edit", input = "a.lua", refused = "no" },
+      { t = "tool", step = 1, c = "4", name = "grep" },
+      { t = "switch", step = 1, from = "look", to = "write", by = "tool", refused = "not yet" },
+      { t = "switch", step = 1, from = "look", to = "write", by = "calls", advised = true },
+      { t = "compact", step = 1, agent = "m", how = "keep", before = 900, after = 100, kept = 2 },
+      { t = "late", step = 1, seconds = 2.5 },
+      { t = "steer", step = 1, c = "1", steer = "tell", label = "x", text = "be short" },
+      { t = "skip", step = 1, why = "no use" },
+      { t = "edit", set = { b = 1, a = 2 } },
+      { t = "fire", begins = { at }, missed = { at, at + 60000 } },
+      { t = "abort", reason = "by_hand" }, { t = "abort", gone = 4 },
+    }
+    assert.same({
+      "[Iteration 1] Status: running, Completed: 0", "[Iteration 1] Executing: a",
+      "[Iteration 1] Retry: a: call 1 failed (transient), again in 1.5 s: reset",
+      "[Iteration 1] Outcome unknown: a: call 2 may have been executed: killed",
+      "[Iteration 1] Tool: edit a.lua: not performed: no", "[Iteration 1] Tool: grep",
+      "[Iteration 1] Phase: look -> write (tool): refused: not yet",
+      "[Iteration 1] Phase: look -> write (calls): suggested by the calls; the set stays",
+      "[Iteration 1] m: its conversation was shortened (keep): 900 to 100 bytes, 2 turns kept",
+      "Warning: a takes longer than 2.5 seconds; it continues", "[Iteration 1] Telling: x: be short",
+      "[Iteration 1] Skipping a (no use)", "Accepted from the edited state.json: a, b",
+      "Starts the run of 2026-09-21T14:13:20.000Z",
+      "Missed 2 firings, from 2026-09-21T14:13:20.000Z to 2026-09-21T14:14:20.000Z",
+      "Aborting (by_hand): undoing its steps, the newest first",
+      "Step 4 is not undone: its action is no longer part of the skill",
+    }, (told(records)))
+    local formatter = lines.new()
+    formatter:of(records[1])
+    assert.same({ "warning", "info" }, { formatter:of(records[6])[1].kind, formatter:of(records[7])[1].kind })
+    local log = {}
+    for _, record in ipairs(records) do
+      local logs = require("skillrt.run.record").types[record.t].log
+      local level, message, fields = nil, nil, nil
+      if logs then level, message, fields = logs(record, { id = "a" }) end
+      log[record.t] = level and { level, message, fields } or nil
+    end
+    assert.same({
+      { "warn", "Call failed", { call = "1", attempt = 1, error = "reset", class = "transient", retry_ms = 1500 } },
+      { "warn", "Call outcome unknown", { call = "2", error = "killed" } },
+      { "info", "Phase", { from = "look", to = "write", by = "calls", advised = true } },
+      { "info", "Conversation shortened", { agent = "m", how = "keep", before = 900, after = 100, kept = 2 } },
+      { "info", "Step skipped", { reason = "no use" } },
+      { "warn", "Schedule fires", { begins = { at }, missed = { at, at + 60000 } } },
+    }, { log.attempt, log.doubt, log.switch, log.compact, log.skip, log.fire })
+  end)
+
   it("survives records that do not fit each other", function()
     for _, kind in ipairs { "done", "fail", "skip", "note", "send", "reply" } do
       assert.has_no.errors(function() told({ { t = kind, step = 9, x = 1, attempt = 1 } }, { detail = true }) end)

@@ -55,6 +55,35 @@ describe("the table of limits", function()
     assert.matches("max_errors +failed steps before the run fails %(3%)", text)
   end)
 
+  it("takes for one run only numbers that fit, and leaves what else the skill says of the same", function()
+    local own = { calls = 5, usage = { tokens = 100, dollars = 1 } }
+    assert.same({ calls = 9, usage = { tokens = 100, dollars = 2.5 } },
+      limits.with(own, { calls = 9.0, ["usage.dollars"] = 2.5 }))
+    assert.equal("integer", math.type(assert(limits.with(own, { calls = 9.0 })).calls))
+    assert.same({ calls = 5, usage = { tokens = 100, dollars = 1 } }, own)
+    for said, given in pairs {
+      ['limit calls must be a whole number, 1 or more, not 0'] = { calls = 0 },
+      ['limit calls must be a whole number, 1 or more, not 1.5'] = { calls = 1.5 },
+      ['limit max_retries must be a whole number, 0 or more, not -1'] = { max_retries = -1 },
+      ['limit run_timeout must be a number, 0 or more, not inf'] = { run_timeout = math.huge },
+      ['there is no limit "callz" (did you mean "calls"?)'] = { callz = 1 },
+      ['there is no limit "calls.x"'] = { ["calls.x"] = 1 },
+      ['there is no limit "usage"'] = { usage = 1 },
+    } do
+      local all_of, message = limits.with(own, given)
+      assert.is_nil(all_of)
+      assert.equal(said, message:sub(1, #said))
+    end
+  end)
+
+  it("takes of what may only lower a limit the smaller number, also of one amount of several", function()
+    local own = { calls = 5, no_progress = 0, usage = { tokens = 100 } }
+    assert.same({ calls = 3, max_errors = 2, no_progress = 4, ["usage.tokens"] = 100, ["usage.dollars"] = 1 },
+      limits.lowered(own, { max_errors = 2 },
+        { calls = 3, no_progress = 4, ["usage.tokens"] = 200, ["usage.dollars"] = 1 }))
+    assert.same({ calls = 7 }, limits.lowered(own, { calls = 7 }, { calls = 8 }))
+  end)
+
   it("has for each end a reason of its own, and for each pause an exit code of its own", function()
     local reasons, codes = {}, {}
     for _, row in ipairs(limits.TABLE) do

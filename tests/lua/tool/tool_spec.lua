@@ -11,6 +11,25 @@ local function problem(tools, more)
   return not ok and message or nil
 end
 
+describe("what a server's tool gives", function()
+  local content = require "skillrt.tool.mcp.content"
+
+  it("is its texts; what is no text is described, and its value is told where there is nothing else", function()
+    assert.equal("one\n(an image, image/png, 4 bytes of base64: left out)\n(a sound, audio/wav, 2 bytes of base64: left out)\n"
+      .. "(resource file:///a: the log)\nits text\n(resource file:///b, image/png, 3 bytes of base64: left out)",
+      content.text({
+        { type = "text", text = "one" }, { type = "image", mimeType = "image/png", data = "AAAA" },
+        { type = "audio", mimeType = "audio/wav", data = "AA" },
+        { type = "resource_link", uri = "file:///a", description = "the log" },
+        { type = "resource", resource = { uri = "file:///a", text = "its text" } },
+        { type = "resource", resource = { uri = "file:///b", mimeType = "image/png", blob = "AAA" } },
+        { type = "hologram" }, 7, { type = "text" }, { type = "resource", resource = 7 },
+      }, { a = 1 }))
+    assert.equal('{"a":1,"b":[]}', content.text({}, { b = skillrt.json.array {}, a = 1 }))
+    assert.equal("(nothing)", content.text(nil, skillrt.json.null))
+  end)
+end)
+
 describe("tools of a skill", function()
   it("are functions, programs and those that are built in", function()
     assert.is_nil(problem {

@@ -316,14 +316,9 @@ end
 ---Fields of events whose texts are joined.
 M.joins = { "text", "partial_json", "thinking" }
 
----What an event adds to the text, for people who watch.
----@param data string
----@return string?
-function M.show(data)
-  local event = data:find('"text_delta"', 1, true) and json.decode(data)
-  local delta = type(event) == "table" and event.delta
-  return type(delta) == "table" and type(delta.text) == "string" and delta.text or nil
-end
+M.show = reading.shown('"text_delta"', function(event)
+  return event.delta.text
+end)
 
 M.read = reading.of({
   new = function()

@@ -185,15 +185,9 @@ end
 ---Fields of chunks whose texts are joined.
 M.joins = { "content", "arguments" }
 
----What a chunk adds to the text, for people who watch.
----@param data string
----@return string?
-function M.show(data)
-  local chunk = data:find('"content"', 1, true) and json.decode(data)
-  local choice = type(chunk) == "table" and type(chunk.choices) == "table" and chunk.choices[1]
-  local delta = type(choice) == "table" and choice.delta
-  return type(delta) == "table" and type(delta.content) == "string" and delta.content or nil
-end
+M.show = reading.shown('"content"', function(chunk)
+  return chunk.choices[1].delta.content
+end)
 
 M.read = reading.of({
   new = function()

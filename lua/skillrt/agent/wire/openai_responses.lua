@@ -144,13 +144,9 @@ end
 ---Fields of events whose texts are joined.
 M.joins = { "delta" }
 
----What an event adds to the text, for people who watch.
----@param data string
----@return string?
-function M.show(data)
-  local event = data:find('"response.output_text.delta"', 1, true) and json.decode(data)
-  return type(event) == "table" and type(event.delta) == "string" and event.delta or nil
-end
+M.show = reading.shown('"response.output_text.delta"', function(event)
+  return event.delta
+end)
 
 M.read = reading.of({
   new = function()

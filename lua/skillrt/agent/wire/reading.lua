@@ -73,6 +73,17 @@ function M.is_strict(schema)
   return schema.type == "object" and fits(schema)
 end
 
+---What the data of an event adds to the text, for people who watch.
+---@param mark string  what stands in the data of such events
+---@param text_of fun(event: table): any  may raise: then the event is another one
+---@return fun(data: string): string|nil
+function M.shown(mark, text_of)
+  return function(data)
+    local ok, text = pcall(text_of, data:find(mark, 1, true) and json.decode(data))
+    return ok and type(text) == "string" and text or nil
+  end
+end
+
 ---@class skillrt.Reading  what differs between providers; any function may raise: then the reply has another shape
 ---@field new fun(): table                          what has been read so far
 ---@field event fun(self: table, event: table)      takes an event of a stream
