@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CLAIMS = 64, SWEEP_NS = 500000000 };
+
 struct queue {
   struct claims claims; /* first: claims are cast to this */
   const struct sys *sys;
   struct url url;
   struct link link;
   char name[QUEUE_NAME + 1];
+  int64_t swept; /* when expired leases were removed, on the monotonic clock */
 };
 
 /* ---- labels ---- */
@@ -126,7 +129,7 @@ static const char asked_next[] =
     " from skillrt.run r where r.run in (select run from ready)"
     " and (r.status = 'executing' or r.status = 'paused') and" MAY_BE_CLAIMED
     " and not exists (select 1 from skillrt.queue q where q.queue = $1 and q.paused)"
-    " order by r.prio desc, r.due, r.run limit 1 for update of r skip locked";
+    " order by r.prio desc, r.due, r.run limit $2 for update of r skip locked";
 
 /* Gives the run a slot; no slot: -1 is an error, 0 is none. */
 static int take_slot(struct link *l, const char *run, const char *key, int64_t most,
@@ -148,42 +151,40 @@ static int take_rate(struct link *l, const char *key, int64_t rate, int64_t ms, 
                  3, values, e);
 }
 
-/* Claims with a key are made one after the other, so that each sees what the one before committed.
- */
-static int take_limits(struct link *l, const PGresult *next, const char *run, const char *key,
-                       struct error *e) {
+/* Claims with a key are made one after the other, so that each sees what the one before changed. */
+static int take_limits(struct link *l, const PGresult *next, int row, const char *run,
+                       const char *key, struct error *e) {
   struct value locked[] = {TEXT(key)};
-  int64_t most = cell_number(next, 0, 2), rate = cell_number(next, 0, 3);
+  int64_t most = cell_number(next, row, 2), rate = cell_number(next, row, 3);
   if (link_do(l, "select pg_advisory_xact_lock(7236554, hashtext($1))", 1, locked, e) < 0)
     return -1;
   int rows = most > 0 ? take_slot(l, run, key, most, e) : 1;
-  return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, 0, 4), e) : rows;
+  return rows == 1 && rate > 0 ? take_rate(l, key, rate, cell_number(next, row, 4), e) : rows;
 }
 
 /* Removes expired leases; their processes lose their runs. */
 static const char asked_lapsed[] = "delete from skillrt.worker where deadline < clock_timestamp()";
 
+static bool sweep(struct queue *q, struct error *e) {
+  int64_t now = q->sys->mono_ns(q->sys);
+  if (q->swept && now - q->swept < SWEEP_NS) return true;
+  q->swept = now;
+  return link_do(&q->link, asked_lapsed, 0, NULL, e) >= 0;
+}
+
 /* Planned once: with its parameters it is planned in ten times the time that it takes. */
-static PGresult *ask_next(struct queue *q, struct error *e) {
-  struct value queue[] = {TEXT(q->name)};
+static PGresult *ask_next(struct queue *q, int64_t count, struct error *e) {
+  struct value values[] = {TEXT(q->name), NUMBER(count)};
   if (!q->link.prepared &&
       link_do(&q->link, "set plan_cache_mode = force_generic_plan", 0, NULL, e) < 0)
     return NULL;
-  return link_put(&q->link, asked_next, 1, queue, e);
+  return link_put(&q->link, asked_next, 2, values, e);
 }
 
-/* 1: `run` was claimed; 0: there is none; -1: it failed. */
-static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct error *e) {
-  char key[QUEUE_NAME + 1];
-  PGresult *next = ask_next(q, e);
-  if (!next) return -1;
-  int rows = PQntuples(next);
-  if (rows == 1) {
-    cell_text(next, 0, 0, run, JOURNAL_RUN_ID + 1);
-    cell_text(next, 0, 1, key, sizeof key);
-    if (key[0]) rows = take_limits(&q->link, next, run, key, e);
-  }
-  PQclear(next);
+/* 1: the run in this row was claimed; 0: its key has no room; -1: it failed. */
+static int claim(struct queue *q, const PGresult *next, int row, const char *run, const char *key,
+                 struct error *e) {
+  int rows = key[0] ? take_limits(&q->link, next, row, run, key, e) : 1;
   if (rows != 1) return rows;
   struct value values[] = {TEXT(run), NUMBER(q->link.lease_ms)};
   return link_do(&q->link,
@@ -192,19 +193,54 @@ static int claim_next(struct queue *q, char run[JOURNAL_RUN_ID + 1], struct erro
                  2, values, e);
 }
 
+struct batch_of_claims {
+  int count;
+  char runs[CLAIMS][JOURNAL_RUN_ID + 1];
+};
+
+/* Claims up to `most` runs, of which those with a key have the same one: whoever waits for the lock
+ * of a second key may hold that of a first one for which another waits. */
+static bool claim_some(struct queue *q, int64_t most, struct batch_of_claims *to, struct error *e) {
+  char key[QUEUE_NAME + 1], first[QUEUE_NAME + 1] = "";
+  PGresult *next = ask_next(q, most, e);
+  int rows = next ? 1 : -1;
+  for (int i = 0; rows >= 0 && i < PQntuples(next); i++) {
+    cell_text(next, i, 0, to->runs[to->count], JOURNAL_RUN_ID + 1);
+    cell_text(next, i, 1, key, sizeof key);
+    if (key[0] && first[0] && strcmp(key, first) != 0) continue;
+    if (key[0]) strcpy(first, key);
+    rows = claim(q, next, i, to->runs[to->count], key, e);
+    if (rows == 1) to->count++;
+  }
+  PQclear(next);
+  return rows >= 0;
+}
+
+/* Whether a run could be claimed; -1: it failed. Most looks find none, and need no transaction. */
+static int look(struct queue *q, struct error *e) {
+  PGresult *next = ask_next(q, 1, e);
+  int rows = next ? PQntuples(next) : -1;
+  PQclear(next);
+  return rows;
+}
+
 static bool take(struct claims *claims, int64_t count, bool (*each)(void *data, const char *url),
                  void *data, struct error *e) {
   struct queue *q = (struct queue *)claims;
-  char run[JOURNAL_RUN_ID + 1], url[PATH_MAX];
-  if (count > 0 && (!link_open(&q->link, e) || link_do(&q->link, asked_lapsed, 0, NULL, e) < 0))
-    return false;
-  for (; count > 0; count--) {
-    if (!link_open(&q->link, e) || link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
-    int rows = claim_next(q, run, e);
-    if (rows == 1) rows = link_do(&q->link, "commit", 0, NULL, e) < 0 ? -1 : 1;
-    if (rows != 1) link_do(&q->link, "rollback", 0, NULL, NULL);
-    if (rows != 1) return rows == 0;
-    if (url_write(&q->url, run, url) && !each(data, url)) return true;
+  char url[PATH_MAX];
+  while (count > 0) {
+    struct batch_of_claims some = {0};
+    if (!link_open(&q->link, e) || !sweep(q, e)) return false;
+    int waiting = look(q, e);
+    if (waiting <= 0) return waiting == 0;
+    if (link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
+    bool good = claim_some(q, count < CLAIMS ? count : CLAIMS, &some, e) &&
+                (some.count == 0 || link_do(&q->link, "commit", 0, NULL, e) >= 0);
+    if (!good || some.count == 0) link_do(&q->link, "rollback", 0, NULL, NULL);
+    if (!good || some.count == 0) return good;
+    for (int i = 0; i < some.count; i++)
+      if (url_write(&q->url, some.runs[i], url) && !each(data, url)) return true;
+    count -= some.count;
   }
   return true;
 }
