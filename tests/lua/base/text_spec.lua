@@ -8,7 +8,6 @@ local js = require "skillrt.document.load.js"
 local json_lines = require "skillrt.document.load.json_lines"
 local live = require "skillrt.report.live"
 local markdown = require "skillrt.document.load.markdown"
-local mermaid = require "skillrt.document.load.mermaid"
 local prose_of = require "tests.support.prose_of"
 local effect = require "skillrt.skill.effect"
 local outline = require "skillrt.base.outline"
@@ -69,8 +68,7 @@ local function code(lang)
   end
 end
 
-local ts, flow = code "ts", function(given) mermaid.parse("graph TD\n" .. given, 1) end
-local states = function(given) mermaid.parse("stateDiagram-v2\n" .. given, 1) end
+local ts = code "ts"
 
 local function heard(given)
   local said = { rest = "" }
@@ -110,22 +108,14 @@ local CASES = {
   { "effects of blanks", condition.effects, " ", "`a", "`" },
   { "front matter", function(t) front_matter.read("---\n" .. t .. "\n---\n", "SKILL.md", {
     warn = function() end, error = function() end, note = function() end }) end, " ", "a: [b", "c" },
-  { "a promise", function(t) action_md.read(ts(t)) end, " ", "// Effect: a", "b" },
+  { "an update", function(t) action_md.read(ts(t)) end, " ", "stateUpdates: {", "b" },
   { "fields", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b", "c // d" },
   { "a field's note", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b // c", "d" },
   { "interfaces", function(t) state_md.read(ts(t), "a.md") end, "interface aState " },
   { "the type of a field", function(t) values.values { literals = {}, items = {}, kind = t } end, " ", "a", "|" },
-  { "comments begun", function(t) js.literal(t, 1) end, "/*", "[" },
-  { "texts begun", function(t) js.literal(t, 1) end, "`\\", "[a, " },
+  { "comments begun", function(t) js.entries(t, 1) end, "/*", "{ a: [" },
+  { "texts begun", function(t) js.entries(t, 1) end, "`\\", "{ a: [a, " },
   { "a code's blanks", function(t) js.entries(t, 1) end, "\t", "{ a: f(b", "c) }" },
-  { "an edge's words", flow, " ", "a -- b", "c" },
-  { "an edge's dashes", flow, "-", "a -- b -", "c" },
-  { "an edge's equal signs", flow, "=", "a == b ", "c" },
-  { "an edge's label", flow, " ", "a -->|b", "c" },
-  { "what stands behind an edge", flow, " ", "a --> b", "!" },
-  { "a node's name", flow, "a-" },
-  { "a transition's label", states, " ", "a --> b", "c" },
-  { "a state's text", states, " ", "a: b", "c" },
   { "a document's code", function(t) prose_of(ts(t)) end, "function a" },
   { "a key of many parts", function(t) json_lines.nearest({}, t) end, "a." },
   { "an outline's comments", outline.is, "<!-- " },

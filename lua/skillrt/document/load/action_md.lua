@@ -8,11 +8,8 @@ local js = require "skillrt.document.load.js"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 local words = require "skillrt.document.load.words"
-local texts = require "skillrt.base.text"
 
 local M = {}
-
-local trim = texts.trim
 
 ---@class skillrt.load.ActionMd
 ---@field name string?
@@ -129,27 +126,10 @@ local function read_updates(block, read, promises)
   read.sets[""] = nil -- a spread or a computed key
 end
 
-local function read_promises(block, read)
-  if not block.text:find("Effect:", 1, true) then
-    return
-  end
-  local line = block.line
-  for text in texts.lines(block.text) do
-    line = line + 1
-    local told = text:match "^%s*//%s*Effect:(.*)$"
-    if told then
-      told = trim(told)
-      local one = condition.effects(told)[1] or {}
-      read.effects[#read.effects + 1] = { text = told, effect = one.effect, line = line }
-    end
-  end
-end
-
 local function read_changes(section, read)
   for _, block in ipairs(section) do
     if block.kind == "code" then
       read_updates(block, read, true)
-      read_promises(block, read)
     elseif block.kind == "item" then
       local code = markdown.code_span(block.text)
       for _, one in ipairs(condition.effects(code or block.text)) do

@@ -53,9 +53,10 @@ local word = P "true" * Cc(true) + P "false" * Cc(false) + (P "null" + "undefine
 local key = C((R("az", "AZ") + S "_$") * (R("az", "AZ", "09") + S "_$") ^ 0) + quoted + C(digit ^ 1)
 local comma = blank * (P "," * blank) ^ -1
 
--- What holds no code: comments and texts.
-local skipped = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * "'" + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * '"'
-  + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * "`"
+-- What holds no code: comments and texts, even unclosed ones: read again from each sign, they would take long.
+local line_end = #P "\n" + -1
+local skipped = comment + P "'" * (P "\\" * 1 + 1 - S "'\n") ^ 0 * (P "'" + line_end)
+  + P '"' * (P "\\" * 1 + 1 - S '"\n') ^ 0 * (P '"' + line_end) + P "`" * (P "\\" * 1 + 1 - P "`") ^ 0 * (P "`" + -1)
 
 -- Parts to skip: brackets, even unclosed ones.
 local function inside(open, close)

@@ -17,8 +17,6 @@ local M = {}
 ---@class skillrt.load.SkillMd
 ---@field name string?
 ---@field description string?
----@field license string?
----@field compatibility string?
 ---@field metadata table?
 ---@field allowed_tools string[]
 ---@field sandbox any
@@ -147,7 +145,6 @@ function M.read(text, file, folder, found)
     local fields = front.fields
     check(front, file, folder, found)
     out.name, out.description = text_of(fields.name), text_of(fields.description)
-    out.license, out.compatibility = text_of(fields.license), text_of(fields.compatibility)
     out.metadata = type(fields.metadata) == "table" and fields.metadata or nil
     out.allowed_tools = M.tools(fields["allowed-tools"])
     out.sandbox = fields.sandbox

@@ -172,8 +172,8 @@ describe("a folder of actions", function()
 
   it("names an effect it cannot read", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/actions/action-a.md"] = action("A", { "state.x === 1" })
-      .. "\n## State Updates\n\n```js\n// Effect: all is better\nreturn { stateUpdates: { x: 2 } }\n```\n" }
-    assert.same({ "phases/actions/action-a.md:13" }, places(select(2, loaded(folder)), "load.effect-unread"))
+      .. "\n## State Updates\n\n- all is better\n\n```js\nreturn { stateUpdates: { x: 2 } }\n```\n" }
+    assert.same({ "phases/actions/action-a.md:12" }, places(select(2, loaded(folder)), "load.effect-unread"))
   end)
 
   it("names each precondition it cannot read, and lets nothing through it (R47, F31)", function()

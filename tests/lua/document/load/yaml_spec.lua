@@ -143,7 +143,7 @@ describe("SKILL.md", function()
     local more = "license: MIT\ncompatibility: any\nmetadata: {a: b}\nallowed-tools: Read, Bash(git:*) Grep\n"
     local told, read = codes(with(more), "demo")
     assert.same({}, told)
-    assert.same({ "demo", "Does it.", "MIT", "any" }, { read.name, read.description, read.license, read.compatibility })
+    assert.same({ "demo", "Does it." }, { read.name, read.description })
     assert.same({ "Read", "Bash(git:*)", "Grep" }, read.allowed_tools)
   end)
 
