@@ -305,6 +305,31 @@ describe("what a script of a folder asks for", function()
     assert.truthy(told:find("strategy \"/etc/passwd\" is absolute", 1, true), told)
   end)
 
+  it("has its variables and its network in a request only as its SKILL.md lists them", function()
+    local problem = require("skillrt.skill.stranger").problem
+    local granted = { env = { "GIVEN" }, network = { "*.example.org", "a.org:8080" } }
+    for _, value in ipairs { { key_env = "GIVEN" }, { env = { GIVEN = true, OTHER = "a text" } }, { env = { "GIVEN" } },
+      { url = "https://x.example.org/a" }, { url = "http://a.org:8080" }, { body = "{env.GIVEN}" }, { key_env = 7, env = 7 } } do
+      assert.is_nil(problem({ inner = value }, granted))
+    end
+    for name, list in pairs {
+      ["is not given OTHER; grant it in its SKILL.md (sandbox: { env: [\"OTHER\"] })"] = { { key_env = "OTHER" },
+        { env = { OTHER = true } }, { env = { "OTHER" } }, { stdin = "x {env:OTHER}" }, { ["{secret.OTHER}"] = 1 } },
+      ["may not reach "] = { { url = "https://example.org" }, { url = "https://x.example.org:8443" }, { url = "http://a.org" },
+        { kind = "openai", key_env = "GIVEN" }, { url = "ftp://a.org:8080" } },
+    } do
+      for _, value in ipairs(list) do
+        assert.truthy((problem({ inner = value }, granted) or "nothing is refused"):find(name, 1, true), name)
+      end
+    end
+    assert.is_nil(problem({ url = "https://anywhere.org" }, { network = true }))
+    assert.is_nil(problem({ url = "http://a.org" }, { network = { "*:80" } }))
+    for _, url in ipairs { "http://169.254.169.254/", "http://[fd00::1]/" } do -- no star stands for an address
+      assert.truthy(problem({ url = url }, { network = { "*:80" } }), url)
+    end
+    assert.is_nil(problem({ url = "http://10.0.0.1/" }, { network = { "10.0.0.1:80" } }))
+  end)
+
   it("sends to what its SKILL.md lists, with the secrets that this lists, which it never has", function()
     local call = [[
       local reply, why = ctx.await { kind = "http", url = "http://127.0.0.1:9/", headers = { ["X-Key"] =

@@ -23,8 +23,11 @@ local WAY <const> = "; grant it in its SKILL.md (sandbox: { %s }), or run it as 
 local function grants(entry, place)
   entry = entry:lower()
   entry = entry:find(":%d+$") and entry or entry .. ":443"
-  return entry == place or entry:sub(1, 2) == "*:" and place:sub(-#entry + 1) == entry:sub(2)
-    or entry:sub(1, 2) == "*." and #place > #entry and place:sub(-#entry + 1) == entry:sub(2)
+  if not entry:find("^%*[.:]") then
+    return entry == place
+  end
+  local is_address = place:find("^%[") or place:find("^[%d.]+:") -- it has to be listed by itself
+  return not is_address and #place >= #entry and place:sub(-#entry + 1) == entry:sub(2)
 end
 
 local function no_place(granted, place)
