@@ -30,6 +30,42 @@ end
 describe("branches", function()
   after_each(R.clean)
 
+  it("say at the script's own line what is wrong with what they are given", function()
+    local function f() end
+    local cases = {
+      { "map", { 7, f }, "ctx.map: needs a list, not 7" }, { "map", { { x = 1 }, f }, 'not a table of names such as "x"' },
+      { "map", { { 1 }, 7 }, "ctx.map: needs a function, not 7" }, { "map", { { 1 }, f, 7 }, "options must be a table, not 7" },
+      { "map", { { 1 }, f, { max = 1 } }, 'ctx.map: unknown option "max"' },
+      { "map", { { 1 }, f, { max_parallel = 0 } }, "max_parallel must be a whole number of at least 1, not 0" },
+      { "map", { { 1 }, f, { on_error = "go" } }, 'on_error must be "finish", "stop" or "settle", not "go"' },
+      { "map", { { 1 }, f, { key = 7 } }, "key must be a function, not 7" },
+      { "map", { { 1 }, f, { key = f } }, "key must give a text or a whole number, not nothing" },
+      { "map", { { 1, 2 }, f, { key = function() return "k" end } }, 'key gave "k" for items 1 and 2' },
+      { "all", { { f, 7 } }, "ctx.all: item 2 must be a function, not 7" },
+      { "pipeline", { { 1 }, f, 7 }, "ctx.pipeline: item 2 must be a function, not 7" },
+      { "first", { {} }, "ctx.first: needs a list of functions" }, { "first", { 7 }, "ctx.first: needs a list of functions" },
+      { "gather", { 7 }, "ctx.gather: needs a function, not 7" },
+      { "gather", { function(begin) begin("k", f) begin("k", f) end }, 'a branch "k" was begun before' },
+      { "once", { f }, "ctx.once: needs a name and a function" }, { "checkpoint", { "7" }, "ctx.checkpoint: needs a name" },
+      { "checkpoint", { "a@b" }, "ctx.checkpoint: needs a name" }, { "within", { "1", f }, "ctx.within: " },
+      { "random", { 2, 1 }, "ctx.random: needs whole numbers from low to high, not 2 and 1" },
+    }
+    local said = {}
+    run(function(_, ctx)
+      for i, case in ipairs(cases) do
+        said[i] = select(2, pcall(function()
+          local list = case[2]
+          local _ = ctx[case[1]](list[1], list[2], list[3])
+          return _
+        end))
+      end
+    end)
+    for i, case in ipairs(cases) do
+      assert.truthy(tostring(said[i]):find(case[3], 1, true), case[1] .. ": " .. tostring(said[i]))
+      assert.truthy(tostring(said[i]):find("run_branches_spec.lua:", 1, true), case[1] .. ": " .. tostring(said[i]))
+    end
+  end)
+
   it("await several requests: the replies are in their order, with as many at once as is said", function()
     for at_once, second in pairs { "late", "early" } do
       local mark = R.folder() .. "/mark" .. at_once

@@ -69,12 +69,12 @@ local function problem_of(options)
   end
 end
 
-local function check_options(options, what, level)
+local function check_options(options, what)
   options = options or {}
   local problem = type(options) ~= "table" and "options must be a table, not " .. names.show(options)
     or problem_of(options)
   if problem then
-    error(("ctx.%s: %s"):format(what, problem), level + 1)
+    error(("ctx.%s: %s"):format(what, problem), 3)
   end
   return options
 end
@@ -83,13 +83,16 @@ end
 local function parts_of(list, key, what)
   local parts, seen = {}, {}
   for i = 1, #list do
-    local given = key and key(list[i], i) or i
+    local given = i
+    if key then
+      given = key(list[i], i)
+    end
     if type(given) ~= "string" and math.type(given) ~= "integer" then
-      error(("ctx.%s: key must give a text or a whole number, not %s"):format(what, names.show(given)), 4)
+      error(("ctx.%s: key must give a text or a whole number, not %s"):format(what, names.show(given)), 3)
     end
     parts[i] = places.part(given)
     if seen[parts[i]] then
-      error(("ctx.%s: key gave %s for items %d and %d"):format(what, names.show(given), seen[parts[i]], i), 4)
+      error(("ctx.%s: key gave %s for items %d and %d"):format(what, names.show(given), seen[parts[i]], i), 3)
     end
     seen[parts[i]] = i
   end
@@ -141,13 +144,13 @@ end
 ---@return string? class
 function M.map(execution, branch, list, perform, options, what)
   if type(list) ~= "table" then
-    error(("ctx.%s: needs a list, not %s"):format(what, names.show(list)), 3)
+    error(("ctx.%s: needs a list, not %s"):format(what, names.show(list)), 2)
   elseif #list == 0 and next(list) ~= nil then
-    error(("ctx.%s: needs a list, not a table of names such as %s"):format(what, names.show((next(list)))), 3)
+    error(("ctx.%s: needs a list, not a table of names such as %s"):format(what, names.show((next(list)))), 2)
   elseif type(perform) ~= "function" then
-    error(("ctx.%s: needs a function, not %s"):format(what, names.show(perform)), 3)
+    error(("ctx.%s: needs a function, not %s"):format(what, names.show(perform)), 2)
   end
-  options = check_options(options, what, 3)
+  options = check_options(options, what)
   local given = { limit = options.max_parallel, parts = options.key and parts_of(list, options.key, what) }
   local results, failures, first = json.array({}), nil, nil
   if #list == 0 then
@@ -208,7 +211,7 @@ end
 ---The result of the first function that succeeds, and its index.
 function M.first(execution, branch, fns)
   if type(fns) ~= "table" or #fns == 0 then
-    error("ctx.first: needs a list of functions", 3)
+    error("ctx.first: needs a list of functions", 2)
   end
   local value, winner, last
   perform_each(execution, branch, functions_of(fns, "first"), call, {}, function(index, given, failure)
@@ -250,9 +253,9 @@ end
 ---@return string? class
 function M.gather(execution, branch, fn, options)
   if type(fn) ~= "function" then
-    error("ctx.gather: needs a function, not " .. names.show(fn), 3)
+    error("ctx.gather: needs a function, not " .. names.show(fn), 2)
   end
-  options = check_options(options, "gather", 3)
+  options = check_options(options, "gather")
   local scope = execution:scope(branch, execution:place(branch), options.max_parallel)
   local begun, open, first = {}, 1, nil -- fn itself may start more
   local function settle(failure)
