@@ -36,6 +36,16 @@ local function as_pattern(text)
   return "^" .. text:gsub("%%%.%%%.%%%.\n", ".-"):gsub("%%%.%%%.%%%.", ".-") .. "$"
 end
 
+describe("skillrt help", function()
+  it("shows a command's help, and the nearest name of one that there is not", function()
+    local folder <close> = kit.folder()
+    assert.equal(kit.run(folder, { "fork", "--help" }).out, kit.run(folder, { "help", "fork" }).out)
+    local wrong = kit.run(folder, { "help", "frok" })
+    assert.same({ 2, "skillrt help: there is no command \"frok\" (did you mean \"fork\"?)\n" }, { wrong.code, wrong.err })
+    assert.equal(kit.run(folder, { "--help" }).out, kit.run(folder, { "help" }).out)
+  end)
+end)
+
 describe("the man page", function()
   it("is what the commands' tables say", function()
     local pipe <close> = io.popen((os.getenv "LUA" or "lua5.4") .. " docs/manual.lua")

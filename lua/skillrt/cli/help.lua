@@ -170,14 +170,12 @@ function M.wrong(command, message)
 end
 
 local function help_about(name)
-  for _, command in ipairs(M.commands()) do
-    if command.name == name then
-      return M.command(command)
-    end
-  end
   local all = {}
-  for i, command in ipairs(M.commands()) do
-    all[i] = command.name
+  for _, command in ipairs(M.commands()) do
+    all[command.name] = command
+  end
+  if all[name] then
+    return M.command(all[name])
   end
   io.stderr:write(("skillrt help: there is no command %s%s\n"):format(names.show(name), names.suggest(name, all)))
   return exit_codes.usage

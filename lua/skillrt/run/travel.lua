@@ -87,10 +87,6 @@ local function write(store, mode, first, entries, blobs)
   return self.books
 end
 
-local function refuse(code, text, ...)
-  error({ message = text:format(...), code = code }, 0)
-end
-
 ---The record of a pause.
 ---@param reason string
 ---@param message string
@@ -230,7 +226,7 @@ function M.rollback(dir, place)
   local store = store_of.at(dir)
   local books, message, code = write(store, "resume", first, function(books)
     if books.mode ~= first.mode or not there.state then
-      refuse("invalid", "%s: record %d is before the start of the run", dir, seq)
+      error({ message = ("%s: record %d is before the start of the run"):format(dir, seq), code = "invalid" }, 0)
     end
     left_behind = child.open(books)
     local entry = moment.rollback(there)

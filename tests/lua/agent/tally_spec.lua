@@ -9,6 +9,19 @@ local function fresh(prices)
   end
 end
 
+describe("the most that an agent may use", function()
+  local agents = require "skillrt.agent"
+
+  it("is its calls with all their tokens; of a chain that of all its members, unknown where one's is", function()
+    local one = agents.openai { model = "m", max_turns = 3, max_tokens = 100, prices = { m = { input = 1, output = 2e4 } } }
+    local other = agents.openai { model = "n", max_turns = 1, max_tokens = 50, prices = { n = { input = 1, output = 1e5 } } }
+    assert.same({ calls = 3, tokens = 300, dollars = 6 }, agents.cost(one, {}))
+    assert.same({ calls = 4, tokens = 350, dollars = 11 }, agents.cost(agents.chain { one, other }, {}))
+    assert.is_nil(agents.cost(agents.chain { one, agents.host { call = "f" } }, {}))
+    assert.same({ 3, nil }, { agents.cost("one", { one = one }).calls, agents.cost("none", {}) })
+  end)
+end)
+
 describe("a price", function()
   local MILLION = { input = 1e6, output = 0 }
 

@@ -68,6 +68,7 @@ describe("tools of a skill", function()
       ['tool "t": input.*tpye'] = { t = { description = "d", run = print, input = { tpye = "object" } } },
       ['tool "run": field "allow" is missing'] = { run = true },
       ['tool "run": allow%[1%] must be a program and words, not "%*"'] = { run = { allow = { { "*" } } } },
+      ['tool "run": allow%[2%] must be a list of words that begins with a program'] = { run = { allow = { { "x" }, {} } } },
       ['tool "http_get": addresses are networks'] = { http_get = { addresses = { "example.org" } } },
       ['http_get": the header "Authorization" would go to any host'] = { http_get = {
         headers = { Authorization = "Bearer x", Accept = "text/plain" } } },
@@ -75,6 +76,30 @@ describe("tools of a skill", function()
     } do
       assert.matches(text, problem(tools) or "nothing is wrong")
     end
+  end)
+
+  it("of servers say what is wrong with what is declared of a server", function()
+    local url = "https://x.example/mcp"
+    for text, server in pairs {
+      ['needs either command (a program) or url'] = {},
+      ['url must begin with http:// or https://, not "ftp://x"'] = { url = "ftp://x" },
+      ['mcp "x": command names no program'] = { command = { "" } },
+      ['field "tools" must hold names of its tools, not 7'] = { url = url, tools = { 7 } },
+      ['tool "t": unknown field "aproval"'] = { url = url, tools = { t = { aproval = "ask" } } },
+      ['tool "t": approval must be always, ask, never or a condition'] = { url = url, tools = { t = { approval = "asks" } } },
+      ['oauth is for a server behind a url'] = { command = { "x" }, oauth = {} },
+      ['client_credentials need client_id and client_secret'] = { url = url, oauth = { grant = "client_credentials", client_id = "a" } },
+      ['addresses are networks such as "10.1.0.0/16", not "home"'] = { url = url, oauth = { addresses = { "10.0.0.0/8", "home" } } },
+      ['sampling: there is no agent "m"'] = { url = url, sampling = "m" },
+    } do
+      local said = problem({}, { mcp = { x = server } }) or "nothing is wrong"
+      assert.truthy(said:find(text, 1, true), said)
+    end
+    assert.is_nil(problem({}, { mcp = { x = { url = url, oauth = { addresses = { "10.0.0.0/8" } }, tools = { "t" } } } }))
+    for _, name in ipairs { "a b", "a__b", ("x"):rep(33) } do
+      assert.matches("a name is letters, digits, %- and single _, at most 32", problem({}, { mcp = { [name] = { url = url } } }))
+    end
+    assert.matches("mcp must be a table of servers by name, or the path of a file, not 7", problem({}, { mcp = 7 }))
   end)
 
   it("of the web send headers that may hold a key to hosts that are named alone", function()

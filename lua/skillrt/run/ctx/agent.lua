@@ -36,7 +36,10 @@ local OPTIONS <const> = {
   isolation = {},
 }
 
-local ISOLATION <const> = { base = { type = "text" }, repository = { type = "text" }, commit = { type = "text" } }
+local ISOLATION <const> = {
+  repository = { type = "text", required = true },
+  commit = { type = "text", required = true },
+}
 
 -- A ctx whose calls carry a label and a heading, and whose programs run in the given folder; adds their usage to
 -- `spent`.
@@ -110,16 +113,14 @@ end
 -- The same in a worktree of its own.
 local function ask_apart(run, step, ctx, options, perform)
   local worktree = require("skillrt.skill.workflow.worktree")
-  local wish = type(options.isolation) == "table" and options.isolation or {}
   local path = worktree_path(run, step, ctx)
-  local base = wish.commit and wish
-  if not base then
+  local base = options.isolation
+  if base == "worktree" then
     local message, class
-    base, message, class = worktree.base(ctx, wish.repository or run.input_dir)
+    base, message, class = worktree.base(ctx, run.input_dir)
     if not base then
       return nil, message, class
     end
-    base.commit = wish.base or base.commit
   end
   return worktree.within(ctx, base, path, function(folder)
     options.cwd = folder
