@@ -26,6 +26,40 @@ local function definition(fn, settings)
     limits = { max_errors = 1, max_retries = 0 } }
 end
 
+describe("an address", function()
+  local address = require "skillrt.tool.mcp.oauth.address"
+
+  it("may be sent secrets over TLS, or on this machine, and is nothing that could be read in two ways", function()
+    for _, one in ipairs { "https://a.org", "HTTPS://A.org/x", "http://127.0.0.1:80/x", "http://localhost", "http://[::1]:9/" } do
+      assert.is_true(address.is_safe(one), one)
+    end
+    for _, one in ipairs { "http://a.org", "http://127.evil.org", "http://localhost.evil.org", "https://u@a.org",
+      "https://a.org\\b", "https://a.org/b\\c", "https://a b", "https://a\u{e9}.org", "ftp://a.org", "https://a.org:8:9",
+      "https://", "https://x/" .. ("y"):rep(4096), 7 } do
+      assert.is_false(address.is_safe(one), tostring(one))
+    end
+    assert.same({ origin = "https://a.org", host = "a.org", scheme = "https", path = "" }, address.parts "https://A.org:443/?q#f")
+    assert.equal("http://a.org:443", address.parts("http://a.org:443/p").origin)
+  end)
+
+  it("of a resource covers what lies below its path, on the same origin alone", function()
+    for _, one in ipairs { "https://a.org", "https://a.org/", "https://a.org/mcp", "https://a.org/mcp/" } do
+      assert.is_true(address.covers(one, "https://a.org/mcp"), one)
+    end
+    for _, one in ipairs { "https://a.org/mc", "https://a.org/mcp/x", "http://a.org", "https://a.org:8443", "https://a.org/#", 7 } do
+      assert.is_false(address.covers(one, "https://a.org/mcp"), tostring(one))
+    end
+  end)
+
+  it("of the internet names none of a private network but its own, and what its declaration allows", function()
+    local server = { url = "https://a.org/mcp", oauth = { addresses = { "10.1.0.0/16" } } }
+    assert.equal("public 10.1.0.0/16", address.allowed(server, "https://b.org"))
+    assert.is_nil(address.allowed(server, "https://a.org:8443/token"))
+    assert.equal("public", address.allowed({ url = "https://a.org" }, "http://10.0.0.1/"))
+    assert.is_nil(address.allowed({ url = "http://127.0.0.1:1/mcp" }, "http://10.0.0.1/"))
+  end)
+end)
+
 local function echo(_, ctx)
   local text, message, class = ctx.tool("mcp__far__echo", { text = "x" }, { idempotent = true })
   return { text = text, message = text == nil and message or nil, class = class }

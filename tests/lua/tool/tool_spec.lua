@@ -30,6 +30,62 @@ describe("what a server's tool gives", function()
   end)
 end)
 
+describe("what a server asks a person", function()
+  local answers = require "skillrt.tool.mcp.answers"
+
+  -- Its answer, and all questions that were asked; `given`: what the person says, in turn.
+  local function asked(params, given)
+    local questions = {}
+    local client = { server = { name = "s" }, ctx = { ask = function(question)
+      questions[#questions + 1] = { question = question.question, options = question.options }
+      return given[#questions]
+    end } }
+    local answer, why = answers["elicitation/create"](client, params)
+    return answer, questions, why
+  end
+  local FORM <const> = { type = "object", required = { "ok", "size" }, properties = {
+    ok = { type = "boolean", title = "Is it?" }, size = { type = "integer", minimum = 1 },
+    tags = { type = "array", items = { type = "string", enum = { "a", "b" } }, default = { "a" } },
+    why = { type = "string", oneOf = { { const = "x", title = "the x" } } },
+  } }
+
+  it("is a form, field by field: each answer is read as its field, the default or nothing is spared", function()
+    local answer, questions = asked({ message = "Fill", requestedSchema = FORM }, { "accept", "true", "3", "b, a", "-" })
+    assert.same({ action = "accept", content = { ok = true, size = 3, tags = { "b", "a" } } }, answer)
+    assert.equal("The server s asks you: Fill", questions[1].question)
+    assert.same({ question = "Is it?", options = { { id = "true" }, { id = "false" } } }, questions[2])
+    assert.equal('tags (with commas between: a, b) ("-": ["a"])', questions[4].question)
+    assert.same({ { id = "x", description = "the x" }, { id = "-", description = "leave it out" } }, questions[5].options)
+    assert.same({ "a" }, asked({ message = "", requestedSchema = FORM }, { "accept", "true", "3", "-", "x" }).content.tags)
+  end)
+
+  it("is asked again where the answer does not fit, five times at most, with the reason", function()
+    local words = { "accept", "true", "zero", "0", "-", "-1" }
+    local answer, questions = asked({ message = "", requestedSchema = FORM }, { words[1], words[2], words[3], words[4], words[5],
+      words[6], "7", "-", "-" })
+    assert.equal(7, answer.content.size)
+    assert.matches("size %(.*size", questions[4].question)
+    words[7] = "still none"
+    answer, questions = asked({ message = "", requestedSchema = FORM }, words)
+    assert.same({ { action = "cancel" }, 7 }, { answer, #questions })
+  end)
+
+  it("is passed on as it was refused, and refused where it cannot be shown", function()
+    local form = { message = "", requestedSchema = FORM }
+    assert.same({ { action = "decline" }, { action = "cancel" }, { action = "cancel" } },
+      { (asked(form, { "decline" })), (asked(form, {})), (asked(form, { "accept" })) })
+    local page = { mode = "url", message = "Pay", url = "https://x.example/pay" }
+    local answer, questions = asked(page, { "accept" })
+    assert.same({ { action = "accept" }, { action = "cancel" } }, { answer, (asked(page, {})) })
+    assert.matches("asks you to open a page of its choice: Pay%. Open it only if you trust it", questions[1].question)
+    for _, url in ipairs { "javascript:x", "https://a b", "https://x/" .. ("y"):rep(4000) } do
+      page.url = url
+      assert.same({ code = -32602, message = "the url cannot be shown" }, select(3, asked(page, { "accept" })))
+    end
+    assert.equal("requestedSchema is no form", select(3, asked({ message = "" }, {})).message)
+  end)
+end)
+
 describe("tools of a skill", function()
   it("are functions, programs and those that are built in", function()
     assert.is_nil(problem {

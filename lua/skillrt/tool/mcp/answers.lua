@@ -112,10 +112,9 @@ local function filled(client, form)
     local question = question_of(client, name, field, spared)
     for try = 1, MAX_TRIES do
       local answer = client.ctx.ask(question)
-      if answer == nil or try == MAX_TRIES then
+      if answer == nil then
         return nil
-      end
-      if answer == "-" and spared then
+      elseif answer == "-" and spared then
         content[name] = given
         break
       end
@@ -124,6 +123,8 @@ local function filled(client, form)
       if ok then
         content[name] = value
         break
+      elseif try == MAX_TRIES then
+        return nil
       end
       question.question = ("%s (%s)"):format(question.question:sub(1, 2000), record.printable(why))
     end
