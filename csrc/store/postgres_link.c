@@ -37,7 +37,8 @@ static bool fail(struct link *l, const PGresult *result, struct error *e) {
   snprintf(line, sizeof line, "%s", text);
   for (char *at = line; *at; at++)
     if (*at == '\n') *at = at[1] ? ' ' : '\0';
-  error_set(e, ERROR_SYSTEM, "%s: %s", l->url->whole, line);
+  bool waited = state && strcmp(state, "55P03") == 0; /* for a lock */
+  error_set(e, waited ? ERROR_BUSY : ERROR_SYSTEM, "%s: %s", l->url->whole, line);
   if (e) e->number = EIO;
   return false;
 }

@@ -1,7 +1,8 @@
 /* postgres_schema.c: the tables that runs in PostgreSQL need: makes them, and says what is missing.
  *
- * Their version is one number; existing tables are not changed. Called by store.c through struct
- * kind. */
+ * Their version is one number, and each step takes them to the next. Workers of the program before
+ * may be at work meanwhile: a step only adds what they need not know. Called by store.c through
+ * struct kind. */
 #include "store/postgres.h"
 
 #include <inttypes.h>
@@ -42,28 +43,32 @@ static const char *const tables[][2] = {
              " null)"},
 };
 
-/* Columns that a run's row has since version 2; queue: null, no worker claims it. */
-static const char columns[] =
-    "alter table skillrt.run add if not exists about text not null default '',"
-    " add if not exists queue text collate \"C\","
-    " add if not exists prio bigint not null default 0,"
-    " add if not exists limit_key text collate \"C\", add if not exists limit_most bigint,"
-    " add if not exists limit_rate bigint not null default 0,"
-    " add if not exists limit_ms bigint not null default 0,"
-    " add if not exists claimed timestamptz"; /* no other worker may claim the run before */
+/* What tables of an earlier version lack, and new ones: made behind the table run. */
+static const struct {
+  int version;
+  const char *statement;
+} steps[] = {
+    /* queue: null, no worker claims it; claimed: no other worker may claim it before */
+    {3, "alter table skillrt.run add if not exists about text not null default '',"
+        " add if not exists queue text collate \"C\","
+        " add if not exists prio bigint not null default 0,"
+        " add if not exists limit_key text collate \"C\", add if not exists limit_most bigint,"
+        " add if not exists limit_rate bigint not null default 0,"
+        " add if not exists limit_ms bigint not null default 0,"
+        " add if not exists claimed timestamptz"},
+    /* the database itself releases the runs of a lease that is removed */
+    {4, "do $$ begin"
+        " if not exists (select 1 from pg_constraint where conname = 'run_owner_lease') then"
+        "  drop index if exists skillrt.run_waits;"
+        "  update skillrt.run r set owner = null where owner is not null"
+        "   and not exists (select 1 from skillrt.worker w where w.worker = r.owner);"
+        "  alter table skillrt.run add constraint run_owner_lease"
+        "   foreign key (owner) references skillrt.worker on delete set null;"
+        " end if; end $$"},
+};
 
-/* Since version 4 the database itself releases the runs of a lease that is removed. */
-static const char owners[] =
-    "do $$ begin"
-    " if not exists (select 1 from pg_constraint where conname = 'run_owner_lease') then"
-    "  drop index if exists skillrt.run_waits;"
-    "  update skillrt.run r set owner = null where owner is not null"
-    "   and not exists (select 1 from skillrt.worker w where w.worker = r.owner);"
-    "  alter table skillrt.run add constraint run_owner_lease"
-    "   foreign key (owner) references skillrt.worker on delete set null;"
-    " end if; end $$";
-
-enum { TABLES = sizeof tables / sizeof *tables, MONTHS = 12 };
+enum { TABLES = sizeof tables / sizeof *tables, STEPS = sizeof steps / sizeof *steps, MONTHS = 12 };
+enum { PATIENCE_S = 30, AGAIN_MS = 100 };
 
 static bool is_there(struct link *l, const char *name, bool *there, struct error *e) {
   char full[80];
@@ -119,15 +124,21 @@ static bool provide_version(struct link *l, const struct store_setup *setup, str
   return !setup->lease_ms || link_do(l, "update skillrt.fleet set lease_ms = $1", 1, lease, e) == 1;
 }
 
-/* Whether the version in the tables is not newer than ours. */
-static bool check_version(struct link *l, struct buffer *missing, struct error *e) {
+/* The version of the tables; 0: there are none, or they are not whole; -1: it cannot be read. */
+static int64_t version_of(struct link *l, struct error *e) {
   bool there;
-  if (!is_there(l, "fleet", &there, e)) return false;
-  int old = there ? link_do(l, "select 1 from skillrt.fleet where version < $1", 1,
-                            (struct value[]){NUMBER(FLEET_VERSION)}, e)
-                  : 0;
-  return old == 0 || (old > 0 && buffer_format(missing, e, "the tables are older than version %d\n",
-                                               FLEET_VERSION));
+  if (!is_there(l, "fleet", &there, e)) return -1;
+  PGresult *result = there ? link_ask(l, "select version from skillrt.fleet", 0, NULL, e) : NULL;
+  int64_t version = result && PQntuples(result) == 1 ? cell_number(result, 0, 0) : 0;
+  bool good = result || !there;
+  PQclear(result);
+  return good ? version : -1;
+}
+
+static bool take_steps(struct link *l, int64_t version, struct error *e) {
+  for (size_t i = 0; i < STEPS; i++)
+    if (version < steps[i].version && link_do(l, steps[i].statement, 0, NULL, e) < 0) return false;
+  return true;
 }
 
 static bool provide_all(struct link *l, const struct store_setup *setup, struct buffer *missing,
@@ -135,15 +146,37 @@ static bool provide_all(struct link *l, const struct store_setup *setup, struct 
   if (!setup->only_check && (link_do(l, "select pg_advisory_xact_lock(7236553)", 0, NULL, e) < 0 ||
                              link_do(l, "create schema if not exists skillrt", 0, NULL, e) < 0))
     return false;
+  int64_t version = version_of(l, e);
+  if (version < 0) return false;
   for (size_t i = 0; i < TABLES; i++) {
     if (!provide(l, setup, tables[i][0], tables[i][1], missing, e)) return false;
     bool is_run = strcmp(tables[i][0], "run") == 0;
-    if (is_run && !setup->only_check &&
-        (link_do(l, columns, 0, NULL, e) < 0 || link_do(l, owners, 0, NULL, e) < 0))
-      return false;
+    if (is_run && !setup->only_check && !take_steps(l, version, e)) return false;
   }
   if (!provide_months(l, setup, missing, e)) return false;
-  return setup->only_check ? check_version(l, missing, e) : provide_version(l, setup, e);
+  if (!setup->only_check) return provide_version(l, setup, e);
+  return version == 0 || version == FLEET_VERSION ||
+         buffer_format(missing, e, "the tables are older than version %d\n", FLEET_VERSION);
+}
+
+/* In one transaction. No statement waits long for a lock, so that this never ends a transaction of
+ * a worker that waits for another lock of ours: who has to wait starts anew. */
+static bool provide_at_once(struct link *l, const struct store_setup *setup, struct buffer *missing,
+                            struct error *e) {
+  int64_t until = l->sys->mono_ns(l->sys) + (int64_t)PATIENCE_S * 1000000000;
+  for (;;) {
+    struct error why = {0};
+    if (link_do(l, "begin", 0, NULL, &why) >= 0 &&
+        link_do(l, "set local lock_timeout = '300ms'", 0, NULL, &why) >= 0 &&
+        provide_all(l, setup, missing, &why) && link_do(l, "commit", 0, NULL, &why) >= 0)
+      return true;
+    if (why.code != ERROR_BUSY || l->sys->mono_ns(l->sys) > until) {
+      if (e) *e = why;
+      return false;
+    }
+    link_do(l, "rollback", 0, NULL, NULL);
+    l->sys->pause(l->sys, AGAIN_MS);
+  }
 }
 
 /* Names settings of the server with which a committed row may be lost. */
@@ -181,8 +214,7 @@ bool postgres_prepare(const struct sys *sys, const char *at, const struct store_
   if (!url_read(at, false, &url, e) || !check_known(sys, &url, e)) return false;
   link_init(&l, sys, &url);
   l.fresh = true;
-  bool good = link_open(&l, e) && link_do(&l, "begin", 0, NULL, e) >= 0 &&
-              provide_all(&l, setup, missing, e) && link_do(&l, "commit", 0, NULL, e) >= 0 &&
+  bool good = link_open(&l, e) && provide_at_once(&l, setup, missing, e) &&
               look_at_settings(&l, missing, e);
   link_close(&l);
   return good;

@@ -84,6 +84,64 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     good("list", server.url)
   end)
 
+  it("brings tables of the version before up to date while workers perform runs, which lose nothing (F75)", function()
+    folder.file("slow.lua", (COUNTING:gsub("STEPS", 12):gsub("IDEMPOTENT", "false")))
+    local names, workers = {}, {}
+    for i = 1, 12 do
+      names[i] = "slow" .. i
+      good("submit", server.url, "slow.lua", "--key", names[i], "--trust")
+    end
+    for i = 1, 2 do
+      workers[i] = kit.start(folder, { env = env, "worker", server.url, "--concurrency", "6", "--quiet" })
+    end
+    local _ <close> = setmetatable({}, { __close = function()
+      for i = 1, 2 do workers[i].signal "KILL" end
+    end })
+    local function completed()
+      return tonumber(server.query "select count(*) from skillrt.run where status = 'completed' and run like 'slow%'")
+    end
+    local rounds = 0
+    repeat -- undoes the last step, and has it done again
+      repeat
+        local told = server.query [[begin; set local lock_timeout = '300ms'; lock skillrt.worker, skillrt.run;
+          alter table skillrt.run drop constraint if exists run_owner_lease; update skillrt.fleet set version = 3; commit]]
+      until not told:find "ERROR"
+      assert.matches("older than version 4", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+      assert.matches("fleet init URL", skillrt("list", server.url).err, 1, true)
+      good("fleet", "init", server.url)
+      rounds = rounds + 1
+      assert.is_true(rounds < 200)
+      os.execute "sleep 0.3"
+    until completed() == 12
+    for i = 1, 2 do
+      workers[i].signal "TERM"
+      for line in workers[i].wait(20000).out:gmatch "skillrt: [^\n]+" do -- it looked between the two
+        assert.matches("of an earlier version", line, 1, true)
+      end
+    end
+    assert.is_true(rounds > 1)
+    local count = select(2, folder.read "witness":gsub("\n", ""))
+    assert.equal(12 * 12, count) -- each call once
+    os.remove(folder.path .. "/witness")
+    assert.equal("1", server.query "select count(*) from pg_constraint where conname = 'run_owner_lease'")
+  end)
+
+  it("opens a run by few statements", function()
+    local url = place "counted"
+    skillrt("run", "ask.lua", "--work-dir", url)
+    server.query "alter system set log_statement = 'all'"
+    server.query "select pg_reload_conf()"
+    local before = #kit.read(server.dir .. "/data/log")
+    good("answer", url, "blue")
+    server.query "alter system reset log_statement"
+    server.query "select pg_reload_conf()"
+    local log, opens = kit.read(server.dir .. "/data/log"):sub(before), 0
+    for statement in log:gmatch "LOG:  execute <unnamed>: ([^\n]*)" do
+      opens = opens + (statement:find "skillrt.run" and 1 or 0)
+    end
+    assert.is_true(opens > 2 and opens <= 8, opens .. " statements: " .. log)
+  end)
+
   it("refuses a password in a URL, a database without a name, and a run's name that is none", function()
     local told = skillrt("status", "postgres://me:secret@host/db/run").err
     assert.matches("~/.pgpass", told, 1, true)

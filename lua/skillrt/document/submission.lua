@@ -100,12 +100,17 @@ function M.unpack(place, first)
     local is_there = text and files.digest(text) == digest and (not runs or is_program(store.folder, path_of(name)))
     missing[name] = not is_there and digest or nil
   end
+  local unpacked = { script = store:path(path_of(submitted.script)),
+    folder = submitted.folder and store:path("skill") or nil }
+  if not next(missing) then
+    return unpacked
+  end
   local ok, message, code = store:make()
   if not ok then
     return nil, message, code
   end
   local wishes, text = {}, nil
-  local report, why, cause = not next(missing) or store:read(function()
+  local report, why, cause = store:read(function()
     for name, digest in pairs(missing) do
       text, message, code = wishes.blob(digest)
       if text then
@@ -120,7 +125,7 @@ function M.unpack(place, first)
   if not report or message then
     return nil, why or message, cause or code
   end
-  return { script = store:path(path_of(submitted.script)), folder = submitted.folder and store:path("skill") or nil }
+  return unpacked
 end
 
 ---Whether the code that would run is what the submitter approved.
