@@ -224,9 +224,9 @@ static bool say_closed(struct postgres *p) {
 
 static void give_back(struct postgres *p, const struct header *header) {
   struct link *l = enter(p, NULL);
-  if (!l) return;
-  run_give_back(l, p->url.run, lease_id(p->lease), header);
-  commits_leave(p->commits);
+  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), header);
+  if (l) commits_leave(p->commits);
+  if (!given) lease_release_later(p->lease, p->url.run, header);
 }
 
 static void postgres_close(struct store *store) {

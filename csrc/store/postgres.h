@@ -71,6 +71,8 @@ void link_init(struct link *, const struct sys *, const struct url *);
 /* Connects if it is not connected; waits for a server that is out of reach (10 s, once in this
  * process) or restarts (30 s). ERROR_MISSING: there are no tables; ERROR_NEWER. */
 bool link_open(struct link *, struct error *);
+/* The same; tries at least until this time of the monotonic clock. */
+bool link_open_until(struct link *, int64_t until_ns, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);
 /* Performs a statement; the result is to be cleared by PQclear. NULL: it failed. */
@@ -138,6 +140,9 @@ const char *lease_id(const struct lease *);
 /* Whether the lease is still valid; renews it where that is not certain. ERROR_LOST: another
  * process found it expired. */
 bool lease_held(struct lease *, struct error *);
+/* To be called where the database could not be reached when a run was to be released: that is done
+ * with the next renewal. */
+void lease_release_later(struct lease *, const char *run, const struct header *);
 /* Whether the process that wrote this ran on this machine and has ended. */
 bool lease_is_dead(const struct sys *, const char *process);
 
@@ -145,8 +150,9 @@ bool lease_is_dead(const struct sys *, const char *process);
 
 /* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. */
 bool run_take(struct link *, const char *run, const char *owner, struct error *);
-/* Releases the run; lists show this header, that of the last batch, from now on (NULL: none). */
-void run_give_back(struct link *, const char *run, const char *owner, const struct header *);
+/* Releases the run; lists show this header, that of the last batch, from now on (NULL: none).
+ * False: the database was not reached. */
+bool run_give_back(struct link *, const char *run, const char *owner, const struct header *);
 bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
 bool postgres_exists(const struct sys *, const char *at);
 bool postgres_list(const struct sys *, const char *at,

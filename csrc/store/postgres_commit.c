@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { PATIENCE_S = 30, WAIT_MS = 20, WAIT_MOST_MS = 500, GROUP_MAX = 1024 };
+enum { PATIENCE_S = 30, GROUP_MAX = 1024 };
 enum { GROUP_BYTES = 64 << 20, ARRAYS_MAX = 512 << 20, SETTING = 8 };
 
 struct commits {
@@ -26,10 +26,9 @@ struct commits {
   struct put *group[GROUP_MAX]; /* the batches of a statement */
   pthread_mutex_t mutex;        /* of the fields below */
   pthread_cond_t changed;
-  bool busy;      /* a thread uses the connection */
-  pthread_t user; /* which one, so many times over: what is read may need more */
-  unsigned depth;
-  size_t asking;             /* how many wait for it, for other things than a commit */
+  unsigned depth; /* how many times over a thread uses the connection: what is read may need more */
+  pthread_t user; /* which one */
+  size_t asking;  /* how many wait for it, for other things than a commit */
   struct put *first, **last; /* batches that wait, in the order of their appends */
 };
 
@@ -90,26 +89,21 @@ void commits_release(struct commits *c) {
   sys_free(c->sys, c, sizeof *c);
 }
 
-/* The caller holds the mutex. */
-static void leave(struct commits *c) {
-  c->link.url = &c->url;
-  c->busy = false;
-  pthread_cond_broadcast(&c->changed);
-}
-
 void commits_leave(struct commits *c) {
   pthread_mutex_lock(&c->mutex);
-  if (--c->depth == 0) leave(c);
+  if (--c->depth == 0) {
+    c->link.url = &c->url;
+    pthread_cond_broadcast(&c->changed);
+  }
   pthread_mutex_unlock(&c->mutex);
 }
 
 struct link *commits_enter(struct commits *c, const struct url *url, struct error *e) {
   pthread_mutex_lock(&c->mutex);
   c->asking++;
-  while (c->busy && !(c->depth > 0 && pthread_equal(c->user, pthread_self())))
+  while (c->depth > 0 && !pthread_equal(c->user, pthread_self()))
     pthread_cond_wait(&c->changed, &c->mutex);
   c->asking--;
-  c->busy = true;
   c->user = pthread_self();
   c->depth++;
   pthread_mutex_unlock(&c->mutex);
@@ -244,16 +238,6 @@ static enum outcome look_at_place(struct commits *c, const struct put *put, stru
   return outcome == OUTCOME_NOBODYS ? look_before_place(c, put, e) : outcome;
 }
 
-/* A server that restarts refuses connections for a while. */
-static bool reconnect(struct commits *c, int64_t until, struct error *e) {
-  for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
-    error_clear(e);
-    if (link_open(&c->link, e)) return true;
-    if (e->code != ERROR_SYSTEM || c->sys->mono_ns(c->sys) > until) return false;
-    c->sys->pause(c->sys, ms);
-  }
-}
-
 /* Looks at the places of those that are not settled; those that remain are to be sent (again). */
 static void look_at_places(struct commits *c, struct put **group, size_t count, struct error *e) {
   for (size_t i = 0; i < count && !link_broken(&c->link); i++) {
@@ -295,7 +279,7 @@ static void settle(struct commits *c, struct put **group, size_t count, int64_t 
       return;
     }
     count = unsettled(group, count);
-    if (count > 0 && !reconnect(c, until, &why)) return give_up(group, count, &why);
+    if (count > 0 && !link_open_until(&c->link, until, &why)) return give_up(group, count, &why);
     look_at_places(c, group, count, &why);
     count = unsettled(group, count);
     if (c->sys->mono_ns(c->sys) > until) return give_up(group, count, &why);
@@ -324,20 +308,22 @@ static void commit(struct commits *c) {
     bytes += c->first->lines.length;
   }
   if (!c->first) c->last = &c->first;
-  c->busy = true;
+  c->user = pthread_self();
+  c->depth = 1;
   pthread_mutex_unlock(&c->mutex);
   settle(c, c->group, count, c->sys->mono_ns(c->sys) + (int64_t)PATIENCE_S * 1000000000);
   pthread_mutex_lock(&c->mutex);
   for (size_t i = 0; i < count; i++)
     c->group[i]->state = PUT_SETTLED;
-  leave(c);
+  c->depth = 0;
+  pthread_cond_broadcast(&c->changed);
 }
 
 bool commits_wait(struct commits *c, struct put *put) {
   pthread_mutex_lock(&c->mutex);
   bool was_put = put->state != PUT_IDLE;
   while (put->state == PUT_WAITS)
-    if (c->busy || c->asking)
+    if (c->depth > 0 || c->asking)
       pthread_cond_wait(&c->changed, &c->mutex);
     else
       commit(c);

@@ -20,6 +20,13 @@
 
 enum { ID = 33, PROCESS = 160 };
 
+/* A run that is to be released. */
+struct left {
+  struct left *next;
+  char run[JOURNAL_RUN_ID + 1];
+  struct header header;
+};
+
 struct lease {
   struct lease *next;
   size_t users;
@@ -28,7 +35,8 @@ struct lease {
   struct link link;
   char id[ID], process[PROCESS];
   pthread_t thread;
-  pthread_mutex_t mutex; /* of link and ending */
+  struct left *left;
+  pthread_mutex_t mutex; /* of link, left and ending */
   pthread_cond_t wake;
   bool ending;
   _Atomic(int64_t) until_ns; /* of boot_ns */
@@ -126,6 +134,30 @@ static bool begin(struct lease *l, struct error *e) {
   return renewed(l, sent, e);
 }
 
+static void forget_left(struct lease *l) {
+  struct left *left = l->left;
+  l->left = left->next;
+  sys_free(l->sys, left, sizeof *left);
+}
+
+/* The caller holds the mutex. False: the database is out of reach. */
+static bool release_left(struct lease *l) {
+  while (l->left && run_give_back(&l->link, l->left->run, l->id, &l->left->header))
+    forget_left(l);
+  return !l->left;
+}
+
+void lease_release_later(struct lease *l, const char *run, const struct header *header) {
+  struct left *left = sys_alloc(l->sys, sizeof *left);
+  if (!left) return; /* it is released with the lease */
+  snprintf(left->run, sizeof left->run, "%s", run);
+  if (header) left->header = *header;
+  pthread_mutex_lock(&l->mutex);
+  left->next = l->left;
+  l->left = left;
+  pthread_mutex_unlock(&l->mutex);
+}
+
 /* The caller holds the mutex. ERROR_LOST: the row was removed. */
 static bool renew(struct lease *l, struct error *e) {
   if (!link_open(&l->link, e)) return false;
@@ -137,6 +169,7 @@ static bool renew(struct lease *l, struct error *e) {
                      " where worker = $1",
                      2, values, e);
   if (rows == 0) atomic_store(&l->gone, true);
+  if (rows == 1) release_left(l);
   return rows == 1 && renewed(l, sent, e);
 }
 
@@ -212,6 +245,15 @@ static struct lease *make(const struct sys *sys, const struct url *url, struct e
   return NULL;
 }
 
+/* A run that is to be released is not taken anew before. */
+static bool is_clear(struct lease *l, struct error *e) {
+  pthread_mutex_lock(&l->mutex);
+  bool good = !l->left || (link_open(&l->link, e) && release_left(l)) ||
+              error_set(e, ERROR_SYSTEM, "%s: the database does not answer", l->url.whole);
+  pthread_mutex_unlock(&l->mutex);
+  return good;
+}
+
 bool lease_take(const struct sys *sys, const struct url *url, struct lease **to, struct error *e) {
   pthread_mutex_lock(&all_mutex);
   struct lease *l = find(url);
@@ -222,7 +264,7 @@ bool lease_take(const struct sys *sys, const struct url *url, struct lease **to,
   if (l) l->users++;
   pthread_mutex_unlock(&all_mutex);
   *to = l;
-  return l != NULL;
+  return l && is_clear(l, e);
 }
 
 static void forget(struct lease *l) {
@@ -248,5 +290,7 @@ void lease_release(struct lease *l) {
   link_do(&l->link, "delete from skillrt.worker where worker = $1", 1,
           (struct value[]){TEXT(l->id)}, NULL);
   link_close(&l->link);
+  while (l->left)
+    forget_left(l);
   sys_free(l->sys, l, sizeof *l);
 }

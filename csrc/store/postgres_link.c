@@ -131,6 +131,10 @@ static int64_t patience_s(const struct link *l) {
 }
 
 bool link_open(struct link *l, struct error *e) {
+  return link_open_until(l, 0, e);
+}
+
+bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
   if (!link_broken(l)) return true;
   for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
     struct error why = {0};
@@ -144,7 +148,7 @@ bool link_open(struct link *l, struct error *e) {
       patience = patience_s(l);
     }
     int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
-    if (waited >= patience) {
+    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns)) {
       link_close(l);
       if (patience > 0)
         error_set(e, why.code, "%s (tried for %" PRId64 " s)", why.text, patience);

@@ -92,17 +92,17 @@ bool run_take(struct link *l, const char *run, const char *owner, struct error *
   return false;
 }
 
-void run_give_back(struct link *l, const char *run, const char *owner,
+bool run_give_back(struct link *l, const char *run, const char *owner,
                    const struct header *header) {
   static const struct header executing = {.status = "executing"};
   if (!header || !header->status[0]) header = &executing;
   struct value values[] = {TEXT(run), TEXT(owner), TEXT(header->status), NUMBER(header->due),
                            TEXT(header->about)};
-  link_do(l,
-          "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
-          " claimed = null"
-          " where run = $1 and owner = $2",
-          5, values, NULL);
+  return link_do(l,
+                 "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
+                 " claimed = null"
+                 " where run = $1 and owner = $2",
+                 5, values, NULL) >= 0;
 }
 
 /* ---- looking ---- */

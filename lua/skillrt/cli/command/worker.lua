@@ -95,20 +95,21 @@ end
 ---@field program userdata
 ---@field urls table<string, integer>  the runs it has, and since when
 ---@field count integer  how many
----@field lines userdata?  what it says; nil: it performs one run alone
+---@field alone boolean    it performs one run, and says nothing of it
+---@field lines userdata?   what it says otherwise
 ---@field loading string?  the run whose code it loads
 
 -- The process that has the fewest runs; one more, up to the number that was asked for.
 local function process_for(worker)
   local least, count = nil, 0
   for _, process in ipairs(worker.processes) do
-    if process.lines then
+    if not process.alone then
       count = count + 1
       least = (not least or process.count < least.count) and process or least
     end
   end
   if count < worker.most_processes and not (least and least.count == 0) then
-    least = start(worker, { urls = {}, count = 0 }, { US, "worker", worker.place, "--submitted" })
+    least = start(worker, { urls = {}, count = 0, alone = false }, { US, "worker", worker.place, "--submitted" })
     if least then
       least.lines = core.serve.lines(LONGEST, least.program)
     end
@@ -145,9 +146,9 @@ end
 
 -- A process has ended: what becomes of its runs.
 local function reap(worker, process, code)
-  local said = process.lines and "" or process.program:output(MOST_SAID):gsub("%s+$", "")
+  local said = not process.alone and "" or process.program:output(MOST_SAID):gsub("%s+$", "")
   for url, since in pairs(process.urls) do
-    local is_cause = not process.lines or process.loading == url
+    local is_cause = process.alone or process.loading == url
     if code > KILLED and is_cause then
       died(url, since, said, code)
     end
@@ -160,7 +161,7 @@ local function look(worker)
   for i = #worker.processes, 1, -1 do
     local process = worker.processes[i]
     local code = process.program:code()
-    if process.lines then
+    if not process.alone then
       listen(worker, process)
     end
     if code then
@@ -175,7 +176,7 @@ end
 local function begin_alone(worker)
   while worker.alone[1] and #worker.processes < worker.most_processes + MOST_ALONE do
     local url = table.remove(worker.alone, 1)
-    local process = { urls = { [url] = core.wall_ms() }, count = 1 }
+    local process = { urls = { [url] = core.wall_ms() }, count = 1, alone = true }
     if not start(worker, process, { US, "resume", url, "--submitted", "--quiet" }, "") then
       worker.count = worker.count - 1
     end
