@@ -260,6 +260,38 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     assert.matches("no month is to be removed", skillrt("fleet", "drop", server.url, "--before", "2025-03").err, 1, true)
   end)
 
+  it("removes a run or lets it be rolled back, and never half of it, where both are asked for at the same moment", function()
+    local removed = 0
+    for round = 1, 10 do
+      server.query "create table skillrt.journal_202504 partition of skillrt.journal for values from ('202504') to ('202505')"
+      local url = server.run "20250401-raced"
+      good("run", "hello.lua", "--work-dir", url, "--quiet")
+      -- A transaction that has the run's row lets both come to it before either has it.
+      local holds = io.popen(("psql -X -q -A -t '%s' -c \"begin; select 1 from skillrt.run where run = '20250401-raced' for update; "
+        .. "select pg_sleep(0.5); commit\" 2>&1"):format(server.url))
+      local first, second = { "rollback", url, "--to", "3" }, { "fleet", "drop", server.url, "--before", "2025-05", "--all" }
+      if round % 2 == 0 then first, second = second, first end
+      first.env, second.env = env, env
+      os.execute "sleep 0.1"
+      local one = kit.start(folder, first)
+      os.execute "sleep 0.05"
+      local other = kit.start(folder, second)
+      one.wait(20000)
+      other.wait(20000)
+      holds:close()
+      local runs = server.query "select count(*) from skillrt.run where run = '20250401-raced'"
+      local rows = server.query "select count(*) > 0 from skillrt.journal where run = '20250401-raced'"
+      assert.equal(runs == "1" and "t" or "f", rows)
+      removed = removed + (runs == "0" and 1 or 0)
+      if runs == "1" then
+        good("log", url, "--verify")
+        good("resume", url, "--quiet")
+        good("fleet", "drop", server.url, "--before", "2025-05", "--all")
+      end
+    end
+    assert.is_true(removed > 0 and removed < 10, removed .. " of 10 times removed")
+  end)
+
   -- What the witness saw, in order.
   local function witnessed()
     local list = {}
