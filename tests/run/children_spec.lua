@@ -202,6 +202,8 @@ local function suite(what, place, url, server)
       stands(rolled, "waiting_for_event")
       finish(workers.own)
       local one, two = children(aborted)[1], children(rolled)[1]
+      assert.matches("waits for its child", skillrt("move", url(aborted), "away").err, 1, true)
+      assert.matches("waits for its child", skillrt("move", url(one), "away").err, 1, true)
       witness()
       assert.equal(4, skillrt("abort", "--trust", url(aborted)).code)
       good("rollback", url(rolled), "--to", "1")
@@ -229,6 +231,21 @@ local function suite(what, place, url, server)
       assert.equal("49", field(parent, "got"))
       assert.equal(1, #children(parent))
       assert.equal("child\n", witness())
+    end)
+
+    it("end also where their parent was removed", function()
+      local _ <close> = begin()
+      folder.file("hold", "")
+      local parent = submit()
+      local child = held(parent)
+      if server then
+        server.query("delete from skillrt.run where run = '" .. parent .. "'")
+        server.query("delete from skillrt.journal where run = '" .. parent .. "'")
+      else
+        assert(os.execute("rm -r " .. folder.path .. "/runs/" .. parent))
+      end
+      os.remove(folder.path .. "/hold")
+      stands(child, "completed")
     end)
 
     it("say what cannot be submitted, and are sub-runs where no worker performs their parent", function()

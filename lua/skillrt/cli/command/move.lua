@@ -1,5 +1,6 @@
 -- cli/command/move.lua: `skillrt move FROM TO`: moves a run into a database, or out of one.
 
+local child = require("skillrt.run.call.kind.child")
 local core = require("skillrt.core")
 local look = require("skillrt.run.look")
 local output = require("skillrt.report.output")
@@ -41,7 +42,11 @@ return {
   run = function(args)
     local from, to, ok = args.from, args.to, nil
     local digests, message, code, run_id = digests_of(from)
-    if digests then
+    local before = digests and look.books(from)
+    if before and not look.has_ended(before) and (before.child_of or child.open(before)[1]) then
+      return nil, from .. ": waits for its child, or its parent for it, where both are; move it once it has ended",
+        "invalid", from
+    elseif digests then
       to = store_of.absolute(to, run_id)
       ok, message, code = core.move(from, to, digests)
     end

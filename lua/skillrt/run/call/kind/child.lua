@@ -84,13 +84,21 @@ function M.request(name)
     shown = "run " .. name }
 end
 
+-- What a parent gets of the record of how its child ended.
+local function told(outcome)
+  local status, message = outcome.status, outcome.message
+  return { status = status, result = outcome.result, class = status == "aborted" and "canceled" or "permanent",
+    message = status ~= "completed" and ("%s (%s)%s"):format(status, outcome.reason, message and ": " .. message or "")
+      or nil }
+end
+
 -- How a run ended that has told that; nil: it has not.
 local function outcome_of(place)
   local outcome
   look.some(place, function(entry)
     outcome = entry.t == "outcome" and entry or outcome
   end, { '"outcome"' })
-  return outcome and M.told(outcome)
+  return outcome and told(outcome)
 end
 
 function M.begin(calls, call)
@@ -210,25 +218,17 @@ function M.outcome(run, status, reason, message)
   return entry
 end
 
----What a parent gets of it.
----@param outcome table  the record
----@return table
-function M.told(outcome)
-  local status, message = outcome.status, outcome.message
-  return { status = status, result = outcome.result, class = status == "aborted" and "canceled" or "permanent",
-    message = status ~= "completed" and ("%s (%s)%s"):format(status, outcome.reason, message and ": " .. message or "")
-      or nil }
-end
-
----Sends the outcome of a child to its parent; sent twice, it arrives once.
+---Sends the outcome of a child to its parent, unless that was removed; sent twice, it arrives once.
 ---@param run skillrt.Run
----@return string|nil ok
+---@return any ok
 ---@return string? message
 function M.tell(run)
-  local books = run.books
-  local event = EVENT .. store_of.name(run.store.place)
-  return store_of.at(place_of(run, books.child_of.run)):put({ id = event, event = event,
-    value = M.told(books.outcome) })
+  local event, parent = EVENT .. store_of.name(run.store.place), place_of(run, run.books.child_of.run)
+  local first, message, code = look.first(parent)
+  if not first then
+    return code == "missing" or nil, message
+  end
+  return store_of.at(parent):put({ id = event, event = event, value = told(run.books.outcome) })
 end
 
 return M
