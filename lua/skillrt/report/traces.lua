@@ -7,6 +7,7 @@
 local agents = require("skillrt.agent")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local story_of = require("skillrt.run.story")
 local tables = require("skillrt.base.tables")
 
@@ -49,12 +50,8 @@ end
 ---@param given table<string, any>
 ---@return table[] list
 local function attributes(given)
-  local list, keys = {}, {}
-  for key in pairs(given) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  for i, key in ipairs(keys) do
+  local list = {}
+  for i, key in ipairs(names.sorted(given)) do
     list[i] = { key = key, value = value_of(given[key]) }
   end
   return json.array(list)

@@ -38,15 +38,6 @@ function M.digest(arguments)
   return core.sha256(text)
 end
 
--- A copy that the script cannot change while the person decides; nil becomes {}.
-local function own(arguments)
-  if arguments == nil then
-    return {}
-  end
-  local copy, problem = plain.copy(arguments, "arguments")
-  return copy, problem
-end
-
 ---The question of an approval.
 ---@param given table  { header, what, arguments, timeout }
 ---@return table|nil question  as ctx.ask takes it; nil: invalid, or it cannot be shown
@@ -57,13 +48,15 @@ function M.question(given)
   if not checked then
     return nil, message
   end
-  local arguments, problem = own(given.arguments)
-  local digest, why
+  local arguments, problem, digest = {}, nil, nil
+  if given.arguments ~= nil then -- a copy that the script cannot change while the person decides
+    arguments, problem = plain.copy(given.arguments, "arguments")
+  end
   if not problem then
-    digest, why = M.digest(arguments)
+    digest, problem = M.digest(arguments)
   end
   if not digest then
-    return nil, problem or why
+    return nil, problem
   end
   local shown = json.encode(arguments, { indent = 2, sorted = true })
   if #shown > M.LONGEST then

@@ -12,6 +12,7 @@ local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
 local steps_of = require("skillrt.run.step.step")
 local books_of = require("skillrt.run.books")
+local tables = require("skillrt.base.tables")
 
 local apply, encode = books_of.apply, record.encode
 local mono_ms, wall_ms = core.mono_ms, core.wall_ms
@@ -107,7 +108,7 @@ local function put(self, entry, ours)
     fatal.pass_on({ message = blobs, code = code })
     return nil, blobs --[[@as string]]
   elseif blobs then
-    table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
+    tables.append(self.blobs, blobs --[[@as table]])
   end
   self.out[#self.out + 1] = payload
   self.source.news = true
@@ -122,11 +123,7 @@ end
 
 -- A start that a step's first record could carry, as a record of its own.
 local function start_record(start, step)
-  local own = { t = "start", step = step }
-  for key, value in pairs(start) do
-    own[key] = value
-  end
-  return own
+  return tables.fill({ t = "start", step = step }, start)
 end
 
 -- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the
@@ -145,12 +142,7 @@ function Journal:begin(step, said, sub)
   if self.begun then
     write_begun(self)
   end
-  local start = { [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
-  if said then
-    for key, value in pairs(said) do
-      start[key] = value
-    end
-  end
+  local start = tables.fill({ [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }, said)
   self.begun, self.begun_step = start, step.number
   steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
   if self.watcher and not self.dull.start then

@@ -8,6 +8,7 @@ local edges_of = require("skillrt.skill.limit.edges")
 local json = require("skillrt.base.json")
 local own = require("skillrt.run.books.machine").OWN
 local state = require("skillrt.skill.state")
+local tables = require("skillrt.base.tables")
 local when = require("skillrt.skill.when")
 
 local M = {}
@@ -40,18 +41,12 @@ end
 
 -- The state as it will be after the step.
 local function after(root, entry)
-  local out = {}
-  for key, value in pairs(root) do
-    out[key] = value
-  end
+  local out = tables.fill({}, root)
   for key, value in pairs(entry.set or {}) do
     out[key] = state.merge(root[key], value)
   end
   if entry.context then
-    out.context = {}
-    for key, value in pairs(root.context) do
-      out.context[key] = value
-    end
+    out.context = tables.fill({}, root.context)
     for key, value in pairs(entry.context) do
       out.context[key] = value ~= json.null and value or nil
     end
@@ -87,7 +82,7 @@ local function candidates(machine, name, id, chosen, wish)
       end
     end
   end
-  return table.move(rest, 1, #rest, #first + 1, first)
+  return tables.append(first, rest)
 end
 
 -- Why an edge cannot be taken now; nil: it can. The conditions of the edges it was chosen by were evaluated before

@@ -11,6 +11,7 @@ local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local plain = require("skillrt.base.plain")
 local state = require("skillrt.skill.state")
+local tables = require("skillrt.base.tables")
 local types = require("skillrt.skill.types")
 
 local M = {}
@@ -144,16 +145,11 @@ local function split_context(updates, context)
   if not json.is_object(among) then
     return updates, context
   end
-  local rest, merged = {}, {}
+  local rest = {}
   for key, value in pairs(updates) do
     rest[key] = key ~= "context" and value or nil
   end
-  for _, part in ipairs({ among, context }) do
-    for key, value in pairs(part) do
-      merged[key] = value
-    end
-  end
-  return rest, merged
+  return rest, tables.fill(tables.fill({}, among), context)
 end
 
 -- The context an agent or function set, or what is wrong with a name in it (F13).
@@ -168,11 +164,7 @@ local function judge_context(step, given)
       return nil, "context: a key " .. problem
     end
   end
-  local copy = {}
-  for key, value in pairs(context) do
-    copy[key] = value
-  end
-  return copy
+  return tables.fill({}, context)
 end
 
 -- The state as effects will see it: the top-level fields after the update.
@@ -325,7 +317,7 @@ function M.record(run, step, definition, updates, words)
     kept = taken(kept, schema, refused or NONE)
     some = next(kept) ~= nil
   end
-  refused = owned and json.array(table.move(refused or {}, 1, #(refused or {}), #owned + 1, owned)) or refused
+  refused = owned and json.array(tables.append(owned, refused or {})) or refused
   if not unfit and books.finished ~= step.after then -- other steps ran meanwhile
     kept, unfit, replaced = meeting.updates(run, step, kept)
   end

@@ -7,6 +7,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local sets = require("skillrt.skill.tool_sets")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -21,10 +22,7 @@ function M.start(run, definition, said)
     said.tool_set = definition.tool_set or run.books.tool_set or skill.switching.start
   end
   if keeps and (keeps.at_start or keeps.counts) then
-    said.keeps = {}
-    for key, value in pairs(keeps.at_start or {}) do
-      said.keeps[key] = value
-    end
+    said.keeps = tables.fill({}, keeps.at_start)
     if keeps.counts then
       local before = run.books.state.root[keeps.counts]
       said.keeps[keeps.counts] = (math.type(before) == "integer" and before or 0) + 1
@@ -56,9 +54,7 @@ function M.done(skill, definition, updates)
       return updates, nil, ('its answer lacks "%s": put it into stateUpdates'):format(key)
     end
   end
-  for key, value in pairs(keeps.at_end or {}) do
-    out[key] = value
-  end
+  tables.fill(out, keeps.at_end)
   if refused then
     table.sort(refused)
   end

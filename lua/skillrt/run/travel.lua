@@ -72,7 +72,7 @@ end
 -- Opens the run, writes the records and closes it.
 local function write(store, mode, first, entries, blobs)
   local self = writer(store, entries)
-  table.move(blobs or {}, 1, #(blobs or {}), 1, self.blobs)
+  tables.append(self.blobs, blobs or {})
   local run, message, code = store:open(self, { mode = mode, durability = first.durability,
     run_id = first.run })
   if not run then
@@ -106,7 +106,7 @@ end
 ---@return string? code
 function M.create(store, first, others, blobs)
   return write(store, "create", first, function()
-    return table.move(others, 1, #others, 2, { first })
+    return tables.append({ first }, others)
   end, blobs)
 end
 
@@ -122,7 +122,7 @@ function M.write(place, others)
     return nil, why, code
   end
   return write(store_of.at(place), "resume", first, function()
-    return table.move(others, 1, #others, 2, { { t = "resume", by = "skillrt " .. core.version } })
+    return tables.append({ { t = "resume", by = "skillrt " .. core.version } }, others)
   end)
 end
 
@@ -260,7 +260,7 @@ function M.rollback(dir, place)
   if problem then
     return nil, problem, "system"
   end
-  table.move(others, 1, #others, #written + 1, written)
+  tables.append(written, others)
   return { seq = seq, files = written, left = left, books = books, under_way = told(there) }
 end
 

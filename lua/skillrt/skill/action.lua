@@ -180,12 +180,7 @@ function M.conditions(value, where)
       return nil, ("%s: must be a text, a function or a list of them, but holds %s"):format(where, names.show(key))
     end
   end
-  local reads = {}
-  for key in pairs(keys) do
-    reads[#reads + 1] = key
-  end
-  table.sort(reads)
-  return when, known and reads or nil
+  return when, known and names.sorted(keys) or nil
 end
 
 -- Who performs it: exactly one of run and agent; a terminal action, or a machine's, may have neither.

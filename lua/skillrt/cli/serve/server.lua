@@ -7,6 +7,7 @@ local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local judge = require("skillrt.base.json_schema").judge
 local operations = require("skillrt.cli.serve.operations")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -34,9 +35,7 @@ Server.__index = Server
 ---@return skillrt.cli.serve.Server
 function M.new(options)
   local self = setmetatable({ waiting = {}, keys = {}, order = {}, first_key = 1, hosts = {} }, Server)
-  for name, value in pairs(options) do
-    self[name] = value
-  end
+  tables.fill(self, options)
   self.events = require("skillrt.cli.serve.events").new(self.http)
   self.mcp = require("skillrt.cli.serve.mcp").new(self)
   self.description = require("skillrt.cli.serve.openapi").of(self.token ~= nil)
@@ -46,14 +45,7 @@ end
 -- ---- replies ----
 
 local function headers_of(more)
-  local all = {}
-  for name, value in pairs(HEADERS) do
-    all[name] = value
-  end
-  for name, value in pairs(more or {}) do
-    all[name] = value
-  end
-  return all
+  return tables.fill(tables.fill({}, HEADERS), more)
 end
 
 function Server:reply(request, status, value, more)
@@ -133,9 +125,7 @@ local function read_query(one, request)
       query[name] = query[name] == nil and text or query[name]
     end
   end
-  for name, schema in pairs(one.query or {}) do
-    properties[name] = schema
-  end
+  tables.fill(properties, one.query)
   local ok, why = judge({ type = "object", properties = properties, additionalProperties = false }, query, "the query")
   return ok and query, why
 end
