@@ -114,7 +114,7 @@ say = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$@';)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
-also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter $(PG_C) bench/floor_postgres.c,$(1)),$(CFLAGS_PQ)) $(if $(filter tests/%,$(1)),-Itests)
+also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter $(PG_C) bench/floor_postgres.c,$(1)),$(CFLAGS_PQ)) $(if $(filter tests/%,$(1)),-Itests) $(if $(filter tests/sim/%,$(1)),-Itests/sim)
 
 $(BUILD)/embedded.c: csrc/embed.lua csrc/started.txt $(LUA_SRC) $(BUILD)/inputs
 	$(call say,EMBED)$(LUA) csrc/embed.lua $(EMBED_$(MODE)) $(LUA_SRC) > $@.new

@@ -34,8 +34,15 @@ SIM_O     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c)) $(BUILD)/tes
 $(BUILD)/tests/sim/ram_%.o: tests/support/ram_%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) -Itests -Dcalloc=arena_calloc -Drealloc=arena_realloc -Dfree=arena_free -include tests/sim/arena.h -MMD -MP -c $< -o $@
-$(SIM): $(SIM_O) $(INSIDE)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(SIM_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
+# what keeps runs in PostgreSQL, without libpq and threads: tests/sim/database.c and fleet.c are those. What it keeps for
+# a process is in a section of its own, as there are several processes in one
+SIM_PG_O  := $(patsubst csrc/store/%.c,$(BUILD)/tests/sim/%.o,$(filter-out %/postgres_watch.c,$(wildcard csrc/store/postgres*.c)))
+$(SIM_PG_O): $(BUILD)/tests/sim/%.o: csrc/store/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(COMPILE) -Itests -Itests/sim -fno-data-sections -include tests/sim/threads.h -MMD -MP -c $< -o $@
+	@objcopy --rename-section .bss=process,alloc,load,data,contents $@
+$(SIM): $(SIM_O) $(SIM_PG_O) $(INSIDE)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(SIM_O) $(SIM_PG_O) $(INSIDE) -Wl,-E -Wl,--wrap=dlopen $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 
 ##@ Proof
 .PHONY: test-c test-lua lint cover

@@ -5,6 +5,7 @@
 #include "store/postgres.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +14,13 @@
 enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16 };
 
 struct postgres {
-  struct store store; /* first: a store is cast to this */
+  struct store store;    /* first: a store is cast to this */
+  struct postgres *next; /* of `takers` */
   const struct sys *sys;
   struct url url;
   struct commits *commits;
   struct lease *lease; /* NULL: only read */
-  bool taken;          /* the lease that holds the run */
+  bool taken;          /* the lease holds the run, or may hold it */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* after the last append */
   struct buffer out;   /* the lines of the last batch */
@@ -29,6 +31,10 @@ struct postgres {
   uint64_t bytes, syncs;
   struct watch *inbox; /* NULL: the run has not asked to watch its inbox */
 };
+
+/* Stores of this process that take runs: they share its lease. */
+static pthread_mutex_t takers_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct postgres *takers;
 
 static bool fail(struct postgres *p, const struct error *why, struct error *e) {
   if (!p->failed || why->code == ERROR_LOST) p->why = *why;
@@ -229,6 +235,15 @@ static void give_back(struct postgres *p, const struct header *header) {
   if (!given) lease_release_later(p->lease, p->url.run, header);
 }
 
+static void forget_taker(const struct postgres *p) {
+  pthread_mutex_lock(&takers_mutex);
+  struct postgres **at = &takers;
+  while (*at && *at != p)
+    at = &(*at)->next;
+  if (*at) *at = p->next;
+  pthread_mutex_unlock(&takers_mutex);
+}
+
 static void postgres_close(struct store *store) {
   struct postgres *p = (struct postgres *)store;
   if (p->inbox) p->inbox->close(p->inbox);
@@ -236,6 +251,7 @@ static void postgres_close(struct store *store) {
     bool closed = say_closed(p);
     if (!is_lost(p)) give_back(p, closed ? &p->end.header : NULL);
   }
+  forget_taker(p);
   lease_release(p->lease);
   commits_release(p->commits);
   buffer_clear(&p->out);
@@ -299,12 +315,20 @@ static bool find_end(struct postgres *p, struct rows_look *look, bool *has, stru
   return good;
 }
 
+static bool exists(const struct postgres *p, struct error *e) {
+  return error_set(e, ERROR_EXISTS, "%s: holds a run already; resume it or choose another name",
+                   p->url.whole);
+}
+
 /* Adds that row after the end; where the previous holder has written one more batch, after the new
- * end. */
-static bool take_over(struct postgres *p, struct rows_look *look, bool known, struct error *e) {
+ * end, unless that has begun the run. */
+static bool take_over(struct postgres *p, struct rows_look *look, enum store_open mode,
+                      struct error *e) {
   bool has;
   for (int i = 0; i < FENCES; i++) {
-    if (!(known && i == 0) && !find_end(p, look, &has, e)) return false;
+    bool known = i == 0 && mode == STORE_RESUME;
+    if (!known && !find_end(p, look, &has, e)) return false;
+    if (mode == STORE_CREATE && p->end.records > 0) return exists(p, e);
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
     if (outcome != OUTCOME_ANOTHERS) return false;
@@ -312,11 +336,25 @@ static bool take_over(struct postgres *p, struct rows_look *look, bool known, st
   return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }
 
+/* Whether no other store of this process has the run; counts this one from now on. */
+static bool is_first(struct postgres *p) {
+  bool first = true;
+  pthread_mutex_lock(&takers_mutex);
+  for (const struct postgres *other = takers; other; other = other->next)
+    first = first && (other->lease != p->lease || strcmp(other->url.run, p->url.run) != 0);
+  p->next = takers;
+  takers = p;
+  pthread_mutex_unlock(&takers_mutex);
+  return first;
+}
+
 static bool take(struct postgres *p, struct error *e) {
   struct link *l = lease_take(p->sys, &p->url, &p->lease, e) ? enter(p, e) : NULL;
-  p->taken = l && run_take(l, p->url.run, lease_id(p->lease), e);
+  bool first = l && is_first(p);
+  bool good = l && run_take(l, p->url.run, lease_id(p->lease), &p->taken, e);
+  p->taken = p->taken && (good || first); /* if it is not certain, another store may have it */
   if (l) commits_leave(p->commits);
-  return p->taken;
+  return good;
 }
 
 /* A process that died before it wrote the first payload left no run, because it has not reported
@@ -327,9 +365,7 @@ static bool check_vacant(struct postgres *p, struct error *e) {
   if (!find_end(p, &look, &has, e)) return false;
   bool vacant = !has || p->end.records == 0;
   p->end = (struct rows_end){.segment = 0};
-  return vacant ||
-         error_set(e, ERROR_EXISTS, "%s: holds a run already; resume it or choose another name",
-                   p->url.whole);
+  return vacant || exists(p, e);
 }
 
 /* How many rows a statement changes or returns; -1: it failed. */
@@ -353,7 +389,7 @@ static bool create(struct postgres *p, const struct store_options *o, struct err
       !take(p, e) || !check_vacant(p, e))
     return false;
   if (!p->run_id[0]) strcpy(p->run_id, o->run_id);
-  return take_over(p, &look, false, e) &&
+  return take_over(p, &look, STORE_CREATE, e) &&
          perform(p, "update skillrt.run set id = $2 where run = $1 and id <> $2", 2, values, e) >=
              0;
 }
@@ -383,7 +419,7 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
   if (l) commits_leave(p->commits);
   if (!good) return false;
   report_end(p, &look, report);
-  return o->mode == STORE_READ || take_over(p, &look, true, e);
+  return o->mode == STORE_READ || take_over(p, &look, STORE_RESUME, e);
 }
 
 static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,

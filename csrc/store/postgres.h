@@ -148,8 +148,9 @@ bool lease_is_dead(const struct sys *, const char *process);
 
 /* ---- a run's row: postgres_run.c ---- */
 
-/* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. */
-bool run_take(struct link *, const char *run, const char *owner, struct error *);
+/* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. False with `*taken`: the
+ * answer was lost, and it may be the holder: give the run back. */
+bool run_take(struct link *, const char *run, const char *owner, bool *taken, struct error *);
 /* Releases the run; lists show this header, that of the last batch, from now on (NULL: none).
  * False: the database was not reached. */
 bool run_give_back(struct link *, const char *run, const char *owner, const struct header *);

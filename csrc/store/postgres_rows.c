@@ -161,7 +161,7 @@ static bool check_first(struct link *l, const PGresult *result, struct rows_look
                         struct error *e) {
   struct row row = {.bundle.batch = 1};
   if (PQntuples(result) > 0) take_row(result, 0, &row);
-  if (row.bundle.batch != 0 && look->present)
+  if (row.bundle.batch != 0 && (look->present || PQntuples(result) == 0))
     return error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
   if (row.bundle.batch != 0)
     return error_set(e, ERROR_CORRUPT, "%s: its first batch is missing", l->url->whole);

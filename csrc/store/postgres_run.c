@@ -82,14 +82,14 @@ static bool refused(struct link *l, const char *run, struct error *e) {
   return good && error_set(e, ERROR_BUSY, "%s: another process takes it now", l->url->whole);
 }
 
-bool run_take(struct link *l, const char *run, const char *owner, struct error *e) {
+bool run_take(struct link *l, const char *run, const char *owner, bool *taken, struct error *e) {
   struct error why = {0};
-  if (take_free(l, run, owner, &why)) return true;
-  if (why.code == ERROR_NONE && !remove_holder(l, run, e)) return false;
-  if (why.code == ERROR_NONE && take_free(l, run, owner, &why)) return true;
-  if (why.code == ERROR_NONE) return refused(l, run, e);
-  if (e) *e = why;
-  return false;
+  *taken = take_free(l, run, owner, &why) || why.code != ERROR_NONE;
+  if (!*taken && !remove_holder(l, run, e)) return false;
+  if (!*taken) *taken = take_free(l, run, owner, &why) || why.code != ERROR_NONE;
+  if (!*taken) return refused(l, run, e);
+  if (e && why.code != ERROR_NONE) *e = why;
+  return why.code == ERROR_NONE;
 }
 
 bool run_give_back(struct link *l, const char *run, const char *owner,

@@ -79,6 +79,19 @@ static void test_fence(void) {
   }
 }
 
+static void test_nothing_written(void) {
+  struct kit a;
+  struct scratch s = {"/nowhere"};
+  kit_init(&a, &s);
+  TEST("a process that died before it wrote anything left no run, whoever resumes or begins it") {
+    query("insert into skillrt.run (run, id) values ('nothing', 'nothing')");
+    CHECK(!open_at(&a, server_run(&server, "nothing"), STORE_RESUME));
+    CHECK(a.error.code == ERROR_MISSING && strstr(a.error.text, "contains no run"));
+    CHECK(open_at(&a, server_run(&server, "nothing"), STORE_CREATE) && kit_put(&a, 0, 1));
+    kit_close(&a);
+  }
+}
+
 static void test_lost_commits(void) {
   struct kit a;
   struct scratch s = {"/nowhere"};
@@ -206,15 +219,19 @@ static bool write_through(struct kit *k, const char *url) {
 }
 
 static void test_cuts(struct proxy *proxy) {
-  struct kit k;
+  struct kit k, other;
   struct scratch s = {"/nowhere"};
+  char held[512];
   kit_init(&k, &s);
+  kit_init(&other, &s); /* another run of this process, which renews its lease */
+  snprintf(held, sizeof held, "postgres://skillrt@/postgres/other?host=%s", proxy->dir);
+  CHECK(open_at(&other, held, STORE_CREATE));
   TEST("a connection that is cut at any message, before or behind it, costs no record and adds "
-       "none") {
+       "none, and the run is given back") {
     int cuts = 0;
     for (int after = 0; after < 2; after++) {
       for (int n = 1, last = 1; n <= last + 1; n++) {
-        char run[32], url[512];
+        char run[32], url[512], free_now[128];
         snprintf(run, sizeof run, "cut-%d-%d", after, n);
         snprintf(url, sizeof url, "postgres://skillrt@/postgres/%s?host=%s", run, proxy->dir);
         atomic_store(&proxy->wish->count, 0);
@@ -222,9 +239,14 @@ static void test_cuts(struct proxy *proxy) {
         atomic_store(&proxy->wish->cut_at, n);
         CHECK(write_through(&k, url));
         int count = atomic_load(&proxy->wish->count);
+        atomic_store(&proxy->wish->cut_at, 0);
+        CHECK(open_at(&k, url, STORE_RESUME));
+        if (k.store) kit_close(&k);
+        snprintf(free_now, sizeof free_now,
+                 "select owner is null from skillrt.run where run = '%s'", run);
+        CHECK_STR(query(free_now), "t");
         cuts += count >= n;
         if (count > last) last = count;
-        atomic_store(&proxy->wish->cut_at, 0);
         CHECK(open_at(&k, server_run(&server, run), STORE_READ));
         CHECK(k.store && kit_count(&k) == 2 * BATCHES);
         if (k.store) kit_close(&k);
@@ -233,12 +255,14 @@ static void test_cuts(struct proxy *proxy) {
     printf("# %d connections cut\n", cuts);
     CHECK(cuts > 2 * (BATCHES + 6));
   }
+  kit_close(&other);
 }
 
 int main(void) {
   struct proxy proxy;
   if (!server_start(&server, "")) return server_none();
   test_fence();
+  test_nothing_written();
   test_lost_commits();
   test_lease();
   proxy_start(&proxy, server.dir);

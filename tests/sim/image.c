@@ -15,17 +15,29 @@ struct head {
   void *unused[CLASSES]; /* blocks given back, by size: each begins with the next */
 };
 
-static struct head *image;
-static char *kept;
-static size_t kept_size, room;
-static char **written; /* pages of what is kept */
-static size_t written_count;
+static struct piece {
+  struct head *head;
+  char *kept;
+  size_t kept_size, room;
+  char **written; /* pages of what is kept */
+  size_t written_count;
+} pieces[IMAGES], *now = pieces;
+
+#define image (now->head)
+
+void image_use(unsigned which) {
+  now = &pieces[which];
+}
+
+unsigned image_now(void) {
+  return (unsigned)(now - pieces);
+}
 
 void image_open(size_t size) {
   image =
       mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   assert(image != MAP_FAILED);
-  room = size;
+  now->room = size;
   image->used = (sizeof *image + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -52,7 +64,7 @@ void *image_alloc(void *block, size_t old_size, size_t new_size) {
     if (to) {
       memcpy(&image->unused[class], to, sizeof to);
     } else {
-      assert(image->used + whole <= room && "the image is full");
+      assert(image->used + whole <= now->room && "the image is full");
       to = (char *)image + image->used;
       image->used += whole;
     }
@@ -67,31 +79,34 @@ void *image_alloc(void *block, size_t old_size, size_t new_size) {
 
 /* A process writes to few of the pages: one that none has written to yet is protected. */
 static void is_written(int number, siginfo_t *info, void *context) {
-  char *at = info->si_addr, *bottom = (char *)image;
+  char *at = info->si_addr;
   (void)context;
-  if (at < bottom || at >= bottom + kept_size) {
-    signal(number, SIG_DFL); /* it is a fault, and comes again */
+  for (struct piece *p = pieces; p < pieces + IMAGES; p++) {
+    char *bottom = (char *)p->head;
+    if (!bottom || at < bottom || at >= bottom + p->kept_size) continue;
+    at = bottom + (at - bottom) / PAGE * PAGE;
+    mprotect(at, PAGE, PROT_READ | PROT_WRITE);
+    p->written[p->written_count++] = at;
     return;
   }
-  at = bottom + (at - bottom) / PAGE * PAGE;
-  mprotect(at, PAGE, PROT_READ | PROT_WRITE);
-  written[written_count++] = at;
+  signal(number, SIG_DFL); /* it is a fault, and comes again */
 }
 
 void image_keep(void) {
   memset(image->unused, 0,
          sizeof image->unused); /* a process takes new blocks behind what is kept */
-  kept_size = (image->used + PAGE - 1) / PAGE * PAGE;
-  kept = mmap(NULL, kept_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  written = calloc(kept_size / PAGE, sizeof *written);
-  assert(kept != MAP_FAILED && written);
-  memcpy(kept, image, kept_size);
+  now->kept_size = (image->used + PAGE - 1) / PAGE * PAGE;
+  now->kept =
+      mmap(NULL, now->kept_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  now->written = calloc(now->kept_size / PAGE, sizeof *now->written);
+  assert(now->kept != MAP_FAILED && now->written);
+  memcpy(now->kept, image, now->kept_size);
   struct sigaction action = {.sa_sigaction = is_written, .sa_flags = SA_SIGINFO};
   sigaction(SIGSEGV, &action, NULL);
-  mprotect(image, kept_size, PROT_READ);
+  mprotect(image, now->kept_size, PROT_READ);
 }
 
 void image_restore(void) {
-  for (size_t i = 0; i < written_count; i++)
-    memcpy(written[i], kept + (written[i] - (char *)image), PAGE);
+  for (size_t i = 0; i < now->written_count; i++)
+    memcpy(now->written[i], now->kept + (now->written[i] - (char *)image), PAGE);
 }

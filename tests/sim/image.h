@@ -10,6 +10,11 @@
 
 #include <stddef.h>
 
+enum { IMAGES = 3 };
+
+/* Of several processes at once each has one; that of `which` is meant from now on. */
+void image_use(unsigned which);
+unsigned image_now(void);
 void image_open(size_t size);
 /* As realloc with sizes; new_size 0 frees. Aborts where the piece is full. */
 void *image_alloc(void *block, size_t old_size, size_t new_size);

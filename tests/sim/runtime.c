@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/runtime.h"
+#include "sim/fleet.h"
 #include "sim/image.h"
 #include "sim/runtime.h"
 #include "sim/world.h"
@@ -51,7 +52,8 @@ struct runtime {
   const char *why;
 };
 
-static struct runtime *running; /* one at a time */
+static struct runtime *of_image[IMAGES]; /* one at a time in each */
+#define running (of_image[image_now()])
 
 /* ---- time ---- */
 
@@ -432,7 +434,7 @@ void runtime_turn(struct runtime *r) {
   if (r->woken || r->why) {
     runtime_step(r);
   } else if (take_earliest(r, &event)) {
-    if (event.at_ns > world->now_ns) world->now_ns = event.at_ns;
+    if (event.at_ns > world->now_ns) fleet_sleep(event.at_ns - world->now_ns);
     event.happens(r, &event);
   } else {
     world_wrong("the run waits, and nothing will happen");

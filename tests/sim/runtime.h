@@ -8,5 +8,7 @@
 void runtime_forget(void);
 /* sim.c: people do something while a run goes on; true: its inbox changed. */
 bool sim_people(void);
+/* sim.c: a worker performs an episode of the run; true: the run is over. */
+bool sim_episode(void);
 
 #endif

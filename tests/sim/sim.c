@@ -1,5 +1,8 @@
 /* sim.c: whole runs of skills drawn from a seed, in a world drawn from the same seed.
  *
+ * From FLEET on a seed is one of several workers on a database (fleet.c, database.c), which loses
+ * answers, restarts, and repeats what it was told, while workers are killed and stopped.
+ *
  * A point is one seed: a skill (skills.lua), run once in a calm world and once in one that kills,
  * cuts the power, fails calls, stops and lies; people answer in between (sim.lua). What came of it
  * is held against the rules: the witness (world.c), the audit of the journal
@@ -31,14 +34,27 @@
 #include "lua/bind.h"
 #include "lua/core.h"
 #include "lua/limits.h"
+#include "sim/database.h"
+#include "sim/fleet.h"
 #include "sim/image.h"
 #include "sim/runtime.h"
 #include "sim/world.h"
+#include "store/store.h"
 
 enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 256, HANGS = 60 };
 enum { SHRINK_TRIES = 400, SHRINK_SECONDS = 30, WRONG_MOST = 10 };
 
-static lua_State *L; /* with all modules loaded, in the image */
+static lua_State *states[IMAGES]; /* each with all modules loaded, in its image */
+#define L (states[image_now()])
+
+static const uint64_t FLEET = 1000000000000000000;
+
+/* Sanitizers know one stack of a thread, and lay out what the section of a process holds. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TRIES_FLEETS = 0 };
+#else
+enum { TRIES_FLEETS = 1 };
+#endif
 
 /* What the process that looks at seeds shares with the one that waits for it. */
 static struct {
@@ -47,6 +63,13 @@ static struct {
   uint64_t digest; /* of all that happened */
   char wrong[2048];
 } * progress;
+
+/* The module with PostgreSQL is in this program. */
+void *__wrap_dlopen(const char *path, int flags);
+void *__real_dlopen(const char *path, int flags);
+void *__wrap_dlopen(const char *path, int flags) {
+  return __real_dlopen(path && strcmp(path, "simulated") == 0 ? NULL : path, flags);
+}
 
 static void *allocate(void *data, void *block, size_t old_size, size_t new_size) {
   (void)data;
@@ -159,6 +182,11 @@ static int l_sent(lua_State *S) {
   }
   return 1;
 }
+/* place(): where the run is */
+static int l_place(lua_State *S) {
+  lua_pushstring(S, world->database ? DATABASE "/run" : "/run");
+  return 1;
+}
 static int l_records(lua_State *S) {
   lua_newtable(S);
   lua_Integer n = 0;
@@ -176,6 +204,8 @@ static void text_field(int at, const char *name, char *to, size_t size) {
   snprintf(to, size, "%s", lua_tostring(L, -1) ? lua_tostring(L, -1) : "");
   lua_pop(L, 1);
 }
+
+static bool is_over(void);
 
 /* Calls the global `name`(seed, resume, rough) and keeps what it says. */
 static void call_lua(const char *name, bool resume) {
@@ -214,6 +244,18 @@ bool sim_people(void) {
   world->outside = false;
   lua_remove(L, at);
   return changed;
+}
+
+bool sim_episode(void) {
+  world->status[0] = world->reason[0] = world->message[0] = world->error[0] = world->code[0] = 0;
+  progress->episodes++;
+  unsigned episode = world->episode, process = fleet_process();
+  call_lua("episode", world->begun);
+  lua_settop(L, 0);
+  world_note("episode %u of process %u: %s %s %s %s %s", episode, process, world->code,
+             world->status, world->reason, world->message, world->error);
+  world->begun = strcmp(world->code, "nothing") != 0;
+  return is_over();
 }
 
 /* The same in a process of the world's; false: it was killed, as planned. */
@@ -339,10 +381,15 @@ static void run_to_end(unsigned harms, struct extent calm) {
 
 /* The same seed: the same run, to the byte. */
 static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct extent calm) {
-  world_begin(seed, seed % 2 == 1, harmed ? 1 : 0);
+  bool fleet = seed >= FLEET;
+  world_begin(seed, !fleet && seed % 2 == 1, harmed ? 1 : 0);
+  if (fleet) world->database = database_new(harmed);
   world_sys();
-  run_to_end(harms, calm);
-  if (harmed) {
+  if (fleet)
+    fleet_run(harmed ? 2 + seed % 2 : 1, harmed);
+  else
+    run_to_end(harms, calm);
+  if (harmed && !fleet) {
     cut_power();
     world_sys();
   }
@@ -383,23 +430,13 @@ static void run_file(const char *path) {
 }
 
 static void open_lua(void) {
-  static const luaL_Reg functions[] = {{"draw", l_draw},
-                                       {"draw_for", l_draw_for},
-                                       {"leaves_out", l_leaves_out},
-                                       {"performed", l_performed},
-                                       {"trace", l_trace},
-                                       {"episode", l_episode},
-                                       {"outside", l_outside},
-                                       {"note", l_note},
-                                       {"wrong", l_wrong},
-                                       {"allow", l_allow},
-                                       {"reported", l_reported},
-                                       {"later", l_later},
-                                       {"forked", l_forked},
-                                       {"durable", l_durable},
-                                       {"sent", l_sent},
-                                       {"records", l_records},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"draw", l_draw},           {"draw_for", l_draw_for}, {"leaves_out", l_leaves_out},
+      {"performed", l_performed}, {"trace", l_trace},       {"episode", l_episode},
+      {"outside", l_outside},     {"note", l_note},         {"wrong", l_wrong},
+      {"allow", l_allow},         {"reported", l_reported}, {"later", l_later},
+      {"forked", l_forked},       {"durable", l_durable},   {"sent", l_sent},
+      {"place", l_place},         {"records", l_records},   {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL, 0);
   lua_gc(L, LUA_GCINC, 110, 400, 0); /* what is kept lies close together */
@@ -571,6 +608,7 @@ static bool look(size_t first, uint64_t seed, uint64_t last, double most) {
       leave_out(getenv("STEPS"));
       alarm(HANGS);
       if (!point(seed)) _exit(1);
+      if (TRIES_FLEETS && last == UINT64_MAX && !point(seed + FLEET)) _exit(1);
     }
     _exit(0);
   }
@@ -598,9 +636,13 @@ int main(int argc, char **argv) {
   progress = shared(sizeof *progress);
   drawn = shared(sizeof *drawn);
   arena_open(ARENA);
-  image_open(IMAGE);
-  open_lua();
-  warm_up();
+  store_module("simulated");
+  for (unsigned i = IMAGES; i-- > 0;) {
+    image_use(i);
+    image_open(IMAGE);
+    open_lua();
+    warm_up();
+  }
   world->shows = getenv("SHOW") != NULL;
   if (argc > 1) {
     seed = strtoull(argv[1], NULL, 10);
@@ -618,7 +660,7 @@ int main(int argc, char **argv) {
     if (getenv("SIM_FIRST")) break; /* a planted fault is found */
     while (first < old_count && old[first].seed != progress->seed)
       first++;
-    if (first++ >= old_count) seed = progress->seed + 1;
+    if (first++ >= old_count) seed = (argc > 1 ? progress->seed : progress->seed % FLEET) + 1;
   }
   double processor = used();
   printf("# %ld points, %ld episodes in %.1f s, %.1f s of a processor, %.2f ms a point; digest "

@@ -13,6 +13,7 @@ local json = require "skillrt.base.json"
 local record = require "skillrt.base.record"
 local record_of = require "skillrt.run.record"
 local runner = require "skillrt.run.runner"
+local stores = require "skillrt.run.store"
 local core = require "skillrt.core"
 local travel = require "skillrt.run.travel"
 -- A skill whose code came from a file would pin it, and that file is not on the simulated disk.
@@ -26,11 +27,23 @@ local model = dofile(dir .. "model.lua")
 local summary = dofile "tests/support/crash_audit.lua"
 local declared = dofile "tests/support/declared.lua"
 
-local FIRST_RUN <const> = "/run"
-
--- The directory of the run.
+-- Where the run is.
 local function here()
-  return sim.forked() and "/fork" or FIRST_RUN
+  return sim.forked() and "/fork" or sim.place()
+end
+
+-- Whether several workers have the run, which is in a database.
+local function in_fleet()
+  return sim.place() ~= "/run"
+end
+
+-- What `read` gives; a database may be restarting.
+local function until_read(read, ...)
+  local value, message
+  repeat
+    value, message = read(...)
+  until value or not in_fleet()
+  return assert(value, message)
 end
 
 -- All records of a run's journal, including those inside a batch; `look`: called with each.
@@ -38,7 +51,7 @@ local function records(where, look)
   local list, store = { seqs = {} }, {}
   local report, message, code = core.read(where or here(), function(payload, seq)
     local entry = assert(record.decode(payload, function(digest)
-      return assert(store.blob(digest))
+      return until_read(store.blob, digest)
     end))
     record_of.each(entry, function(one) -- the start of a step comes with its first record
       list[#list + 1] = look and look(one) or one
@@ -99,7 +112,7 @@ function allow_call(list, step, c)
     call = entry.t == "call" and entry.step == step and entry.c == c and entry or call
   end
   if not call and list[1].from then -- the run from which this one was forked has called it
-    return allow_call(assert(records(FIRST_RUN)), step, c)
+    return allow_call(assert(records(sim.place())), step, c)
   end
   if call and call.sub then
     local failure = blamed_in(list, call.sub)
@@ -215,9 +228,13 @@ local function put(entry)
   put_count = put_count + 1
   local name = ("%d-%d"):format(sim.episode(), put_count)
   entry.id = name
+  sim.note(("put %s: %s"):format(name, json.encode(entry)))
+  if in_fleet() then
+    stores.at(here()):put(entry)
+    return
+  end
   core.files.make_folders(here() .. "/inbox")
   assert(core.files.write(("%s/inbox/%s.json"):format(here(), name), json.encode(entry)))
-  sim.note(("put %s: %s"):format(name, json.encode(entry)))
 end
 
 ---People follow a running run: they answer some of its questions, in a rough world also wrongly and twice, and send
@@ -391,7 +408,7 @@ end
 -- Whoever is refused because the run has ended has read its last record: it counts as reported.
 local function report_last()
   sim.outside(true)
-  local list = assert(records())
+  local list = until_read(records)
   sim.outside(false)
   sim.reported(json.encode(list[#list]))
 end
@@ -399,16 +416,20 @@ end
 -- Somebody rewrites the context file that runs are given; a run that has started keeps the earlier content.
 local function rewrite(resume)
   sim.outside(true)
+  resume = resume and not in_fleet() -- the one of the first worker counts
   assert(core.files.write("/known.md", resume and ("since process %d"):format(sim.episode()) or "from before"))
   sim.outside(false)
 end
 
 function episode(seed, resume, rough)
+  if in_fleet() and resume and sim.draw(4) > 0 and core.holder(here()) then
+    return { code = "busy", error = "another worker has it" }
+  end
   rewrite(resume)
   local changed = is_changed(rough)
-  local skill = skills.draw(seed, rough, changed)
+  local skill = skills.draw(seed, rough, changed, in_fleet())
   sim.durable(skill.durability == "power")
-  local options = { watcher = watcher(), work_dir = FIRST_RUN, http_module = "simulated", run_id = "sim", cwd = "/",
+  local options = { watcher = watcher(), work_dir = sim.place(), http_module = "simulated", run_id = "sim", cwd = "/",
     session = not resume and "mine" or nil }
   local run, report, self
   if resume then
@@ -445,7 +466,7 @@ end
 
 -- The records of the run that was forked; nil: a power cut removed the fork's origin before it was durable.
 local function origin_of(list)
-  local from, origin = list[1] and list[1].from, assert(records(FIRST_RUN))
+  local from, origin = list[1] and list[1].from, assert(records(sim.place()))
   return from and origin.seqs[#origin] >= from.seq and origin or nil
 end
 
@@ -468,7 +489,7 @@ function audit(seed, _, rough)
     end
     local origin = sim.forked() and origin_of(list)
     if origin or not sim.forked() then
-      model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough)), sim.wrong, origin or nil)
+      model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough), in_fleet()), sim.wrong, origin or nil)
     end
   end
   return { summary = text }

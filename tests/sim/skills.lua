@@ -40,6 +40,7 @@ local draw_node
 ---@field seed integer
 ---@field rough boolean  whether branches may race, and calls may fail for good
 ---@field sub boolean?   it is for a sub-run
+---@field small boolean?  it is for several workers, whose points are many
 ---@field changed boolean?  somebody has changed an action since the run started
 
 -- Each maker draws its own shape and returns function(ctx, name) -> text; `name` is unique in the run. `path` is the
@@ -373,7 +374,7 @@ function draw_node(depth, path, d)
   local below = chance(d.seed, path)
   if sim.leaves_out("node:" .. path) then
     return MAKERS.log(below)
-  elseif depth >= DEEPEST or below(3) == 0 then
+  elseif depth >= (d.small and DEEPEST - 1 or DEEPEST) or below(3) == 0 then
     return MAKERS[LEAVES[below(#LEAVES) + 1]](below, depth, path, d)
   elseif d.rough and below(4) == 0 then
     return RACING[below(2) == 0 and "first" or "within"](below, depth, path, d)
@@ -564,12 +565,13 @@ end
 ---@param seed integer
 ---@param rough boolean  calls may fail for good
 ---@param changed boolean|nil  somebody has changed some of its actions
+---@param small boolean|nil  of few steps
 ---@return skillrt.Skill skill
 ---@return string shape
-function M.draw(seed, rough, changed)
+function M.draw(seed, rough, changed, small)
   local below = chance(seed, "skill")
-  local d = { seed = seed, rough = rough, changed = changed }
-  local shape = SHAPES[below(#SHAPES) + 1]
+  local d = { seed = seed, rough = rough, changed = changed, small = small }
+  local shape = SHAPES[below(small and 3 or #SHAPES) + 1]
   local definition = {
     name = "drawn", limits = limits(d), tools = M.TOOLS,
     durability = below(3) == 0 and "process" or "power",
@@ -597,8 +599,8 @@ function M.draw(seed, rough, changed)
         over = { ("n%s >= %d"):format(list[1].id, 1 + below(3)) } } }
     end
   else
-    local count = 1 + below(4)
-    local parts = M.actions(d, "", 0, count)
+    local count = 1 + below(small and 2 or 4)
+    local parts = M.actions(d, "", small and 1 or 0, count)
     definition.actions, definition.state = parts.make "", parts.state
     definition.terminate = rough and chance(seed, "terminate")(8) == 0
       and { { when = ("n%d > 0"):format(count), status = "aborted", reason = "enough" } } or nil

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/database.h"
+#include "sim/fleet.h"
 #include "sim/image.h"
 
 struct world *world;
@@ -62,6 +64,7 @@ bool world_leaves_out(const char *format, ...) {
 }
 
 _Noreturn void world_die(int how) {
+  if (fleet_process()) fleet_give_up();
   longjmp(world_death, how);
 }
 
@@ -124,6 +127,19 @@ static unsigned times(const char *label) {
   return count;
 }
 
+static void end(struct sent *one) {
+  if (one->ended) return;
+  one->ended = ++world->order;
+  one->ended_ns = world->now_ns;
+}
+
+/* Whatever the worker that had the run before waits for, it has lost. */
+static void sends_from_fleet(const char *label) {
+  database_sends(label);
+  for (size_t i = 0; i < world->sent_count; i++)
+    if (world->sent[i].episode != world->episode) end(&world->sent[i]);
+}
+
 static enum fate draw_fate(const char *label) {
   unsigned before = times(label);
   uint64_t n = world_draw_for(100, "fate %s %u", label, before);
@@ -143,6 +159,7 @@ static enum fate draw_fate(const char *label) {
 enum fate world_sent(const char *label, const char *key, bool idempotent) {
   if (world->unsynced == world->episode + 1)
     world_wrong("%s was sent behind a sync that failed", label);
+  if (world->database) sends_from_fleet(label);
   assert(world->sent_count < SENT_MAX);
   enum fate fate = draw_fate(label);
   bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES,
@@ -165,15 +182,14 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
   return fate;
 }
 
-static void end(struct sent *one) {
-  if (one->ended) return;
-  one->ended = ++world->order;
-  one->ended_ns = world->now_ns;
-}
-
 void world_over(const char *label) {
   for (size_t i = world->sent_count; i-- > 0;)
     if (strcmp(world->sent[i].label, label) == 0) return end(&world->sent[i]);
+}
+
+void world_episode_over(unsigned episode) {
+  for (size_t i = 0; i < world->sent_count; i++)
+    if (world->sent[i].episode == episode) end(&world->sent[i]);
 }
 
 void world_all_over(void) {
@@ -334,11 +350,24 @@ static int w_boot(const struct sys *sys, char to[SYS_BOOT]) {
 }
 static int64_t w_wall(const struct sys *sys) {
   (void)sys;
-  return world->wall_ms + world->now_ns / 1000000;
+  return world->wall_ms + fleet_wall_ms() + world->now_ns / 1000000;
 }
 static int64_t w_mono(const struct sys *sys) {
   (void)sys;
   return world->now_ns += 1000;
+}
+static int64_t w_boot_ns(const struct sys *sys) {
+  (void)sys;
+  return fleet_boot_ns();
+}
+static void w_pause(const struct sys *sys, int ms) {
+  (void)sys;
+  fleet_sleep((int64_t)ms * 1000000);
+}
+static int w_leash(const struct sys *sys, int64_t until_ns) {
+  (void)sys;
+  if (until_ns > 0) database_leash(fleet_time_of(until_ns));
+  return 0;
 }
 static int w_random(const struct sys *sys, void *to, size_t size) {
   (void)sys;
@@ -385,6 +414,11 @@ const struct sys *world_sys(void) {
   above.mono_ns = w_mono;
   above.random = w_random;
   above.spawn = w_none;
+  if (world->database) {
+    above.boot_ns = w_boot_ns;
+    above.pause = w_pause;
+    above.leash = w_leash;
+  }
   return &above;
 }
 

@@ -73,6 +73,7 @@ struct world {
   int64_t now_ns;  /* of the clock that never goes back */
   int64_t wall_ms; /* what is added to it for people's time */
   struct ram_disk *disk;
+  struct database *database; /* of a fleet; NULL: the run is on the disk */
   bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
   struct harm harm;
   bool outside;                  /* others use the disk now: nothing of it is harmed */
@@ -81,6 +82,8 @@ struct world {
   unsigned retried;              /* how often a person retried what had failed */
   bool durable;                  /* the run promises to survive a power cut */
   unsigned episode;
+  unsigned episodes; /* of a fleet, so far */
+  bool begun;        /* ... and its run is there */
   unsigned unsynced; /* 1 + the episode in which a sync of the journal failed */
   struct sent sent[SENT_MAX];
   size_t sent_count;
@@ -128,6 +131,7 @@ enum fate world_sent(const char *label, const char *key, bool idempotent);
 void world_over(const char *label);
 /* All that is under way is over, as the process that waits for it has ended. */
 void world_all_over(void);
+void world_episode_over(unsigned episode); /* the same, of one of several processes */
 const struct sys *world_sys(void);
 /* Where the process of a run goes when it is killed (DIES_KILLED), or cannot go on (DIES_STUCK). */
 enum { DIES_KILLED = 1, DIES_STUCK = 2 };

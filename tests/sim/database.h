@@ -1,0 +1,19 @@
+/* database.h: a database for the simulator: what it knows that no worker is told. */
+#ifndef SKILLRT_SIM_DATABASE_H
+#define SKILLRT_SIM_DATABASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct database;
+
+#define DATABASE "postgres://sim@db/fleet"
+
+/* A database without tables, in the arena. */
+struct database *database_new(bool harmed);
+/* This process sends a call: wrong, if it may not any more. */
+void database_sends(const char *label);
+/* Programs of this process are ended at this time of the world. */
+void database_leash(int64_t until_ns);
+
+#endif
