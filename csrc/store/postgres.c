@@ -305,11 +305,15 @@ static bool has_batches(struct postgres *p, struct link *l, bool *has, struct er
   return rows >= 0;
 }
 
+static bool read_end(struct postgres *p, struct link *l, struct rows_look *look, struct error *e) {
+  p->put.connection = l->opened;
+  return rows_end(l, p->url.run, look, &p->end, e);
+}
+
 /* The end of the journal; of none, a segment 0. */
 static bool find_end(struct postgres *p, struct rows_look *look, bool *has, struct error *e) {
   struct link *l = enter(p, e);
-  bool good =
-      l && has_batches(p, l, has, e) && (!*has || rows_end(l, p->url.run, look, &p->end, e));
+  bool good = l && has_batches(p, l, has, e) && (!*has || read_end(p, l, look, e));
   if (l) commits_leave(p->commits);
   if (!good || !*has) p->end = (struct rows_end){.segment = 0};
   return good;
@@ -415,7 +419,7 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
         p->url.whole);
   if (o->mode == STORE_RESUME && !take(p, e)) return false;
   struct link *l = enter(p, e);
-  bool good = l && rows_end(l, p->url.run, &look, &p->end, e);
+  bool good = l && read_end(p, l, &look, e);
   if (l) commits_leave(p->commits);
   if (!good) return false;
   report_end(p, &look, report);

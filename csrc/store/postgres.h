@@ -49,6 +49,7 @@ struct link {
   const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
   bool prepared;      /* the statement of link_put */
   bool dropped;       /* the connection is broken, even if libpq has not noticed yet */
+  uint64_t opened;    /* how often it was opened */
   int64_t lease_ms;
   bool fresh;   /* may be connected to a database without tables */
   bool at_once; /* link_open does not wait for a server that restarts */
@@ -110,6 +111,7 @@ struct put {
   uint64_t seq, records; /* as in struct bundle */
   uint64_t before;       /* the last line of the batch before it; 0: there is none */
   struct span lines;
+  uint64_t connection; /* link.opened when the batch before it was seen */
   enum put_state state;
   enum outcome outcome; /* once settled */
   struct error why;     /* of OUTCOME_UNKNOWN */

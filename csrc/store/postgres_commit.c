@@ -238,12 +238,15 @@ static enum outcome look_at_place(struct commits *c, const struct put *put, stru
   return outcome == OUTCOME_NOBODYS ? look_before_place(c, put, e) : outcome;
 }
 
-/* Looks at the places of those that are not settled; those that remain are to be sent (again). */
+/* Looks at the places of those whose last batch another connection committed, or whose key is
+ * taken: the server may have lost what was committed. Those that remain are to be sent (again). */
 static void look_at_places(struct commits *c, struct put **group, size_t count, struct error *e) {
   for (size_t i = 0; i < count && !link_broken(&c->link); i++) {
+    if (group[i]->connection == c->link.opened) continue;
     enum outcome outcome = look_at_place(c, group[i], e);
     if (outcome == OUTCOME_UNKNOWN && link_broken(&c->link)) return;
     group[i]->outcome = outcome;
+    group[i]->connection = c->link.opened;
     if (outcome == OUTCOME_UNKNOWN) group[i]->why = *e;
   }
 }
@@ -269,8 +272,13 @@ static void give_up(struct put **group, size_t count, const struct error *why) {
 
 /* Tries until it is known of each batch whether it is committed. */
 static void settle(struct commits *c, struct put **group, size_t count, int64_t until) {
+  struct error why = {0};
   while (count > 0) {
-    struct error why = {0};
+    if (link_broken(&c->link) && !link_open_until(&c->link, until, &why))
+      return give_up(group, count, &why);
+    look_at_places(c, group, count, &why);
+    count = unsettled(group, count);
+    if (count == 0) return;
     bool sent = !link_broken(&c->link) && send_group(c, group, count, &why);
     if (!sent && !link_broken(&c->link)) { /* refused: one of them may be why */
       if (count == 1) give_up(group, count, &why);
@@ -279,10 +287,9 @@ static void settle(struct commits *c, struct put **group, size_t count, int64_t 
       return;
     }
     count = unsettled(group, count);
-    if (count > 0 && !link_open_until(&c->link, until, &why)) return give_up(group, count, &why);
-    look_at_places(c, group, count, &why);
-    count = unsettled(group, count);
-    if (c->sys->mono_ns(c->sys) > until) return give_up(group, count, &why);
+    for (size_t i = 0; i < count; i++)
+      group[i]->connection = 0;
+    if (count > 0 && c->sys->mono_ns(c->sys) > until) return give_up(group, count, &why);
   }
 }
 

@@ -105,8 +105,10 @@ static bool try_to_open(struct link *l, struct error *e) {
   if (link_broken(l)) return fail(l, NULL, e);
   PQsetNoticeProcessor(l->connection, ignore, NULL);
   struct value commit = {.data = l->commit, .length = -1, .is_null = !l->commit};
-  if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e)))
+  if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e))) {
+    l->opened++;
     return true;
+  }
   if (!link_broken(l)) link_close(l);
   return false;
 }

@@ -11,24 +11,34 @@ if not server then
   return
 end
 
-local CALM <const>, RUNS <const>, STEPS <const>, STRIKES <const> = 12, 30, 4, 24
-local MOST_STRIKES <const> = os.getenv "SKILLRT_NIGHTLY" and 20000 or STRIKES
-local MOST_SECONDS <const> = 3600
+local IS_NIGHT <const> = os.getenv "SKILLRT_NIGHTLY" ~= nil
+local CALM <const>, RUNS <const>, STEPS <const> = 12, 30, IS_NIGHT and 40 or 4
+local WORKERS <const> = IS_NIGHT and 6 or 3
+local STRIKES <const> = IS_NIGHT and 2000 or 24 -- of a round
+local MOST_STRIKES <const> = IS_NIGHT and 22000 or STRIKES
+local MOST_SECONDS <const> = 5400
+local LEASE_S <const> = 2
+-- So long after another process took the run, a call may still reach the witness: the program of a process that was
+-- killed is killed after it, and one that was begun in time needs a moment to write.
+local LATE_S <const>, ALIVE_S <const> = 0.3, 1
 
 -- Each step has two programs write to the witness: the first may be repeated, the second may not. Where it is not known
--- whether that was executed, the step continues without it.
+-- whether that was executed, the step continues without it. The last step's program writes for longer than a lease.
 local SKILL <const> = [[
 local skillrt = require "skillrt"
-local function write(ctx, what, idempotent)
-  local reply, message = ctx.await { kind = "command", idempotent = idempotent,
-    argv = { "sh", "-c", "echo " .. what .. " $PPID >> witness; sleep 0.03" } }
+local function write(ctx, what, idempotent, script)
+  local reply, message = ctx.await { kind = "command", idempotent = idempotent, argv = { "bash", "-c",
+    (script:gsub("WRITE", "echo " .. what .. " $PPID $EPOCHREALTIME >> witness")) } }
   if not reply then ctx.log(what .. ": " .. tostring(message)) end
 end
 local actions = {}
 for n = 0, STEPS - 1 do
   actions[n + 1] = { id = "count" .. n, when = "n === " .. n, run = function(_, ctx)
-      write(ctx, "may-" .. ctx.input.name .. "-" .. n, true)
-      write(ctx, "once-" .. ctx.input.name .. "-" .. n, false)
+      write(ctx, "may-" .. ctx.input.name .. "-" .. n, true, "WRITE; sleep 0.03")
+      write(ctx, "once-" .. ctx.input.name .. "-" .. n, false, "WRITE; sleep 0.03")
+      if n == STEPS - 1 then
+        write(ctx, "beat-" .. ctx.input.name .. "-" .. n, true, "for i in {1..25}; do WRITE; sleep 0.1; done")
+      end
       return { n = n + 1 }
     end }
 end
@@ -72,18 +82,30 @@ describe("three workers", function()
     end
     error("no step was performed within 30 s: " .. server.query "select run, status, due, owner, claimed from skillrt.run")
   end
-  -- How often each call is in the witness. Who lost a run starts no program any more: as often as the process in the
-  -- witness of a run changes, the run was taken over, and that is a segment of its journal.
-  local function witnessed()
-    local seen, last, changes = {}, {}, {}
-    for call, run, pid in (folder.read "witness" or ""):gmatch "(%a+%-(%w+%-?%d*)%-%d+) (%d+)\n" do
-      seen[call] = (seen[call] or 0) + 1
-      changes[run] = (changes[run] or 0) + (last[run] and last[run] ~= pid and 1 or 0)
-      last[run] = pid
+  -- When each segment of each run began, by the clock of the database: its first batch is the fence.
+  local function fences()
+    local list = {}
+    for run, at in server.query("select run, extract(epoch from min(stamped)) from skillrt.journal group by run, segment" ..
+      " order by run, segment"):gmatch "([^|\n]+)|([%d.]+)" do
+      list[run] = list[run] or {}
+      table.insert(list[run], tonumber(at))
     end
-    for run, count in pairs(changes) do
-      local taken = counted(("select max(segment) from skillrt.journal where run = '%s'"):format(run))
-      assert.is_true(count < taken, ("%s: %d processes, taken %d times"):format(run, count + 1, taken))
+    return list
+  end
+  -- How often each call is in the witness. Who lost a run starts no program any more, and what it started is dead: after a
+  -- fence one process alone writes for the run, until the next fence.
+  local function witnessed()
+    local seen, began, writer = {}, fences(), {}
+    for call, kind, run, pid, at in (folder.read "witness" or ""):gmatch "((%a+)%-(%w+%-?%d*)%-%d+) (%d+) ([%d.]+)\n" do
+      seen[call] = (seen[call] or 0) + 1
+      local segment, time = 1, tonumber(at)
+      while began[run][segment + 1] and began[run][segment + 1] < time do segment = segment + 1 end
+      if time > began[run][segment] + (kind == "beat" and ALIVE_S or LATE_S) then
+        local key = run .. " " .. segment
+        writer[key] = writer[key] or pid
+        assert.equal(writer[key], pid, ("%s in segment %d, %.3f s after its fence, beside another process"):format(call,
+          segment, time - began[run][segment]))
+      end
     end
     os.remove(folder.path .. "/witness")
     return seen
@@ -94,12 +116,15 @@ describe("three workers", function()
     end
   end
   -- A run whose processes were struck three times in a row before anything of it ended is taken for poison.
+  local function revive()
+    for run in server.query "select run from skillrt.run where about like '%poison%'":gmatch "%S+" do
+      kit.run(folder, { env = env, "resume", server.run(run), "--trust", "--quiet" })
+    end
+  end
   local function completes()
     for _ = 1, 1200 do
       if is_over() then return end
-      for run in server.query "select run from skillrt.run where about like '%poison%'":gmatch "%S+" do
-        kit.run(folder, { env = env, "resume", server.run(run), "--trust", "--quiet" })
-      end
+      revive()
       os.execute "sleep 0.05"
     end
     error("not all has completed within 60 s: " .. server.query
@@ -109,6 +134,7 @@ describe("three workers", function()
   setup(function()
     folder.file("counting.lua", (SKILL:gsub("STEPS", STEPS)))
     good("fleet", "init", server.url, "--lease", "60") -- however slow this machine is
+    server.query "alter table skillrt.journal add stamped timestamptz default clock_timestamp()"
   end)
   teardown(function()
     for _, worker in ipairs(begun) do worker.signal "KILL" end
@@ -135,28 +161,36 @@ describe("three workers", function()
     end
   end)
 
+  local kills, stops, cuts, held = 0, 0, 0, {}
+  local function stop(pid, seconds)
+    stops = stops + 1
+    signal("STOP", pid)
+    os.execute(("(sleep %d; kill -CONT %d 2>/dev/null) &"):format(seconds, pid))
+  end
   -- Kills or stops a worker, or the process of a run; one that is stopped wakes when others have taken its run, or have
   -- not yet.
   local function strike_at(strike)
-    local held, i = holders(), strike % 3 + 1
-    local victim = held[strike % math.max(1, #held) + 1]
-    local wakes = ("(sleep %d; kill -CONT %%d 2>/dev/null) &"):format(strike % 4 == 1 and 1 or 4)
-    if strike % 12 == 11 then
+    local i = strike // 4 % WORKERS + 1
+    if strike % (IS_NIGHT and 6 or 1) == 0 then held = holders() end
+    local victim = table.remove(held, strike % math.max(1, #held) + 1)
+    if strike % (IS_NIGHT and 600 or 12) == 11 then
+      cuts = cuts + 1
       assert(server.restart())
-    elseif strike % 12 == 6 then
+    elseif strike % (IS_NIGHT and 60 or 12) == 6 then
+      cuts = cuts + 1
       server.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'skillrt' and random() < 0.5")
     elseif strike % 8 == 0 then -- with the processes of its runs
+      kills = kills + 1
       workers[i].signal "KILL"
       workers[i].wait()
       start(i)
     elseif strike % 8 == 4 then
-      workers[i].signal "STOP"
-      os.execute(wakes:format(workers[i].pid))
+      stop(workers[i].pid, strike % 3 == 0 and 1 or 4)
+    elseif victim and strike % 2 == 0 then
+      kills = kills + 1
+      signal("KILL", victim)
     elseif victim then
-      signal(strike % 2 == 0 and "KILL" or "STOP", victim)
-      if strike % 2 == 1 then
-        os.execute(wakes:format(victim))
-      end
+      stop(victim, strike % 4 == 1 and 1 or 4)
     end
   end
 
@@ -164,9 +198,15 @@ describe("three workers", function()
   local function round(number, first)
     local prefix = ("hard%d-"):format(number)
     submit_all(prefix, RUNS)
-    for strike = first, first + STRIKES - 1 do
-      goes_on()
+    local strike = first
+    while strike < first + STRIKES do
+      if not IS_NIGHT then goes_on() end
       strike_at(strike)
+      strike = strike + 1
+      if IS_NIGHT and strike % 50 == 0 then
+        if is_over() then break end
+        revive()
+      end
     end
     completes()
     local seen = witnessed()
@@ -178,17 +218,17 @@ describe("three workers", function()
       end
       assert.matches(('"n":%d'):format(STEPS), good("state", server.run(prefix .. i)):gsub("%s", ""), 1, true)
     end
+    return strike
   end
 
   it("lose no run and repeat no call that may not be repeated, killed and stopped again and again (F75)", function()
-    good("fleet", "init", server.url, "--lease", "2")
-    for i = 1, 3 do start(i) end
-    local strikes, number, until_s = 0, 0, os.time() + MOST_SECONDS
+    good("fleet", "init", server.url, "--lease", LEASE_S)
+    for i = 1, WORKERS do start(i) end
+    local strike, number, until_s = 1, 0, os.time() + MOST_SECONDS
     repeat
       number = number + 1
-      round(number, strikes + 1)
-      strikes = strikes + STRIKES
-    until strikes >= MOST_STRIKES or os.time() > until_s
-    print(("%d strikes at %d runs"):format(strikes, number * RUNS))
+      strike = round(number, strike)
+      io.stderr:write(("%d kills, %d stops and %d cuts at %d runs\n"):format(kills, stops, cuts, number * RUNS))
+    until kills + stops >= MOST_STRIKES or os.time() > until_s or not IS_NIGHT
   end)
 end)

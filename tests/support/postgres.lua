@@ -12,7 +12,7 @@ local function read(path)
 end
 
 ---@param settings string?  as postgres.sh takes them
----@return table|nil server  { url, dir, run(name), restart(), query(text) }; a to-be-closed value
+---@return table|nil server  { url, dir, run(name), restart(), act(words), query(text, url) }; a to-be-closed value
 ---@return string? why
 function M.start(settings)
   local build = os.getenv "SKILLRT_BUILD" or "build/release"
@@ -37,9 +37,13 @@ function M.start(settings)
   function server.run(name) return (server.url:gsub("%?", function() return "/" .. name .. "?" end)) end
   ---Starts it anew as after a crash.
   function server.restart() return os.execute(dir .. "/restart") end
+  ---Executes one of its programs, as the server's user.
+  function server.act(words) return os.execute(("%s/do %s"):format(dir, words)) end
   ---What a statement prints, by psql.
-  function server.query(text)
-    local pipe <close> = assert(io.popen(("psql -X -q -A -t '%s' -c \"%s\" 2>&1"):format(server.url, text)))
+  ---@param text string
+  ---@param url string?  of another server
+  function server.query(text, url)
+    local pipe <close> = assert(io.popen(("psql -X -q -A -t '%s' -c \"%s\" 2>&1"):format(url or server.url, text)))
     return (pipe:read "a":gsub("%s+$", ""))
   end
   return setmetatable(server, { __close = function() script:close() end })

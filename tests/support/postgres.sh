@@ -3,7 +3,7 @@
 # open. Called with that folder, which must not be there, and settings as -c NAME=VALUE.
 #
 # When it answers, DIR/url holds its URL; where there is no server to start, DIR/none says why. DIR/restart starts it anew as
-# after a crash. Root becomes another user for it: the server refuses root. Called by postgres.h and postgres.lua.
+# after a crash; DIR/do executes one of its programs, as the server's user. Root becomes another user for it: the server refuses root. Called by postgres.h and postgres.lua.
 set -u
 dir=$1
 shift
@@ -15,7 +15,7 @@ none() {
   exit 0
 }
 bin=
-for one in /usr/lib/postgresql/*/bin "$(dirname "$(command -v initdb 2>/dev/null || echo /nowhere/x)")"; do
+for one in /usr/lib/postgresql/*/bin "$(dirname "$(readlink -f "$(command -v initdb 2>/dev/null || echo /nowhere/x)")")"; do
   [ -x "$one/initdb" ] && bin=$one
 done
 [ -n "$bin" ] || none "no PostgreSQL server is installed here (Debian: postgresql)"
@@ -31,15 +31,21 @@ $as "$bin/initdb" -D "$dir/data" -U skillrt -A trust -E UTF8 --no-sync >"$dir/lo
   none "initdb failed: $(tail -n 1 "$dir/log")"
 settings="-k $dir -c listen_addresses= -c max_connections=200 -c fsync=off $*"
 # A server that is started by it must not hold what its caller has open: our standard input would not end.
-cat >"$dir/restart" <<END
+cat >"$dir/do" <<END
 #!/bin/bash
 for fd in /proc/\$\$/fd/*; do
   fd=\${fd##*/}
   [ "\$fd" -gt 2 ] && eval "exec \$fd>&-"
 done
-exec $as "$bin/pg_ctl" -D "$dir/data" -s -w -t 30 -m immediate -l "$dir/data/log" -o "$settings" restart </dev/null >/dev/null 2>&1
+program=\$1
+shift
+exec $as "$bin/\$program" "\$@" </dev/null >/dev/null 2>&1
 END
-chmod 755 "$dir/restart"
+cat >"$dir/restart" <<END
+#!/bin/bash
+exec "$dir/do" pg_ctl -D "$dir/data" -s -w -t 30 -m immediate -l "$dir/data/log" -o "$settings" restart
+END
+chmod 755 "$dir/do" "$dir/restart"
 $as "$bin/pg_ctl" -D "$dir/data" -s -w -t 30 -l "$dir/data/log" -o "$settings" start >"$dir/log" 2>&1 </dev/null ||
   none "the server did not start: $(tail -n 1 "$dir/data/log")"
 echo "postgres://skillrt@/postgres?host=$dir" >"$dir/url.new" && mv "$dir/url.new" "$dir/url"
