@@ -10,6 +10,7 @@ local postgres = require "tests.support.postgres"
 
 local ROUNDS <const> = 5
 local EVENTS <const>, OWNED <const>, FINISHED <const>, WAITING <const>, LEASE <const> = 100, 24, 1000000, 10000, 3
+local HELD <const> = 10000
 local STEPS <const>, FLOOR_STEPS <const> = 200, 200
 
 -- Each claim, and when it was made, on the server's clock.
@@ -118,6 +119,26 @@ local function polls(measure, server, findings)
   findings[#findings + 1] = measure.finding(what, each, "<=", 20, "it polls about once a second", "a second")
 end
 
+-- What a process that holds so many runs, which all wait, asks of the database: it renews its lease. Counts of an idle
+-- connection reach the server's tables within 10 s.
+local function owned(measure, server, findings)
+  local ready = server.dir .. "/held"
+  local host <close> = assert(io.popen(("%s bench/owned.lua '%s' %d >%s"):format(measure.lua, server.url, HELD, ready), "w"))
+  local start = core.mono_ns()
+  while not core.files.stat(ready) or core.files.stat(ready).size == 0 do
+    assert(seconds_since(start) < 600, "the runs were not opened within 600 s")
+    os.execute "sleep 0.2"
+  end
+  assert(server.query "select count(*) from skillrt.run where run like 'held-%' and owner is not null" == tostring(HELD))
+  os.execute "sleep 15"
+  local count = "select sum(n_tup_upd + n_tup_ins + n_tup_del + seq_scan + coalesce(idx_scan, 0)) from"
+    .. " pg_stat_user_tables where schemaname = 'skillrt'"
+  local before = tonumber(server.query(count))
+  os.execute "sleep 40"
+  findings[#findings + 1] = measure.finding(("changes and scans by a process that holds %d waiting runs"):format(HELD),
+    (tonumber(server.query(count)) - before) / 8, "<=", 4, "an update of its lease is a scan and a change", "in 5 s")
+end
+
 return function(measure)
   local server <close>, why = postgres.start "-c fsync=on"
   if not server then
@@ -157,6 +178,8 @@ return function(measure)
   end
   claims_after_events(measure, server, findings)
   ends_of_workers(measure, server, findings)
+  measure.run(("%s fleet init '%s' --lease 15"):format(measure.program, server.url))
+  owned(measure, server, findings)
   polls(measure, server, findings)
   return findings
 end
