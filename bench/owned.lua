@@ -1,5 +1,5 @@
--- owned.lua: holds as many runs as asked for in one process until its standard input ends; each waits for a day. Says when
--- all wait.
+-- owned.lua: holds as many runs as asked for in one process until its standard input ends; each waits for a day. Says
+-- when all wait.
 --
 -- Usage: owned.lua URL RUNS. Called by bench/rows/fleet.lua.
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path

@@ -123,13 +123,15 @@ end
 -- connection reach the server's tables within 10 s.
 local function owned(measure, server, findings)
   local ready = server.dir .. "/held"
-  local host <close> = assert(io.popen(("%s bench/owned.lua '%s' %d >%s"):format(measure.lua, server.url, HELD, ready), "w"))
+  local command = ("%s bench/owned.lua '%s' %d >%s"):format(measure.lua, server.url, HELD, ready)
+  local host = assert(io.popen(command, "w"))
   local start = core.mono_ns()
   while not core.files.stat(ready) or core.files.stat(ready).size == 0 do
     assert(seconds_since(start) < 600, "the runs were not opened within 600 s")
     os.execute "sleep 0.2"
   end
-  assert(server.query "select count(*) from skillrt.run where run like 'held-%' and owner is not null" == tostring(HELD))
+  local held = server.query "select count(*) from skillrt.run where run like 'held-%' and owner is not null"
+  assert(held == tostring(HELD), held)
   os.execute "sleep 15"
   local count = "select sum(n_tup_upd + n_tup_ins + n_tup_del + seq_scan + coalesce(idx_scan, 0)) from"
     .. " pg_stat_user_tables where schemaname = 'skillrt'"
@@ -137,6 +139,7 @@ local function owned(measure, server, findings)
   os.execute "sleep 40"
   findings[#findings + 1] = measure.finding(("changes and scans by a process that holds %d waiting runs"):format(HELD),
     (tonumber(server.query(count)) - before) / 8, "<=", 4, "an update of its lease is a scan and a change", "in 5 s")
+  host:close()
 end
 
 return function(measure)

@@ -400,6 +400,19 @@ local function decision_of(self)
   return decide(self)
 end
 
+---Aborts the run: its parent does not wait for it any more.
+---@param parent string  its run id
+---@return boolean|nil ok
+---@return string? message
+function Turn:cancel(parent)
+  if self.books.abort or not self.books.child_of then
+    return true
+  end
+  self.is_canceled = self.books.open > 0
+  return self:emit({ t = "abort", reason = "canceled", message = record.printable(
+    ("the run %s does not wait for it any more"):format(parent)) })
+end
+
 ---What now?
 function Turn:choose()
   local phase = self.run.phase

@@ -10,7 +10,6 @@ local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local questions = require("skillrt.run.questions")
-local record = require("skillrt.base.record")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Arrivals
@@ -63,16 +62,6 @@ local function refuse(turn, what, why)
   end
 end
 
--- The run that waited for this one does so no more.
-local function cancel(turn, what)
-  if turn.books.abort or not turn.books.child_of then
-    return true
-  end
-  turn.is_canceled = turn.books.open > 0
-  return turn:emit({ t = "abort", reason = "canceled", message = record.printable(
-    ("the run %s does not wait for it any more"):format(what.cancel)) })
-end
-
 -- An event is kept until a step receives it.
 local function keep(turn, what)
   local books = turn.books
@@ -102,7 +91,7 @@ local function take(turn, what, recorded)
     if what.event then
       ok, why = keep(turn, what)
     elseif what.cancel then
-      ok, why = cancel(turn, what)
+      ok, why = turn:cancel(what.cancel)
     elseif what.steer then
       ok, why = require("skillrt.run.steering").take(turn, what)
     else
