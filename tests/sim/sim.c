@@ -254,7 +254,7 @@ bool sim_episode(void) {
   lua_settop(L, 0);
   world_note("episode %u of process %u: %s %s %s %s %s", episode, process, world->code,
              world->status, world->reason, world->message, world->error);
-  world->begun = strcmp(world->code, "nothing") != 0;
+  if (strcmp(world->code, "busy") != 0) world->begun = strcmp(world->code, "nothing") != 0;
   return is_over();
 }
 
