@@ -1,6 +1,7 @@
 -- document/child.lua: submits a run that a step of another one waits for (ctx.run with a queue), next to that one.
 --
--- Called by run/call/kind/child.lua, which knows no skills; loaded by document/reopen.lua with every submitted run.
+-- run/call/kind/child.lua, which knows no skills, has it as its `submit`. Called by document/reopen.lua, with every
+-- submitted run.
 
 local files = require("skillrt.base.files")
 local look = require("skillrt.run.look")

@@ -67,7 +67,7 @@ function values.attempt(self)
 end
 
 local function definition_of(self)
-  return self.steps:definition_of(self.step)
+  return self.step.live.definition or self.steps:definition_of(self.step)
 end
 
 -- How people take part in the step.

@@ -123,7 +123,11 @@ end
 
 -- A start that a step's first record could carry, as a record of its own.
 local function start_record(start, step)
-  return tables.fill({ t = "start", step = step }, start)
+  local own = { t = "start", step = step }
+  for key, value in pairs(start) do
+    own[key] = value
+  end
+  return own
 end
 
 -- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the
@@ -142,7 +146,10 @@ function Journal:begin(step, said, sub)
   if self.begun then
     write_begun(self)
   end
-  local start = tables.fill({ [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }, said)
+  local start = { [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
+  if said then
+    tables.fill(start, said)
+  end
   self.begun, self.begun_step = start, step.number
   steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
   if self.watcher and not self.dull.start then

@@ -501,7 +501,7 @@ function Execution:go_on()
   local step = self.step
   local home = step.live.home
   if self.state ~= "closed" then
-    home.limits:allow(home:definition_of(step))
+    home.limits:allow(step.live.definition or home:definition_of(step))
     self:advance()
   end
   if self.divergence then -- its last call may have ended after its function, which did not wait for all of them
