@@ -68,7 +68,7 @@ local function keep(turn, what)
   if child.is_unwanted(books, what.event) then
     return true
   end
-  local problem = names.problem_of_event(what.event)
+  local problem = not child.is_outcome(what.event) and names.problem_of_event(what.event)
   if not problem and (books.events_count or 0) >= arrived.MOST then
     problem = ("the event %s was refused: %d are waiting already, and no step takes them"):format(what.event,
       arrived.MOST)

@@ -22,7 +22,7 @@ local M = setmetatable({}, { __index = wait })
 -- outcome, which has to fit into an arrival.
 local DEPTH <const>, MOST_NAME <const>, MOST_OUTCOME <const> = 8, 51, 1000000
 
-local EVENT <const> = "run:"
+local EVENT <const> = "@run:" -- no name that anybody else may give to an event
 
 -- ---- the parent ----
 
@@ -111,12 +111,19 @@ function M.begin(calls, call)
 end
 M.take_up = wait.begin
 
+---Whether an event is the outcome of a child.
+---@param event string
+---@return boolean
+function M.is_outcome(event)
+  return event:sub(1, #EVENT) == EVENT
+end
+
 ---Whether an event is the outcome of a child that no call waits for: it was given up, or waits not yet, and then looks.
 ---@param books skillrt.Books
 ---@param event string
 ---@return boolean
 function M.is_unwanted(books, event)
-  if event:sub(1, #EVENT) ~= EVENT then
+  if not M.is_outcome(event) then
     return false
   end
   for _, step in pairs(books.steps) do
