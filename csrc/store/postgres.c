@@ -249,7 +249,7 @@ static void postgres_close(struct store *store) {
   if (p->inbox) p->inbox->close(p->inbox);
   if (p->lease && p->end.segment > 0) {
     bool closed = say_closed(p);
-    if (!is_lost(p)) give_back(p, closed ? &p->end.header : NULL);
+    give_back(p, closed ? &p->end.header : NULL); /* if the run is still this lease's */
   }
   forget_taker(p);
   lease_release(p->lease);
@@ -325,7 +325,7 @@ static bool exists(const struct postgres *p, struct error *e) {
 }
 
 /* Adds that row after the end; where the previous holder has written one more batch, after the new
- * end, unless that has begun the run. */
+ * end, unless that has begun the run, or it was the next holder. */
 static bool take_over(struct postgres *p, struct rows_look *look, enum store_open mode,
                       struct error *e) {
   bool has;
@@ -335,7 +335,7 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
     if (mode == STORE_CREATE && p->end.records > 0) return exists(p, e);
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
-    if (outcome != OUTCOME_ANOTHERS) return false;
+    if (outcome != OUTCOME_ANOTHERS || !lease_held(p->lease, e)) return false;
   }
   return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }

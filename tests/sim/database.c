@@ -18,7 +18,7 @@
 #include "store/postgres.h"
 
 enum { WORKERS_MAX = 128, VALUES_MAX = 8, LATER_MAX = 64, MS = 1000000, TEXT_MAX = 256 };
-enum { CELLS_MAX = 6 * 1024 };
+enum { CELLS_MAX = 6 * 1024, PROCESSES_MAX = 1024 };
 
 struct bytes {
   char *data;
@@ -68,6 +68,8 @@ struct database {
   struct run_row run;
   struct journal_row *journal;
   struct worker_row workers[WORKERS_MAX];
+  int64_t
+      deadlines_ns[PROCESSES_MAX]; /* the latest of each process, also of leases that are gone */
   struct arrival_row *arrivals;
   struct blob_row *blobs;
   size_t journal_count, worker_count, arrival_count, blob_count;
@@ -228,6 +230,12 @@ static int64_t deadline_of(const struct call *a, int parameter) {
                                                  : (ms - world->wall_ms) * MS;
 }
 
+static void set_deadline(struct worker_row *w, int64_t deadline_ns) {
+  assert(w->of < PROCESSES_MAX);
+  w->deadline_ns = deadline_ns;
+  if (deadline_ns > DB->deadlines_ns[w->of]) DB->deadlines_ns[w->of] = deadline_ns;
+}
+
 static void add_worker(struct call *a) {
   struct worker_row *w = DB->workers;
   while (w < DB->workers + DB->worker_count && !w->gone)
@@ -238,15 +246,15 @@ static void add_worker(struct call *a) {
   snprintf(w->id, sizeof w->id, "%s", text_of(a, 1));
   snprintf(w->line, sizeof w->line, "%s", text_of(a, 2));
   snprintf(w->process, sizeof w->process, "%s", text_of(a, 3));
-  w->deadline_ns = deadline_of(a, 4);
   w->of = (unsigned)atoi(w->line);
+  set_deadline(w, deadline_of(a, 4));
   a->to->changed = 1;
 }
 
 static void renew(struct call *a) {
   struct worker_row *w = worker_of(text_of(a, 1));
   if (!w) return;
-  w->deadline_ns = deadline_of(a, 2);
+  set_deadline(w, deadline_of(a, 2));
   a->to->changed = 1;
 }
 
@@ -692,12 +700,8 @@ void database_sends(const char *label) {
 }
 
 void database_leash(int64_t until_ns) {
-  int64_t deadline_ns = -1;
-  for (size_t i = 0; i < DB->worker_count; i++)
-    if (!DB->workers[i].gone && DB->workers[i].of == fleet_process() &&
-        DB->workers[i].deadline_ns > deadline_ns)
-      deadline_ns = DB->workers[i].deadline_ns;
-  if (until_ns > deadline_ns && deadline_ns >= 0)
+  int64_t deadline_ns = DB->deadlines_ns[fleet_process()];
+  if (until_ns > deadline_ns)
     world_wrong("programs of process %u may live %ld ms longer than its lease", fleet_process(),
                 (long)((until_ns - deadline_ns) / MS));
 }
