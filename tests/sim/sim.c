@@ -505,6 +505,7 @@ static void read_old(void) {
       continue;
     }
     old[old_count].seed = strtoull(at + 5, NULL, 10);
+    if (old[old_count].seed >= FLEET && !TRIES_FLEETS) continue;
     old[old_count++].without = steps ? strndup(steps + 6, strcspn(steps + 6, " \n")) : NULL;
   }
   if (file) fclose(file);
