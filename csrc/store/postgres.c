@@ -324,8 +324,9 @@ static bool exists(const struct postgres *p, struct error *e) {
                    p->url.whole);
 }
 
-/* Adds that row after the end; where the previous holder has written one more batch, after the new
- * end, unless that has begun the run, or it was the next holder. */
+/* Adds that row after the end. If its place is taken, the previous holder may have written one more
+ * batch: then after the new end. Not where that holder has begun the run which was to be created,
+ * and not where the next holder wrote it, because this lease has lapsed. */
 static bool take_over(struct postgres *p, struct rows_look *look, enum store_open mode,
                       struct error *e) {
   bool has;
