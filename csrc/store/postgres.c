@@ -235,23 +235,37 @@ static void give_back(struct postgres *p, const struct header *header) {
   if (!given) lease_release_later(p->lease, p->url.run, header);
 }
 
-static void forget_taker(const struct postgres *p) {
+/* Whether another store of this process has the run, by the same lease; the caller holds the mutex.
+ */
+static bool has_other(const struct postgres *p) {
+  const struct postgres *other = takers;
+  while (other &&
+         (other == p || other->lease != p->lease || strcmp(other->url.run, p->url.run) != 0))
+    other = other->next;
+  return other != NULL;
+}
+
+/* Whether another store still has the run. */
+static bool forget_taker(const struct postgres *p) {
   pthread_mutex_lock(&takers_mutex);
   struct postgres **at = &takers;
   while (*at && *at != p)
     at = &(*at)->next;
   if (*at) *at = p->next;
+  bool other = has_other(p);
   pthread_mutex_unlock(&takers_mutex);
+  return other;
 }
 
 static void postgres_close(struct store *store) {
   struct postgres *p = (struct postgres *)store;
   if (p->inbox) p->inbox->close(p->inbox);
+  bool other = forget_taker(p);
   if (p->lease && p->end.segment > 0) {
     bool closed = say_closed(p);
-    give_back(p, closed ? &p->end.header : NULL); /* if the run is still this lease's */
+    /* A run that was lost may be this lease's all the same: by this store, or by a later one. */
+    if (!is_lost(p) || !other) give_back(p, closed ? &p->end.header : NULL);
   }
-  forget_taker(p);
   lease_release(p->lease);
   commits_release(p->commits);
   buffer_clear(&p->out);
@@ -343,10 +357,8 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
 
 /* Whether no other store of this process has the run; counts this one from now on. */
 static bool is_first(struct postgres *p) {
-  bool first = true;
   pthread_mutex_lock(&takers_mutex);
-  for (const struct postgres *other = takers; other; other = other->next)
-    first = first && (other->lease != p->lease || strcmp(other->url.run, p->url.run) != 0);
+  bool first = !has_other(p);
   p->next = takers;
   takers = p;
   pthread_mutex_unlock(&takers_mutex);
