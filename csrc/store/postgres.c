@@ -57,14 +57,16 @@ static struct link *enter(struct postgres *p, struct error *e) {
   return commits_enter(p->commits, &p->url, e);
 }
 
-/* Makes the lines in `out` the next batch, behind the line `before`. */
-static void put(struct postgres *p, uint64_t before) {
+/* Makes the lines in `out` the next batch, which ends so. `is_lazy`: see struct put. */
+static void put(struct postgres *p, const struct rows_end *end, bool is_lazy) {
+  p->put.before = p->end.chain.crc;
+  p->put.is_lazy = is_lazy;
+  p->end = *end;
   p->put.url = &p->url;
   p->put.batch = p->end.chain.batch;
   p->put.segment = p->end.segment;
   p->put.seq = p->end.chain.seq;
   p->put.records = p->end.records;
-  p->put.before = before;
   p->put.lines = buffer_span(&p->out);
   commits_put(p->commits, &p->put);
 }
@@ -165,10 +167,8 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
   end.records += batch_count(batch);
   end.closed = false;
   end.header = batch->header;
-  uint64_t before = p->end.chain.seq;
-  p->end = end;
   p->bytes += p->out.length;
-  put(p, before);
+  put(p, &end, false);
   return true;
 }
 
@@ -216,15 +216,13 @@ static uint64_t postgres_syncs(const struct store *store) {
   return ((const struct postgres *)store)->syncs;
 }
 
-/* Writes a "closed" line if nothing failed. */
+/* Writes a "closed" line if nothing failed; it becomes durable when the run is given back. */
 static bool say_closed(struct postgres *p) {
   if (!postgres_sync(&p->store, NULL) || p->failed || p->end.closed) return false;
   struct rows_end end = p->end;
   buffer_reset(&p->out);
   if (!journal_batch_add(&p->out, &end.chain, p->url.whole, NULL, &end.header, NULL)) return false;
-  uint64_t before = p->end.chain.seq;
-  p->end = end;
-  put(p, before);
+  put(p, &end, true);
   return postgres_sync(&p->store, NULL);
 }
 
@@ -290,7 +288,8 @@ static const struct store_ops ops = {
 /* ---- opening ---- */
 
 /* Adds the first line of the next segment as the next row: a process that held the run before finds
- * the key of its next batch taken. */
+ * the key of its next batch taken. It becomes durable with the first batch behind it, before which
+ * nothing is sent; if it was lost by then, the batch does not find it. */
 static enum outcome fence(struct postgres *p, struct error *e) {
   char own[JOURNAL_OWN_MAX];
   struct rows_end end = p->end;
@@ -304,9 +303,7 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc)};
   buffer_reset(&p->out);
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
-  uint64_t before = first ? 0 : p->end.chain.seq;
-  p->end = end;
-  put(p, before);
+  put(p, &end, true);
   commits_wait(p->commits, &p->put);
   if (p->put.outcome == OUTCOME_UNKNOWN && e) *e = p->put.why;
   return p->put.outcome;

@@ -42,18 +42,32 @@ bool url_write(const struct url *, const char *run, char *to);
 
 /* ---- connections: postgres_link.c ---- */
 
+enum { STATEMENTS = 24 };
+
+/* A statement with parameters that was performed on a connection. From the second time on it is
+ * prepared: planning it takes the server several times as long as performing it. */
+struct statement {
+  const char *text; /* NULL: none; compared by its address */
+  char name[8];
+  bool again, prepared;
+};
+
 struct link {
   const struct sys *sys;
   const struct url *url;
   PGconn *connection; /* NULL: none */
   const char *commit; /* the setting of synchronous_commit; NULL: the server's own, or more */
-  bool prepared;      /* the statement of link_put */
   bool dropped;       /* the connection is broken, even if libpq has not noticed yet */
   uint64_t opened;    /* how often it was opened */
   int64_t lease_ms;
   bool fresh;   /* may be connected to a database without tables */
   bool at_once; /* link_open does not wait for a server that restarts */
+  struct statement statements[STATEMENTS];
 };
+
+/* Begins a statement whose commit need not be durable: what follows it in the log of the database
+ * will be, and nothing depends on it before. The statement selects from `quick`. */
+#define LAZILY "with quick as materialized (select set_config('synchronous_commit', 'off', true)) "
 
 /* A parameter of a statement: text, bytes, or a number where `data` is NULL. */
 struct value {
@@ -76,15 +90,12 @@ bool link_open(struct link *, struct error *);
 bool link_open_until(struct link *, int64_t until_ns, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);
-/* Performs a statement; the result is to be cleared by PQclear. NULL: it failed. */
+/* Performs a statement; one with parameters is a constant of the program. The result is to be
+ * cleared by PQclear. NULL: it failed. */
 PGresult *link_ask(struct link *, const char *statement, int count, const struct value *,
                    struct error *);
 /* The same; returns the number of rows that it changed or returned; -1: it failed. */
 int link_do(struct link *, const char *statement, int count, const struct value *, struct error *);
-/* The same as link_ask; prepares the statement first, of which a connection has one. */
-PGresult *link_put(struct link *, const char *statement, int count, const struct value *,
-                   struct error *);
-
 int64_t cell_number(const PGresult *, int row, int column);
 struct span cell_bytes(const PGresult *, int row, int column);
 void cell_text(const PGresult *, int row, int column, char *to, size_t room); /* "": NULL */
@@ -109,7 +120,8 @@ struct put {
   const struct url *url;
   uint32_t batch, segment;
   uint64_t seq, records; /* as in struct bundle */
-  uint64_t before;       /* the last line of the batch before it; 0: there is none */
+  uint32_t before;       /* the crc of the line before it */
+  bool is_lazy;          /* a record of the store's own: needs no durable commit */
   struct span lines;
   uint64_t connection; /* link.opened when the batch before it was seen */
   enum put_state state;

@@ -172,13 +172,8 @@ static bool sweep(struct queue *q, struct error *e) {
   return link_do(&q->link, asked_lapsed, 0, NULL, e) >= 0;
 }
 
-/* Planned once: with its parameters it is planned in ten times the time that it takes. */
 static PGresult *ask_next(struct queue *q, int64_t count, struct error *e) {
-  struct value values[] = {TEXT(q->name), NUMBER(count)};
-  if (!q->link.prepared &&
-      link_do(&q->link, "set plan_cache_mode = force_generic_plan", 0, NULL, e) < 0)
-    return NULL;
-  return link_put(&q->link, asked_next, 2, values, e);
+  return link_ask(&q->link, asked_next, 2, (struct value[]){TEXT(q->name), NUMBER(count)}, e);
 }
 
 /* 1: the run in this row was claimed; 0: its key has no room; -1: it failed. */

@@ -115,10 +115,13 @@ struct link *commits_enter(struct commits *c, const struct url *url, struct erro
 
 /* ---- one statement ---- */
 
-static const char put_rows[] =
-    "insert into skillrt.journal (run, batch, segment, seq, records, lines)"
-    " select * from unnest($1::text[], $2::int[], $3::int[], $4::bigint[], $5::bigint[],"
-    " $6::bytea[]) on conflict do nothing returning run, batch";
+#define PUT(more)                                                                                  \
+  "insert into skillrt.journal (run, batch, segment, seq, records, lines)"                         \
+  " select rows.* from " more "unnest($1::text[], $2::int[], $3::int[], $4::bigint[],"             \
+  " $5::bigint[], $6::bytea[]) as rows on conflict do nothing returning run, batch"
+
+static const char put_rows[] = PUT("");
+static const char put_lazily[] = LAZILY PUT("quick, ");
 
 static void add_int(struct buffer *to, uint32_t value) {
   value = htonl(value);
@@ -200,7 +203,10 @@ static bool send_group(struct commits *c, struct put **group, size_t count, stru
     return error_set(e, ERROR_MEMORY, "%s: out of memory", c->url.whole);
   for (int i = 0; i < COLUMNS; from = ends[i++])
     values[i] = BYTES(((struct span){c->arrays.data + from, ends[i] - from}));
-  PGresult *result = link_put(&c->link, put_rows, COLUMNS, values, e);
+  bool is_lazy = true;
+  for (size_t i = 0; i < count; i++)
+    is_lazy = is_lazy && group[i]->is_lazy;
+  PGresult *result = link_ask(&c->link, is_lazy ? put_lazily : put_rows, COLUMNS, values, e);
   if (result) mark_added(group, count, result);
   PQclear(result);
   return result != NULL;
@@ -208,24 +214,34 @@ static bool send_group(struct commits *c, struct put **group, size_t count, stru
 
 /* ---- settling ---- */
 
+/* The row of a batch of the put's run; NULL: it is not known. */
+static PGresult *ask_row(struct commits *c, const struct put *put, uint32_t batch,
+                         struct error *e) {
+  struct value values[] = {TEXT(put->url->run), NUMBER(batch)};
+  return link_ask(&c->link,
+                  "select segment, lines from skillrt.journal where run = $1 and batch = $2", 2,
+                  values, e);
+}
+
 /* Called where the batch's row is missing: is the batch before it still there? A standby that was
- * promoted may lack rows that its primary had committed. */
+ * promoted may lack rows that its primary had committed, and a server that crashed those that were
+ * lazy; another process may have written in their place. */
 static enum outcome look_before_place(struct commits *c, const struct put *put, struct error *e) {
-  struct value values[] = {TEXT(put->url->run), NUMBER(put->batch - 1), NUMBER(put->before)};
-  if (put->before == 0) return OUTCOME_NOBODYS;
-  int rows =
-      link_do(&c->link, "select 1 from skillrt.journal where run = $1 and batch = $2 and seq = $3",
-              3, values, e);
-  if (rows < 0) return OUTCOME_UNKNOWN;
-  return rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
+  if (put->batch == 0) return OUTCOME_NOBODYS;
+  PGresult *result = ask_row(c, put, put->batch - 1, e);
+  if (!result) return OUTCOME_UNKNOWN;
+  struct span rest = PQntuples(result) == 1 ? cell_bytes(result, 0, 1) : (struct span){"", 0};
+  struct journal_line line = {.crc = ~put->before};
+  for (size_t size;
+       rest.length > 0 && journal_line_read(rest.data, rest.length, &line, &size) == JOURNAL_WHOLE;)
+    rest = (struct span){rest.data + size, rest.length - size};
+  PQclear(result);
+  return line.crc == put->before ? OUTCOME_NOBODYS : OUTCOME_GONE;
 }
 
 /* Finds out which process wrote the row with the batch's key. */
 static enum outcome look_at_place(struct commits *c, const struct put *put, struct error *e) {
-  struct value values[] = {TEXT(put->url->run), NUMBER(put->batch)};
-  PGresult *result =
-      link_ask(&c->link, "select segment, lines from skillrt.journal where run = $1 and batch = $2",
-               2, values, e);
+  PGresult *result = ask_row(c, put, put->batch, e);
   if (!result) return OUTCOME_UNKNOWN;
   enum outcome outcome = OUTCOME_NOBODYS;
   if (PQntuples(result) == 1) {

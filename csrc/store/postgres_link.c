@@ -67,11 +67,14 @@ static PGPing ping(const struct url *url) {
   return answer;
 }
 
-/* A URL may come from anywhere, and synchronous_commit=off does not survive a power cut. */
+/* A URL may come from anywhere, and synchronous_commit=off does not survive a power cut. All
+ * statements find their rows by an index whatever the values are, so that a prepared one is planned
+ * once only. */
 static const char asked_commit[] =
     "select set_config('synchronous_commit', coalesce($1, case when"
     " current_setting('synchronous_commit') in ('off', 'local') then 'on'"
-    " else current_setting('synchronous_commit') end), false)";
+    " else current_setting('synchronous_commit') end), false),"
+    " set_config('plan_cache_mode', 'force_generic_plan', false)";
 static const char asked_version[] = "select version, lease_ms from skillrt.fleet";
 
 static bool check_version(struct link *l, struct error *e) {
@@ -99,7 +102,8 @@ static void ignore(void *data, const char *notice) {
 
 static bool try_to_open(struct link *l, struct error *e) {
   link_close(l);
-  l->dropped = l->prepared = false;
+  l->dropped = false;
+  memset(l->statements, 0, sizeof l->statements);
   l->connection = connect_to(l->url);
   if (!l->connection) return error_set(e, ERROR_MEMORY, "%s: out of memory", l->url->whole);
   if (link_broken(l)) return fail(l, NULL, e);
@@ -188,6 +192,25 @@ static PGresult *judge(struct link *l, PGresult *result, struct error *e) {
   return NULL;
 }
 
+/* The statement's entry of this connection; NULL: it has no room for one more. */
+static struct statement *entry_of(struct link *l, const char *text) {
+  for (int i = 0; i < STATEMENTS; i++) {
+    struct statement *entry = &l->statements[i];
+    if (entry->text && entry->text != text) continue;
+    entry->text = text;
+    snprintf(entry->name, sizeof entry->name, "s%d", i);
+    return entry;
+  }
+  return NULL;
+}
+
+static bool prepare(struct link *l, struct statement *entry, struct error *e) {
+  PGresult *result = judge(l, PQprepare(l->connection, entry->name, entry->text, 0, NULL), e);
+  entry->prepared = result != NULL;
+  PQclear(result);
+  return entry->prepared;
+}
+
 PGresult *link_ask(struct link *l, const char *statement, int count, const struct value *values,
                    struct error *e) {
   struct given g;
@@ -196,8 +219,16 @@ PGresult *link_ask(struct link *l, const char *statement, int count, const struc
     return NULL;
   }
   give(&g, count, values);
+  struct statement *entry = count > 0 ? entry_of(l, statement) : NULL;
+  if (!entry || !entry->again) {
+    if (entry) entry->again = true;
+    return judge(
+        l, PQexecParams(l->connection, statement, count, NULL, g.values, g.lengths, g.formats, 1),
+        e);
+  }
+  if (!entry->prepared && !prepare(l, entry, e)) return NULL;
   return judge(
-      l, PQexecParams(l->connection, statement, count, NULL, g.values, g.lengths, g.formats, 1), e);
+      l, PQexecPrepared(l->connection, entry->name, count, g.values, g.lengths, g.formats, 1), e);
 }
 
 static int changed(const PGresult *result) {
@@ -211,20 +242,6 @@ int link_do(struct link *l, const char *statement, int count, const struct value
   int rows = result ? changed(result) : -1;
   PQclear(result);
   return rows;
-}
-
-PGresult *link_put(struct link *l, const char *statement, int count, const struct value *values,
-                   struct error *e) {
-  struct given g;
-  if (!l->prepared) {
-    PGresult *result = judge(l, PQprepare(l->connection, "put", statement, 0, NULL), e);
-    l->prepared = result != NULL;
-    PQclear(result);
-    if (!l->prepared) return NULL;
-  }
-  give(&g, count, values);
-  return judge(l, PQexecPrepared(l->connection, "put", count, g.values, g.lengths, g.formats, 1),
-               e);
 }
 
 /* ---- cells ---- */

@@ -63,13 +63,12 @@ static bool remove_holder(struct link *l, const char *run, struct error *e) {
                                    2, values, e) >= 0);
 }
 
-/* False without an error: it is not there, or has an owner. Needs no durable commit: what follows
- * it in the log of the database, the first batch of the new owner, has one. */
+/* False without an error: it is not there, or has an owner. */
 static bool take_free(struct link *l, const char *run, const char *owner, struct error *e) {
   struct value values[] = {TEXT(run), TEXT(owner)};
   return link_do(l,
-                 "with quick as materialized (select set_config('synchronous_commit', 'off', true))"
-                 " update skillrt.run set owner = $2, status = 'executing', due = 0, about = ''"
+                 LAZILY
+                 "update skillrt.run set owner = $2, status = 'executing', due = 0, about = ''"
                  " from quick where run = $1 and owner is null and status <> 'moved'",
                  2, values, e) == 1;
 }

@@ -112,6 +112,17 @@ static void test_lost_commits(void) {
     CHECK(kit_put(&a, 2, 1) && kit_count(&a) == 3);
     kit_close(&a);
   }
+  TEST("and the same where another process has written in the place of what was lost") {
+    CHECK(open_at(&a, server_run(&server, "replaced"), STORE_CREATE));
+    CHECK(kit_put(&a, 0, 1) && kit_put(&a, 1, 1));
+    query("update skillrt.journal set lines = (select lines from skillrt.journal"
+          " where run = 'replaced' and batch = 1) where run = 'replaced' and batch = 2");
+    query("select count(pg_terminate_backend(pid)) from pg_stat_activity"
+          " where application_name = 'skillrt'");
+    CHECK(!kit_put(&a, 2, 1) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+    query("delete from skillrt.worker");
+  }
 }
 
 /* ---- the lease ---- */

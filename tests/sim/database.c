@@ -83,8 +83,8 @@ struct database {
 
 struct pg_conn {
   bool broken;
-  unsigned starts; /* of the server, when it was made */
-  const char *prepared;
+  unsigned starts;                  /* of the server, when it was made */
+  const char *prepared[STATEMENTS]; /* by their names: s0, s1 ... */
 };
 
 struct cell {
@@ -388,12 +388,6 @@ static void any_row(struct call *a) {
   if (DB->journal_count) add_number(a, 1);
 }
 
-static void row_with(struct call *a) {
-  const struct journal_row *row = row_at(number_of(a, 2));
-  columns(a, 1);
-  if (row && row->seq == number_of(a, 3)) add_number(a, 1);
-}
-
 static void row_lines(struct call *a) {
   const struct journal_row *row = row_at(number_of(a, 2));
   columns(a, 2);
@@ -546,12 +540,11 @@ static const struct {
     {"select 1 from skillrt.run where run = $1 and status <> 'moved'", find_run},
     {"insert into skillrt.run (run, id)", add_run},
     {"update skillrt.run set id = $2 where run = $1 and id <> $2", nothing},
-    {"with quick as materialized (select set_config('synchronous_commit', 'off', true)) update",
-     take_run},
+    {LAZILY "update skillrt.run set owner = $2", take_run},
     {"update skillrt.run set owner = null", give_back},
     {"insert into skillrt.journal", add_rows},
+    {LAZILY "insert into skillrt.journal", add_rows},
     {"select 1 from skillrt.journal where run = $1 limit 1", any_row},
-    {"select 1 from skillrt.journal where run = $1 and batch = $2 and seq = $3", row_with},
     {"select segment, lines from skillrt.journal where run = $1 and batch = $2", row_lines},
     {"select seq from skillrt.journal where run = $1 and batch = $2", row_seq},
     {"select batch, segment, seq, records, lines from skillrt.journal where run = $1 and batch = 0",
@@ -769,15 +762,15 @@ PGresult *PQexecParams(PGconn *c, const char *statement, int count, const Oid *t
 
 PGresult *PQprepare(PGconn *c, const char *name, const char *statement, int count,
                     const Oid *types) {
-  (void)name, (void)count, (void)types;
-  c->prepared = statement;
+  (void)count, (void)types;
+  c->prepared[atoi(name + 1)] = statement;
   return new_result();
 }
 
 PGresult *PQexecPrepared(PGconn *c, const char *name, int count, const char *const *values,
                          const int *lengths, const int *formats, int format) {
-  (void)name, (void)formats, (void)format;
-  return ask(c, c->prepared, count, values, lengths);
+  (void)formats, (void)format;
+  return ask(c, c->prepared[atoi(name + 1)], count, values, lengths);
 }
 
 ExecStatusType PQresultStatus(const PGresult *r) {
