@@ -167,24 +167,15 @@ local function same(a, b)
   return tostring(a):gsub("%s+", "") == tostring(b):gsub("%s+", "")
 end
 
--- The condition that a reader found holds; a statement may only repeat it.
-function Made:agree(id, condition)
-  local index, modes = self.index[id], self.stated.modes
-  local best, fact = nil, nil
-  if index then
-    best, fact = self.stated.facts:best(index, "condition")
-  end
+-- Adds a condition. The modes of a phase that a table gives hold; a statement may only repeat them.
+function Made:narrow(phase, condition, place)
+  local index, modes, before = self.index[phase.id], self.stated.modes, phase.condition
   local by_mode = index and condition:find("input." .. modes.word, 1, true) and modes_of.condition(modes, index)
-  if fact and not same(best, condition) then
-    refuse("contradicts a fact: the condition of %s is %s (%s)", id, names.show(best), place_of(fact.at))
-  elseif by_mode and not same(by_mode, condition) then
-    refuse("contradicts a fact: %s runs if %s", id, by_mode)
+  if by_mode and not same(by_mode, condition) then
+    refuse("contradicts a fact: %s runs if %s", phase.id, by_mode)
   end
-  return fact ~= nil
-end
-
-local function joined(a, b)
-  return a and not same(a, b) and ("(%s) && (%s)"):format(a, b) or b
+  self:set(phase, "condition", before and not same(before, condition) and ("(%s) && (%s)"):format(before, condition)
+    or condition, place)
 end
 
 local APPLY = {}
@@ -228,10 +219,7 @@ end
 function APPLY.only_if(self, statement, place)
   local condition = condition_of(statement, "condition")
   for _, id in ipairs(self:list(statement)) do
-    local phase = self:phase(id)
-    if not self:agree(id, condition) then
-      self:set(phase, "condition", joined(phase.condition, condition), place)
-    end
+    self:narrow(self:phase(id), condition, place)
   end
   if statement.set_by then
     self:promise(self:phase(statement.set_by), condition, place)
@@ -314,8 +302,8 @@ function APPLY.choice(self, statement, place)
   end
   for i, phase in ipairs(self.phases) do
     local condition = modes_of.condition(modes, i)
-    if condition and not self:agree(phase.id, condition) then
-      self:set(phase, "condition", joined(phase.condition, condition), place)
+    if condition then
+      self:narrow(phase, condition, place)
     elseif not modes.by_phase[i] then
       refuse("no choice runs %s", phase.id)
     end
@@ -380,12 +368,10 @@ local function of_facts(document)
   for i, given in ipairs(stated and document.config.sequential_config.phases or {}) do
     local phase = {}
     local place = document.place(("sequential_config.phases[%d]"):format(i))
-    for _, key in ipairs { "id", "condition", "output", "input", "parallel" } do
-      local index = stated.order and stated.order[i] or i
-      local _, fact = stated.facts:best(index, key)
-      self:set(phase, key, given[key], place_of(fact and fact.at or place))
-      self.index[given.id] = index
+    for _, key in ipairs { "id", "condition" } do
+      self:set(phase, key, given[key], place_of(place))
     end
+    self.index[given.id] = stated.order and stated.order[i] or i
     self.phases[i] = phase
   end
   local modes = stated and stated.modes

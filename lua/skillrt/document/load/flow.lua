@@ -1,9 +1,7 @@
 -- document/load/flow.lua: reads from a folder's documents how its phases follow each other, where the form needs no
--- guessing: tables, conditions in code, diagrams. These become facts; other lines that name a phase are quoted.
+-- guessing: tables of their order and their modes. Other lines that name a phase are quoted.
 --
 -- For phases that are defined by documents; a config or a workflow.json takes precedence. Called by sources.lua.
-local condition = require "skillrt.document.load.condition"
-local facts_of = require "skillrt.document.load.facts"
 local markdown = require "skillrt.document.load.markdown"
 local mentions_of = require "skillrt.document.load.flow.mentions"
 local modes_of = require "skillrt.document.load.flow.modes"
@@ -11,28 +9,15 @@ local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
 local quotes_of = require "skillrt.document.load.flow.quotes"
 local tables = require "skillrt.document.load.flow.tables"
-local words = require("skillrt.base.tables").words
 
 local M = {}
 
--- Weights: what stands in a table, at a phase's own heading.
-local TABLE <const>, LABEL <const> = 3, 2
-
 ---@class skillrt.load.Flow
----@field facts skillrt.load.Facts  about phases by their place: condition, parallel, output
 ---@field modes skillrt.load.Modes
 ---@field order integer[]?  of a table that names all phases
 ---@field read integer      facts that change the run
 local Flow = {}
 Flow.__index = Flow
-
-function Flow:fact(index, says, value, weight, place)
-  if value ~= nil then
-    self.facts:add(index, says, value, weight, place)
-    self.read = self.read + 1
-    self.used[place.file .. ":" .. place.line] = true
-  end
-end
 
 -- The order of a table that names all phases is used; a different order of the file names is reported.
 function Flow:read_order(rows, file)
@@ -65,10 +50,6 @@ function ROWS.phases(self, row, place)
       modes_of.add(self.modes, row.index, mode)
       self.read = self.read + 1
     end
-    for _, says in ipairs { "condition", "parallel" } do
-      self:fact(row.index, says, row[says], TABLE, place)
-    end
-    self.facts:add(row.index, "output", row.output or nil, TABLE, place)
     self.used[place.file .. ":" .. place.line] = not row.unread
   end
 end
@@ -103,25 +84,6 @@ function Flow:read_table(block, file)
     self.quotes:add("| " .. table.concat(block.header, " | ") .. " |", { file = file, line = block.line }, 1, true,
       ("a table of phases has a column %s that is not read"):format(names.show(unknown)))
   end
-end
-
-local LABELS = words "condition \u{6761}\u{4EF6} \u{6267}\u{884C}\u{6761}\u{4EF6}"
-
--- `- **Condition**: \`...\`` below a phase's heading, or at the top of its own document.
-function Flow:read_labels(blocks, file, own)
-  local under, headings = own, 0
-  passages.each(blocks, function(passage)
-    if passage.kind == "heading" then
-      local named = self.mentions:of(passage.text)
-      headings = headings + 1
-      under = not own and #named == 1 and named[1] or own and headings <= 1 and own or nil
-    elseif under and (passage.kind == "item" or passage.kind == "text") then
-      local label, code =
-        passage.text:match "^[%s*_>]*([%a\128-\255]+)[%s*_:]*(`[^`]+`)%s*$"
-      local told = label and LABELS[label:lower():gsub("\u{FF1A}$", "")] and condition.item(code)
-      self:fact(under, "condition", told and told.condition, LABEL, { file = file, line = passage.line })
-    end
-  end)
 end
 
 -- The number in a phase's title differs from that of its file.
@@ -184,7 +146,7 @@ function Flow:conclude(list)
   end
   if #ids > 1 or self.quotes.count > 0 then
     local how = read == 0 and "once each, in this order"
-      or ("in this order, with %d facts of tables and labels"):format(read)
+      or ("in this order, with %d facts of tables"):format(read)
     self.quotes:finish(("runs %s %s; nothing else was read"):format(table.concat(ids, ", "), how))
   end
 end
@@ -208,7 +170,7 @@ function M.read(tree, phases, found)
     end
   end
   local mentions = mentions_of.new(phases, titles)
-  local self = setmetatable({ tree = tree, found = found, mentions = mentions, facts = facts_of.new(), read = 0,
+  local self = setmetatable({ tree = tree, found = found, mentions = mentions, read = 0,
     modes = modes_of.new(), used = used, quotes = quotes_of.new(mentions, found) }, Flow)
   for _, one in ipairs(documents) do
     local file, own = one[1], one[2]
@@ -217,7 +179,6 @@ function M.read(tree, phases, found)
         self:read_table(block, file)
       end
     end
-    self:read_labels(one.blocks, file, own)
     if own then
       self:check_title(phases[own], one.title, one.line)
     else
@@ -232,19 +193,6 @@ function M.read(tree, phases, found)
   end
   modes_of.tell(self.modes, found)
   return self
-end
-
----Adds what the flow says about one phase to its entry in a config.
----@param index integer
----@param phase table
-function Flow:apply(index, phase)
-  local facts, name = self.facts, "phase " .. phase.id
-  facts:tell(index, "condition", name, self.found)
-  local own, mode = facts:best(index, "condition"), modes_of.condition(self.modes, index)
-  own = own or phase.condition
-  phase.condition = own and mode and ("(%s) && (%s)"):format(own, mode) or own or mode
-  phase.parallel = phase.parallel or facts:best(index, "parallel")
-  phase.output = phase.output or facts:best(index, "output")
 end
 
 return M

@@ -181,80 +181,42 @@ function M.files(tree, found, has_actions)
   return list
 end
 
+-- The file that a code span names, without a leading work dir; nil: it is no plain path.
+local function path_in(span)
+  local path = span:gsub("^%$?{*[wW]ork_?[dD]ir}*/", "")
+  return names.confined(path) and path:find "^[^.{}%[%]$*<>|?:%s~][^{}%[%]$*<>|?:%s~]*%.%w+$" and path or nil
+end
+
+local function items_of(blocks, words_of_section)
+  local out = {}
+  for _, block in ipairs(markdown.section(blocks, words_of_section, true) or {}) do
+    out[#out + 1] = block.kind == "item" and block or nil
+  end
+  return out
+end
+
 local function begins_with(text, patterns)
-  local plain = text:gsub("[*_]", "")
   for _, pattern in ipairs(patterns) do
-    if plain:find(pattern) then
+    if text:gsub("[*_]", ""):find(pattern) then
       return true
     end
   end
   return false
 end
 
--- A path between backticks, without a leading work dir; nil: it is no plain path.
-local function path_in(text)
-  local path = text:match "`([^`]+)`"
-  path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", ""):gsub("^{workDir}/", "")
-  return path and names.confined(path) and not path:find "[{}%[%]$*<>|?:%s~]" and path or nil
-end
-
--- The paths between backticks in a text that name a file: `requirements.json`, `groups/_index.md`.
-local function files_in(text, out, folder)
-  for span in text:gmatch "`([^`\n]+)`" do
-    local path = path_in("`" .. span .. "`")
-    if path and path:find "%.%w+$" and not path:find "^%." then
-      out[#out + 1] = folder .. path
-    end
-  end
-end
-
--- The folder that an item names for those below it: "- **Directory**: `requirements/`".
-local function folder_at(block, above)
-  local name = block.text:match "`([%w_./-]+/)`"
-  if name and names.confined((name:gsub("/+$", ""))) then
-    return { name = name, indent = block.indent }
-  end
-  return above and block.indent > above.indent and above or nil
-end
-
--- What a section Output names: an item about the file first (`- **File**: \`a.json\``), then any code span of its
--- items, tables and paragraphs. Nothing is invented.
-local function outputs_of(blocks)
-  local named, others, folder = {}, {}, nil
-  for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
-    local label = block.kind == "item" and block.text:match "^[^`]*"
-    if label and (label:find "[Ff]ile" or label:find "\u{6587}\u{4EF6}") then
-      named[#named + 1] = path_in(block.text)
-    end
-    if block.kind == "table" then
-      for _, row in ipairs(block.rows) do
-        files_in(table.concat(row.cells, " "), others, "")
-      end
-    elseif block.kind == "item" then
-      folder = folder_at(block, folder)
-      files_in(block.text, others, folder and block.indent > folder.indent and folder.name or "")
-    elseif block.kind == "text" then
-      files_in(block.text, others, "")
-    end
-  end
-  table.move(others, 1, #others, #named + 1, named)
-  return named
-end
-
 -- What the phase depends on and when it runs (R20): outputs of earlier phases, a condition.
 local function read_input(phase, one, blocks, made, found)
-  for _, block in ipairs(markdown.section(blocks, words.INPUT, true) or {}) do
-    local place = { file = one.path, line = block.line }
-    if block.kind == "item" and begins_with(block.text, words.DEPENDENCY) then
-      local path = path_in(block.text)
-      if path and made[path] == "output" then
+  for _, block in ipairs(items_of(blocks, words.INPUT)) do
+    local place, path = { file = one.path, line = block.line }, path_in(block.text:match "`([^`]+)`" or "")
+    if begins_with(block.text, words.DEPENDENCY) then
+      if made.outputs[path] then
         phase.input = phase.input or json.array {}
         phase.input[#phase.input + 1] = path
-      elseif path and not made[path] and not made.text:find(path, 1, true) then
+      elseif path and not made.text:find(path, 1, true) then
         found:warn("phase-input", place, ("phase %s: depends on %s, which no earlier phase makes"):format(one.id,
-          names.show(path)), nil, "name an output of a phase before it" .. names.suggest(path, made.paths))
+          names.show(path)), nil, "name an output of a phase before it" .. names.suggest(path, made.outputs))
       end
-    elseif block.kind == "item" and begins_with(block.text, words.ONLY_IF) then
+    elseif begins_with(block.text, words.ONLY_IF) then
       local told = condition.item(block.text:match "`+.*$" or block.text:gsub("^.-[:\u{FF1A}]%s*", ""))
       phase.condition = told and told.condition
       if told and not told.condition then
@@ -268,17 +230,15 @@ end
 ---One phase in the form of a config.
 ---@param one skillrt.load.PhaseFile
 ---@param blocks skillrt.load.Markdown
----@param made table<string, any>  files of earlier phases, and what was said about them; this one's are added
+---@param made { outputs: table<string, boolean>, text: string }  of earlier phases; this one's are added
 ---@param found skillrt.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
   local title = one.name or markdown.title(blocks)
   local name = title and title:gsub("^[Pp]hase%s*%d[%d.]*%s*[:\u{FF1A}%-]?%s*", "")
   local phase = { id = one.id, name = name and name:find "%S" and name or one.base, objectives = {} }
-  for _, block in ipairs(markdown.section(blocks, words.OBJECTIVE) or {}) do
-    if block.kind == "item" then
-      phase.objectives[#phase.objectives + 1] = block.text
-    end
+  for i, block in ipairs(items_of(blocks, words.OBJECTIVE)) do
+    phase.objectives[i] = block.text
   end
   for _, block in ipairs(blocks) do
     if block.kind == "text" then
@@ -288,17 +248,19 @@ function M.phase(one, blocks, made, found)
       break
     end
   end
-  made.text, made.paths = made.text or "", made.paths or {}
-  local outputs = outputs_of(blocks)
-  for _, path in ipairs(outputs) do
-    phase.output = phase.output or not made[path] and path or nil -- otherwise it continues another phase's file
-  end
+  local folder, above = "", 0 -- "- `requirements/`" is that of the items below it
+  passages.each(markdown.section(blocks, words.OUTPUT, true) or {}, function(passage)
+    folder = (passage.indent or 0) > above and folder or ""
+    for span in passage.text:gmatch "`([^`\n]+)`" do
+      local path = path_in(folder .. span)
+      phase.output = phase.output or not made.outputs[path] and path or nil -- otherwise it continues another's file
+      if passage.indent and span:find "^[%w_./-]+/$" then
+        folder, above = span, passage.indent
+      end
+    end
+  end)
   read_input(phase, one, blocks, made, found)
-  for _, path in ipairs(outputs) do
-    made[path] = made[path] or "file"
-    made.paths[#made.paths + 1] = path
-  end
-  made[phase.output or phase.id .. ".json"] = "output"
+  made.outputs[phase.output or phase.id .. ".json"] = true
   return phase
 end
 

@@ -280,7 +280,7 @@ local function add_phase(self, list, phase, file, line)
 end
 
 local function phases_of(self)
-  local list, made, steps = json.array {}, {}, {}
+  local list, made, steps = json.array {}, { outputs = {}, text = "" }, {}
   for _, one in ipairs(self.phase_files) do
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
@@ -289,8 +289,10 @@ local function phases_of(self)
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
-    stated:apply(index, add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path),
-      made, self.found), one.path, one.line))
+    local phase = add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path), made,
+      self.found), one.path, one.line)
+    local own, mode = phase.condition, modes_of.condition(stated.modes, index)
+    phase.condition = own and mode and ("(%s) && (%s)"):format(own, mode) or own or mode
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
   end
   self.flow = { phases = list, inputs = modes_of.inputs(stated.modes) }

@@ -62,43 +62,45 @@ describe("the order of phases", function()
 end)
 
 describe("a table of phases", function()
-  it("gives conditions, groups and modes (R13, F20)", function()
+  it("gives modes, with which a condition of the phase's own document holds, too (R13, F20)", function()
     local skill, found = read([[
-| Phase | Document | Mode | Condition | Parallel |
-|---|---|---|---|---|
-| 1 | [plan](phases/01-plan.md) | all | - | no |
-| 2 | [write](phases/02-write.md) | full (default) | `outputs['01-plan'].ok` | yes |
-| 3 | [check](phases/03-check.md) | full, quick | always | yes |
-]])
+| Phase | Document | Mode | Condition |
+|---|---|---|---|
+| 1 | [plan](phases/01-plan.md) | all | - |
+| 2 | [write](phases/02-write.md) | full (default) | always |
+| 3 | [check](phases/03-check.md) | full, quick | always |
+]], nil, { ["phases/02-write.md"] = "# Write\n\n## Input\n\n- Condition: `outputs['01-plan'].ok`\n" })
     assert.same({ false, "(outputs['01-plan'].ok) && (!input.mode || input.mode === 'full')", false },
       conditions(skill.phases))
-    assert.is_true(skill.phases[2].parallel and skill.phases[3].parallel)
     assert.equal("", told(found, "flow-mode"))
   end)
 
-  it("declares outputs: a path alone, of a phase whose document says nothing of its own (R13, R24)", function()
+  it("leaves outputs to the documents of phases, which name the first file that no other makes (R24)", function()
     local skill = read([[
 | Phase | Document | Output |
 |---|---|---|
 | 1 | phases/01-plan.md | `plan.json` |
 | 2 | phases/02-write.md | an updated text.md |
 | 3 | phases/03-check.md | other.md |
-]], nil, { ["phases/03-check.md"] = "# Check\n\nChecks.\n\n## Output\n\n- beside `notes.md`\n- **File**: `checks.md`\n" })
+]], nil, { ["phases/02-write.md"] = "# Write\n\n## Output\n\n- `parts/`\n  - `_index.md`\n- `more.md`\n",
+      ["phases/03-check.md"] = "# Check\n\nChecks.\n\n## Output\n\n| File |\n|---|\n| `checks.md` |\n" })
     local out = {}
     for i, one in ipairs(skill.phases) do
       out[i] = one.output_free and "" or one.output
     end
-    assert.same({ "plan.json", "", "checks.md" }, out)
+    assert.same({ "", "parts/_index.md", "checks.md" }, out)
   end)
 
-  it("quotes a condition that it cannot read, and leaves the phase running (F31)", function()
+  it("quotes conditions and what runs at once, and leaves the phases running (F31)", function()
     local skill, found = read([[
-| Phase | Document | Condition |
-|---|---|---|
-| 2 | phases/02-write.md | the plan is large |
+| Phase | Document | Condition | Parallel |
+|---|---|---|---|
+| 2 | phases/02-write.md | the plan is large | yes |
+| 3 | phases/03-check.md | `size > 2` | yes |
 ]])
     assert.same({ false, false, false }, conditions(skill.phases))
-    assert.truthy(told(found, "quote"):find("the plan is large", 1, true))
+    assert.same({ "SKILL.md:6", "SKILL.md:8", "SKILL.md:9" }, folder_of.places(found, "load.quote"))
+    assert.truthy(told(found, "quote"):find('column "Parallel"', 1, true), told(found, "quote"))
   end)
 
   it("of modes says which phases run in which; without a default the mode has to be given", function()
@@ -110,12 +112,9 @@ describe("a table of phases", function()
 
   it("may give a mode as a condition, and takes one that it calls the default", function()
     local skill = read("| # | Phase | File | Condition |\n|---|---|---|---|\n| 1 | Plan | phases/01-plan.md | Always |\n"
-      .. "| 2 | Write | phases/02-write.md | mode==parallel |\n| 3 | Check | phases/03-check.md | kind == small |\n")
+      .. "| 2 | Write | phases/02-write.md | mode==parallel |\n| 3 | Check | phases/03-check.md | Always |\n")
     assert.same({ "!input.mode", false, "(input.mode === 'parallel' || outputs['choose-mode'] === 'parallel')",
-      "kind === 'small'" }, conditions(skill.phases))
-    skill = read("| Phase | Document | Condition |\n|---|---|---|\n| 2 | phases/02-write.md | `size > 2` |\n\n"
-      .. "### Phase 2\n\n- **Condition**: `size > 3`\n")
-    assert.same({ false, "size > 2", false }, conditions(skill.phases)) -- a table weighs more than a label
+      false }, conditions(skill.phases))
     skill = read("| Mode | Phases | Trigger |\n|---|---|---|\n| full | 1 -> 2 -> 3 | Default: a page |\n"
       .. "| short | 1 -> 3 | --short |\n| none | 1 | never |\n")
     assert.same({ false, false, false }, conditions(skill.phases)) -- "1 -> 3" may mean two or three of them
@@ -306,9 +305,11 @@ describe("a sentence about phases", function()
     assert.truthy(told(found, "quote"):find("and 13 more of its lines", 1, true), told(found, "quote"))
   end)
 
-  it("leaves the facts of tables and labels what they are", function()
-    local skill, found = read("Phase 3 at times.\n\n### Phase 2\n\n- **Condition**: `size > 3`\n")
-    assert.same({ false, "size > 3", false }, conditions(skill.phases))
+  it("is a condition in code below a phase's heading, whatever its label; tables keep their facts", function()
+    local skill, found = read("| Mode | Phases |\n|---|---|\n| quick | 1, 3 |\n\n### Phase 2\n\n"
+      .. "- **Bedingung**: `size > 3`\n- **Tool**: `size`\n")
+    assert.is_nil(skill.phases[3].when)
+    assert.same({ "SKILL.md:12" }, folder_of.places(found, "load.quote"))
     assert.truthy(told(found, "flow"):find("in this order, with 1 facts", 1, true), told(found, "flow"))
   end)
 

@@ -146,6 +146,9 @@ local function read_front(self, text, file, own)
   end
 end
 
+-- "- **Condition**: `size > 3`", in any language: below a phase's heading it is about that phase.
+local CONDITION <const> = "^[%s*_]*[%a\128-\255 ]+[%s*_:]*`[^`]*[=<>!][^`]*`%s*$"
+
 ---Quotes the lines of one document.
 ---@param blocks skillrt.load.Markdown
 ---@param text string   the whole document
@@ -153,9 +156,15 @@ end
 ---@param own integer?  the phase whose document it is
 ---@param used table<string, boolean>  places that yielded a fact
 function Quotes:read(blocks, text, file, own, used)
+  local under
   read_front(self, text, file, own)
   passages.each(blocks, function(passage)
     local heading, place = passage.kind == "heading", { file = file, line = passage.line }
+    if heading then
+      under = #self.mentions:of(passage.text) == 1
+    elseif under and passage.kind == "item" and not own and passage.text:find(CONDITION) then
+      return self:add(passage.text, place, 1, nil, "a condition of a phase was not read")
+    end
     if passage.kind ~= "comment" and not passage.box and not used[file .. ":" .. passage.line] then
       self:line(passage.text, place, own, heading)
     end

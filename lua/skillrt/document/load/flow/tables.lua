@@ -1,9 +1,7 @@
--- document/load/flow/tables.lua: tables about phases: which document, mode, condition, parallel phases and output;
--- modes with their phases; where a run starts; which phases repeat.
+-- document/load/flow/tables.lua: tables about phases: which document, in which mode; modes with their phases; where a
+-- run starts; which phases repeat.
 --
 -- Tables that name no phase of the folder are ignored. Called by flow.lua.
-local condition = require "skillrt.document.load.condition"
-local names = require "skillrt.base.names"
 local tables = require "skillrt.document.load.tables"
 local words = require("skillrt.base.tables").words
 
@@ -17,13 +15,12 @@ local COLUMNS <const> = tables.known {
   mode = "mode|modes|\u{6A21}\u{5F0F}",
   condition = "condition|conditions|when|run when|runs when|run if|only if|load when|\u{6761}\u{4EF6}|"
     .. "\u{6267}\u{884C}\u{6761}\u{4EF6}",
-  parallel = "parallel|in parallel|\u{5E76}\u{884C}",
-  output = "output|outputs|\u{8F93}\u{51FA}|\u{4EA7}\u{51FA}",
   phase = "phase|#|phase #|\u{9636}\u{6BB5}",
   phases = "phases|phases to run|repeat",
   start = "start at|starts at|begin at|entry|entry point|entry phase|start phase|leads to|resume at",
-  about = "document|file|ref|reference|name|title|purpose|description|input|agent|\u{6587}\u{6863}|\u{6587}\u{4EF6}|"
-    .. "\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}|\u{540D}\u{79F0}|\u{8F93}\u{5165}",
+  about = "document|file|ref|reference|name|title|purpose|description|input|output|outputs|agent|\u{6587}\u{6863}|"
+    .. "\u{6587}\u{4EF6}|\u{76EE}\u{7684}|\u{63CF}\u{8FF0}|\u{8BF4}\u{660E}|\u{540D}\u{79F0}|"
+    .. "\u{8F93}\u{5165}|\u{8F93}\u{51FA}|\u{4EA7}\u{51FA}",
 }
 
 local function path_in(cells)
@@ -34,15 +31,6 @@ local function path_in(cells)
     end
   end
   return nil
-end
-
----The file in a cell: a path with an extension, with or without backticks; nil for anything else, or several.
----@param cell string
----@return string?
-local function file_in(cell)
-  local path = #cell <= MAX_CELL and (cell:match "^%s*`([^`]+)`%s*$" or cell:match "^%s*([%w_./-]+)%s*$") or nil
-  path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", "")
-  return path and path:find "^[%w_./-]+%.%w+$" and names.confined(path) and path or nil
 end
 
 local EVERY = words "all any both * always - \u{2014}"
@@ -67,28 +55,12 @@ local function modes_in(cell)
 end
 
 local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
-local YES = words "yes y \u{2713} \u{2705} true \u{662F}"
-
----The condition in a cell; nil and true: it is prose.
----@param cell string
----@return string? condition
----@return boolean? unread
-local function condition_in(cell)
-  if EVERY[plain(cell):lower()] then
-    return nil
-  end
-  local told = condition.equality(cell) or condition.item(cell)
-  return told and told.condition, told ~= nil and not told.condition
-end
 
 ---@class skillrt.load.FlowRow  what a row says about phases
 ---@field line integer
 ---@field text string
 ---@field index integer?    of its phase
 ---@field path string?      of a document that does not exist
----@field condition string?
----@field parallel boolean?
----@field output string?
 ---@field modes string[]?
 ---@field default string?
 ---@field phases integer[]? of a mode
@@ -105,19 +77,13 @@ local function phase_row(out, cells, at, mentions)
     out.path = path
   end
   out.by_path = path ~= nil and out.index ~= nil
-  out.output = at.output and file_in(cells[at.output] or "")
-  out.parallel = at.parallel and YES[(cells[at.parallel] or ""):lower()] or nil
-  local cell, unread = at.condition and cells[at.condition] or "", nil
+  local cell = at.condition and cells[at.condition] or ""
   local mode = #cell <= MAX_CELL and cell:match(IS_MODE)
-  if mode then
-    out.modes = { mode:lower() }
-  else
-    out.condition, unread = condition_in(cell)
-  end
+  out.modes = mode and { mode:lower() }
   if at.mode then
     out.modes, out.default = modes_in(cells[at.mode] or "")
   end
-  out.unread = unread or at.mode ~= nil and not out.modes
+  out.unread = at.mode ~= nil and not out.modes or not mode and not EVERY[plain(cell):lower()]
 end
 
 local function mode_row(out, cells, at, mentions)
@@ -164,7 +130,7 @@ function M.read(block, mentions)
       ROWS[kind](one, row.cells, at, mentions)
     end
     ours = ours or one.by_path or #(one.phases or {}) > 0 or lists and mentions:list(row.cells[lists] or "") ~= nil
-      or one.index and (at.mode or at.condition or at.parallel) and #block.rows > 1
+      or one.index and (at.mode or at.condition) and #block.rows > 1
     missing = missing or one.phases == nil and kind == "modes"
   end
   for _, one in ipairs(missing and rows or {}) do
