@@ -1,5 +1,5 @@
-/* bind_claims.c: core.claims, label, pause: runs that wait for a process; for `worker`, `submit`
- * and `pause`.
+/* bind_claims.c: core.claims, label, pause, hold: runs that wait for a process; for `worker`,
+ * `submit` and `pause`.
  *
  * claims(url, queue) -> claims | nil, message, code; claims:take(count) -> { url ... } | nil,
  * message, code; claims:settle(url). While it is open, core.serve.wait returns when there may be
@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define CLAIMS_TYPE "skillrt.claims"
+#define HOLD_TYPE "skillrt.hold"
 
 struct worker {
   struct claims *claims;
@@ -120,9 +121,27 @@ static int core_pause(lua_State *L) {
   return 1;
 }
 
+static int hold_collect(lua_State *L) {
+  hold_close(luaL_checkudata(L, 1, HOLD_TYPE));
+  return 0;
+}
+
+/* hold(url) -> a value to be closed | nil, message, code: see store_hold */
+static int core_hold(lua_State *L) {
+  const char *url = bind_url(L, 1);
+  struct error error = {0};
+  struct hold **hold = lua_newuserdatauv(L, sizeof(struct hold *), 0);
+  *hold = NULL;
+  luaL_setmetatable(L, HOLD_TYPE);
+  return store_hold(bind_sys(L), url, hold, &error) ? 1 : bind_fail(L, &error);
+}
+
 int bind_claims(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"claims", core_claims}, {"label", core_label}, {"pause", core_pause}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"claims", core_claims},
+                                       {"label", core_label},
+                                       {"pause", core_pause},
+                                       {"hold", core_hold},
+                                       {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"take", claims_take}, {"settle", claims_settle}, {NULL, NULL}};
   luaL_newmetatable(L, CLAIMS_TYPE);
@@ -130,6 +149,12 @@ int bind_claims(lua_State *L) {
   lua_setfield(L, -2, "__gc");
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+  luaL_newmetatable(L, HOLD_TYPE);
+  lua_pushcfunction(L, hold_collect);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "__close");
+  lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
   return 0;

@@ -54,6 +54,7 @@ struct kind {
   bool (*pause)(const struct sys *, const char *at, const char *queue, bool paused, struct error *);
   bool (*claims)(const struct sys *, const char *at, const char *queue, struct claims **,
                  struct error *);
+  bool (*hold)(const struct sys *, const char *at, struct hold **, struct error *);
   /* ERROR_MISSING: there is no such run, or its state is not LEAVING_NOW. */
   bool (*leave)(const struct sys *, const char *at, enum leaving, struct error *);
   /* The batches of a run while LEAVING_NOW, first to last. */

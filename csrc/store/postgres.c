@@ -398,8 +398,10 @@ static bool create(struct postgres *p, const struct store_options *o, struct err
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
   if (!check_vacant(p, e) ||
-      perform(p, "insert into skillrt.run (run, id) values ($1, $2) on conflict do nothing", 2,
-              values, e) < 0 ||
+      perform(p,
+              LAZILY "insert into skillrt.run (run, id) select $1, $2 from quick"
+                     " on conflict do nothing",
+              2, values, e) < 0 ||
       !take(p, e) || !check_vacant(p, e))
     return false;
   if (!p->run_id[0]) strcpy(p->run_id, o->run_id);
@@ -461,5 +463,35 @@ bool postgres_open(const struct sys *sys, const char *at, const struct store_opt
   p->end.segment = 0;
   if (p->taken) give_back(p, NULL);
   postgres_close(&p->store);
+  return false;
+}
+
+/* ---- between runs ---- */
+
+struct held {
+  struct hold hold; /* first: a hold is cast to this */
+  const struct sys *sys;
+  struct commits *commits;
+  struct lease *lease;
+};
+
+static void held_close(struct hold *hold) {
+  struct held *h = (struct held *)hold;
+  lease_release(h->lease);
+  commits_release(h->commits);
+  sys_free(h->sys, h, sizeof *h);
+}
+
+bool postgres_hold(const struct sys *sys, const char *at, struct hold **hold, struct error *e) {
+  struct url url;
+  if (!url_read(at, false, &url, e)) return false;
+  struct held *h = sys_alloc(sys, sizeof *h);
+  if (!h) return error_set(e, ERROR_MEMORY, "%.200s: out of memory", at);
+  *h = (struct held){.hold.close = held_close, .sys = sys};
+  if (commits_take(sys, &url, "", &h->commits, e) && lease_take(sys, &url, &h->lease, e)) {
+    *hold = &h->hold;
+    return true;
+  }
+  held_close(&h->hold);
   return false;
 }

@@ -216,6 +216,7 @@ bool postgres_claims(const struct sys *, const char *at, const char *queue, stru
 
 bool postgres_open(const struct sys *, const char *at, const struct store_options *,
                    struct store **, struct store_report *, struct error *);
+bool postgres_hold(const struct sys *, const char *at, struct hold **, struct error *);
 bool postgres_inbox(const struct sys *, const char *at, struct inbox **, struct error *);
 bool postgres_watch(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),
                     void *data, struct watch **, struct error *);

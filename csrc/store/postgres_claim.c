@@ -31,23 +31,29 @@ struct work {
 };
 
 static bool try_to_perform(struct link *l, const struct work *all, size_t count, struct error *e) {
-  bool good = link_open(l, e) && link_do(l, "begin", 0, NULL, e) >= 0;
+  bool begun = link_do(l, "begin", 0, NULL, e) >= 0, good = begun;
   for (size_t i = 0; good && i < count; i++) {
     int rows = link_do(l, all[i].statement, all[i].count, all[i].values, e);
     good = rows > 0 || (rows == 0 && i > 0);
     if (rows == 0 && i == 0) error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
   }
+  if (begun && !good) link_do(l, "rollback", 0, NULL, NULL);
   return good && link_do(l, "commit", 0, NULL, e) >= 0;
 }
 
-/* Performs them on a new connection, and once more if that is cut. */
+/* Performs them, and once more if the connection is cut. */
 static bool perform(const struct sys *sys, const struct url *url, const struct work *all,
                     size_t count, struct error *e) {
-  struct link l;
-  link_init(&l, sys, url);
-  bool good = try_to_perform(&l, all, count, e) ||
-              (l.connection && link_broken(&l) && try_to_perform(&l, all, count, e));
-  link_close(&l);
+  struct commits *c;
+  bool good = false, again = true;
+  if (!commits_take(sys, url, "", &c, e)) return false;
+  for (int i = 0; !good && again && i < 2; i++) {
+    struct link *l = commits_enter(c, url, e);
+    good = l && try_to_perform(l, all, count, e);
+    again = l && link_broken(l);
+    if (l) commits_leave(c);
+  }
+  commits_release(c);
   return good;
 }
 

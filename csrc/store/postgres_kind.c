@@ -51,6 +51,7 @@ __attribute__((visibility("default"))) const struct kind *skillrt_store_kind(voi
                                    .label = postgres_label,
                                    .pause = postgres_pause,
                                    .claims = postgres_claims,
+                                   .hold = postgres_hold,
                                    .leave = postgres_leave,
                                    .send = postgres_send,
                                    .receive = postgres_receive};

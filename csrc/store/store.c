@@ -214,6 +214,13 @@ bool store_pause(const struct sys *sys, const char *url, const char *queue, bool
                      : error_set(e, ERROR_INVALID, "%s: has no queues", url);
 }
 
+bool store_hold(const struct sys *sys, const char *url, struct hold **hold, struct error *e) {
+  char at[PATH_MAX];
+  const struct kind *kind = kind_of(url, at, e);
+  *hold = NULL;
+  return kind && (!kind->hold || kind->hold(sys, at, hold, e));
+}
+
 bool claims_open(const struct sys *sys, const char *url, const char *queue, struct claims **claims,
                  struct error *e) {
   char at[PATH_MAX];
@@ -268,6 +275,12 @@ void claims_close(struct claims **claims) {
   if (!*claims) return;
   (*claims)->ops->close(*claims);
   *claims = NULL;
+}
+
+void hold_close(struct hold **hold) {
+  if (!*hold) return;
+  (*hold)->close(*hold);
+  *hold = NULL;
 }
 
 void inbox_close(struct inbox **inbox) {

@@ -292,6 +292,16 @@ bool store_label(const struct sys *, const char *url, const struct label *, stru
 bool store_pause(const struct sys *, const char *url, const char *queue, bool paused,
                  struct error *);
 
+struct hold {
+  void (*close)(struct hold *);
+};
+
+/* Keeps what the runs of this process at a URL share, such as a connection and a lease, also while
+ * none is open: who opens many, one after the other, saves the time to begin it anew. NULL: this
+ * kind of store has nothing to keep. */
+bool store_hold(const struct sys *, const char *url, struct hold **, struct error *);
+void hold_close(struct hold **hold); /* as store_close */
+
 struct claims;
 
 struct claims_ops {

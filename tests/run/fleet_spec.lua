@@ -136,7 +136,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     server.query "alter system reset log_statement"
     server.query "select pg_reload_conf()"
     local log, opens = kit.read(server.dir .. "/data/log"):sub(before), 0
-    for statement in log:gmatch "LOG:  execute <unnamed>: ([^\n]*)" do
+    for statement in log:gmatch "LOG:  execute [^:]*: ([^\n]*)" do
       opens = opens + (statement:find "skillrt.run" and 1 or 0)
     end
     assert.is_true(opens > 2 and opens <= 8, opens .. " statements: " .. log)

@@ -145,6 +145,26 @@ local function suite(what, place, url, server)
       assert.matches("completed", good("submit", place, "alone.lua", "--key", "once") and good("status", url "once"), 1, true)
     end)
 
+    it("begins a run for each line of a file, with a line as its input, and each once under a key (F71)", function()
+      folder.file("say.lua", 'return require "skillrt".skill { name = "say", state = { done = false }, actions = { { id = "say", '
+        .. 'when = "!done", run = function(_, ctx) return { done = true, said = ctx.input.name .. ctx.input.mark } end } } }\n')
+      folder.file("names.jsonl", '{"name":"Ada"}\n{"name":"Grace"}\n["Alan"]\n')
+      local submit = { "submit", place, "say.lua", "--each", "names.jsonl", "--key", "each", "--set", "mark=!" }
+      local result = skillrt(table.unpack(submit))
+      assert.equal(2, result.code)
+      assert.matches("names.jsonl: line 3: must be a JSON object", result.err, 1, true)
+      folder.file("names.jsonl", '{"name":"Ada"}\n{"name":"Grace"}\n{"name":"Alan"}\n')
+      assert.equal(("%s\n%s\n%s\n"):format(url "each-1", url "each-2", url "each-3"), good(table.unpack(submit)))
+      local told = good("worker", place, "--once")
+      assert.equal(3, select(2, told:gsub("begun", "")))
+      for i, name in ipairs { "Ada!", "Grace!", "Alan!" } do
+        assert.matches(name, good("state", url("each-" .. i)), 1, true)
+      end
+      local piped = kit.run(folder, { env = env, input = '{"name":"Edsger"}', "submit", place, "say.lua", "--each", "-", "--key", "piped" })
+      assert.equal(url "piped-1" .. "\n", piped.out)
+      aborted(url "piped-1")
+    end)
+
     it("performs a folder on a machine that approved nothing, as it was approved where it was submitted", function()
       assert(os.execute(("mkdir -p '%s/greeter/lib'"):format(folder.path)))
       folder.file("greeter/lib/words.lua", "return 'from a helper'")
@@ -475,7 +495,8 @@ return result
       assert.equal(2, skillrt("submit", place, "ask.lua", "--key", "").code)
       for _, words in ipairs({ { "--limit-key", "a=0/m" }, { "--limit-key", "a=3/d" }, { "--cron", "0 0 31 2 *" },
         { "--cron", "61 * * * *" }, { "--cron", "* * * *" }, { "--at", "tomorrow" }, { "--missed", "all" },
-        { "--cron", "@daily", "--key", ("n"):rep(49) }, { "--limit-key", "a=99999/s" } }) do
+        { "--cron", "@daily", "--key", ("n"):rep(49) }, { "--limit-key", "a=99999/s" }, { "--each", "none.jsonl" }, { "--each", "." },
+        { "--each", "ask.lua", "--input", "ask.lua" }, { "--each", "ask.lua", "--cron", "@daily" } }) do
         local result = skillrt("submit", place, "ask.lua", "--key", "wrong", table.unpack(words))
         assert.is_true(result.code > 0 and #result.err > 0, table.concat(words, " "))
       end

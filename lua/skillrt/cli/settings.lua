@@ -51,10 +51,11 @@ end
 
 ---@param words string[]|nil
 ---@param file string|nil  its path, or "-"
+---@param given table|nil  what was read already, instead of a file
 ---@return table|nil input
 ---@return string? message
-function M.read(words, file)
-  local input, why = {}
+function M.read(words, file, given)
+  local input, why = given or {}
   if file then
     input, why = of_file(file)
     if not input then

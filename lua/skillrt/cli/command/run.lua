@@ -239,9 +239,9 @@ local function options_of(args)
     return nil, "--work-dir: is empty; name a directory"
   end
   local settings, input = require("skillrt.cli.settings"), {}
-  if args.set or args.input then
+  if args.set or args.input or args.given then
     local message
-    input, message = settings.read(args.set, args.input)
+    input, message = settings.read(args.set, args.input, args.given)
     if not input then
       return nil, message
     end

@@ -4,10 +4,13 @@ local core = require("skillrt.core")
 local cron = require("skillrt.base.cron")
 local files = require("skillrt.base.files")
 local instant = require("skillrt.base.instant")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local output = require("skillrt.report.output")
 local run = require("skillrt.cli.command.run")
 local schedule = require("skillrt.run.schedule")
 local store_of = require("skillrt.run.store")
+local terminal_text = require("skillrt.base.terminal_text")
 local travel = require("skillrt.run.travel")
 
 -- Options of `skillrt run` that define the run, not how this process performs it.
@@ -25,6 +28,8 @@ local M = {
   },
   options = {
     { name = "key", value = "NAME", help = "the name of the run; submitted again under this key, it stays one run" },
+    { name = "each", value = "FILE", help = "begins a run for each line of a file (-: standard input): the line, a "
+      .. "JSON object, is its input; with --key its name has the number of the line behind the key" },
     { name = "queue", value = "NAME", help = "the queue whose workers perform it; default: default" },
     { name = "prio", value = "NUMBER", help = "runs with a higher number begin first; default: 0" },
     { name = "limit-key", value = "KEY=LIMITS", help = "of the runs with this key, so many at the same time "
@@ -127,22 +132,19 @@ local function is_there(place)
   return store_of.at(place):exists() and (require("skillrt.run.look").first(place) or {}).submitted ~= nil
 end
 
----@param args table
----@return integer|nil code
-function M.run(args)
-  local name = args.key or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  local label, problem = label_of(args)
+-- Submits one run; nil: what is wrong, and its code; where that was printed already, only the exit code.
+local function submit(args, name, label)
   local at, why = time_of(args, name)
-  if not (label and at) then
-    return nil, problem or why, "usage"
+  if not at then
+    return nil, why, "usage"
   end
   local place = store_of.absolute(args.place, name)
   place = place == store_of.absolute(args.place) and files.join(place, name) or place
   if not (args.key and is_there(place)) then
     args.work_dir, args.submit, args.quiet = place, keeper(args, label, at), true
-    local result, code = run.result(args)
+    local result, printed = run.result(args)
     if not result then
-      return code --[[@as integer]]
+      return printed --[[@as integer]]
     end
   end
   -- A schedule has no steps that a limit could count.
@@ -150,8 +152,60 @@ function M.run(args)
   if not ok then
     return nil, message, code
   end
-  require("skillrt.report.output").write(require("skillrt.base.terminal_text").escape(place) .. "\n")
+  output.write(terminal_text.escape(place) .. "\n")
   return 0
+end
+
+local function new_name()
+  return ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+end
+
+-- Submits a run for each line of a file. The first that cannot be submitted ends it.
+local function submit_each(args, label)
+  local file, why = io.stdin, nil
+  if args.each ~= "-" then
+    file, why = io.open(args.each)
+  end
+  if not file then
+    return nil, why, "missing"
+  end
+  local hold <close>, cause, what = core.hold(args.place)
+  if not hold then
+    return nil, cause, what
+  end
+  local number, line = 0, nil
+  while true do
+    number = number + 1
+    line, why = file:read("l")
+    if not line then
+      return not why and 0 or nil, why and ("%s: line %d: %s"):format(args.each, number, why), "invalid"
+    end
+    local given, problem = json.decode(line)
+    if not json.is_object(given) then
+      return nil, ("%s: line %d: must be a JSON object%s"):format(args.each, number, problem and ": " .. problem or ""),
+        "invalid"
+    end
+    args.given = given
+    local code, message, kind = submit(args, args.key and ("%s-%d"):format(args.key, number) or new_name(), label)
+    if code ~= 0 then
+      return code, message and ("%s: line %d: %s"):format(args.each, number, message), kind
+    end
+  end
+end
+
+---@param args table
+---@return integer|nil code
+function M.run(args)
+  local label, problem = label_of(args)
+  if label and args.each and (args.input or args.cron) then
+    label, problem = nil, "--each gives each run its input: it goes with neither --input nor --cron"
+  end
+  if not label then
+    return nil, problem, "usage"
+  elseif args.each then
+    return submit_each(args, label)
+  end
+  return submit(args, args.key or new_name(), label)
 end
 
 return M
