@@ -162,12 +162,10 @@ function M.read(tree, phases, found)
     documents[#documents + 1] = tree:has(path) and { path, blocks = tree:document(path) } or nil
   end
   for i, one in ipairs(phases) do
-    local blocks = one.blocks or tree:document(one.path)
+    local blocks = tree:document(one.path)
     local title, line = markdown.title(blocks)
-    titles[i] = title or one.name or ""
-    if not one.blocks then -- else it is a section of SKILL.md
-      documents[#documents + 1] = { one.path, i, blocks = blocks, title = title, line = line }
-    end
+    titles[i] = title or ""
+    documents[#documents + 1] = { one.path, i, blocks = blocks, title = title, line = line }
   end
   local mentions = mentions_of.new(phases, titles)
   local self = setmetatable({ tree = tree, found = found, mentions = mentions, read = 0,

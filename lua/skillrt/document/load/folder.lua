@@ -110,8 +110,6 @@ local function set_prompts(self, definition)
   for i, step in ipairs(definition.phases or {}) do
     if step.run then -- a person is asked
       step.prompt = nil
-    elseif self.texts[step.id] then
-      step.prompt = self.texts[step.id] .. "\n" -- with its line end it is the text itself
     else
       set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id),
         ("sequential_config.phases[%d]"):format(i))
@@ -148,7 +146,7 @@ end
 -- Other files that decide, besides prompts: pinned with the run, so that a change is noticed.
 local function documents_of(self, definition)
   local out = { self.workflow }
-  if self.skill_md and (self.config or self.workflow or next(self.texts)) then
+  if self.skill_md and (self.config or self.workflow) then
     out[#out + 1] = "SKILL.md" -- its body goes into every prompt
   end
   if not self.config and definition.actions then
@@ -301,7 +299,7 @@ end
 local function read_documents(self)
   local out = tables.append({}, self.prose.documents)
   for _, one in ipairs(self.phase_files or {}) do
-    out[#out + 1] = not one.blocks and one.path or nil -- SKILL.md is read by itself
+    out[#out + 1] = one.path
   end
   return out
 end

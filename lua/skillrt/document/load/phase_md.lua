@@ -7,7 +7,6 @@ local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
-local sections = require "skillrt.document.load.flow.sections"
 local tree_of = require "skillrt.document.load.tree"
 local words = require "skillrt.document.load.words"
 local tables = require "skillrt.base.tables"
@@ -22,10 +21,6 @@ local OTHERS = tables.words "00-spec-study orchestrator _orchestrator state-sche
 ---@field path string
 ---@field number number[]  empty where its name has none
 ---@field base string
----@field blocks skillrt.load.Markdown?  it has no document: it is a section of SKILL.md
----@field text string?       that section
----@field name string?       its heading
----@field line integer?
 
 local WORDS = tables.words "phase step stage p"
 
@@ -120,30 +115,26 @@ local function documents_in(tree)
   return list
 end
 
-local function lines_between(text, first, stop)
-  local out, number = {}, 0
-  for line in text:gmatch "([^\n]*)\n?" do
-    number = number + 1
-    if number >= first and (not stop or number < stop) then
-      out[#out + 1] = line
+-- Whether SKILL.md itself describes more phases than have documents: then it is what runs, and says when to read them.
+local function is_page(tree, list, found)
+  local has, without = {}, {}
+  for _, one in ipairs(list) do
+    has[table.concat(one.number, ".")] = true
+  end
+  passages.each(list[1] and tree:document "SKILL.md" or {}, function(passage)
+    local number = passage.kind == "heading" and not passage.example and passage.level > 1
+      and passage.text:match "^[*_`]*[Pp]hase%s+(%d[%d.]-)%.?%f[^%w.]"
+    if number and not has[number] and number ~= "0" then -- phase 0, to study specs or to resume, is the runtime's affair
+      has[number], without[#without + 1] = true, { number = number, line = passage.line }
     end
+  end)
+  for _, one in ipairs(without) do
+    found:note("phase-section", { file = "SKILL.md", line = one.line }, ("phase %s has no document"):format(one.number),
+      #without > #list and "SKILL.md is what runs, as one step" or "it does not run by itself",
+      #without > #list and "skillrt run --by-section gives its steps one at a time"
+        or ("write phases/%s-name.md"):format(one.number))
   end
-  return table.concat(out, "\n")
-end
-
--- Phases that SKILL.md itself describes, among those with documents.
-local function add_sections(tree, list, found)
-  local more = sections.phases(tree, list)
-  for _, one in ipairs(more) do
-    one.text = lines_between(tree:read "SKILL.md", one.line, one.stop)
-    list[#list + 1] = one
-    found:note("phase-section", { file = "SKILL.md", line = one.line },
-      ("phase %s has no document: its section here is what runs"):format(table.concat(one.number, ".")), nil,
-      ("move it to phases/%02d-name.md"):format(one.number[1]))
-  end
-  if #more > 0 then
-    table.sort(list, before)
-  end
+  return #without > #list
 end
 
 ---The phases of a folder, in order.
@@ -168,8 +159,8 @@ function M.files(tree, found, has_actions)
       found:note("phase-other", { file = one.path }, "its name has no number, so it is no phase")
     end
   end
-  if not has_actions then
-    add_sections(tree, list, found)
+  if not has_actions and is_page(tree, list, found) then
+    return {}
   end
   for _, one in ipairs(list) do
     one.id = id_of(one.base, taken)
@@ -234,7 +225,7 @@ end
 ---@param found skillrt.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
-  local title = one.name or markdown.title(blocks)
+  local title = markdown.title(blocks)
   local name = title and title:gsub("^[Pp]hase%s*%d[%d.]*%s*[:\u{FF1A}%-]?%s*", "")
   local phase = { id = one.id, name = name and name:find "%S" and name or one.base, objectives = {} }
   for i, block in ipairs(items_of(blocks, words.OBJECTIVE)) do

@@ -273,9 +273,9 @@ local function is_loop(one)
 end
 
 -- A phase of the documents; findings about it name its place.
-local function add_phase(self, list, phase, file, line)
+local function add_phase(self, list, phase, file)
   list[#list + 1] = phase
-  self.places[("sequential_config.phases[%d]"):format(#list)] = { file = file, line = line or 1 }
+  self.places[("sequential_config.phases[%d]"):format(#list)] = { file = file, line = 1 }
   return phase
 end
 
@@ -289,11 +289,10 @@ local function phases_of(self)
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
-    local phase = add_phase(self, list, phase_md.phase(one, one.blocks or self.tree:document(one.path), made,
-      self.found), one.path, one.line)
+    local phase = add_phase(self, list, phase_md.phase(one, self.tree:document(one.path), made, self.found), one.path)
     local own, mode = phase.condition, modes_of.condition(stated.modes, index)
     phase.condition = own and mode and ("(%s) && (%s)"):format(own, mode) or own or mode
-    made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
+    made.text = made.text .. "\n" .. (self.tree:read(one.path) or "")
   end
   self.flow = { phases = list, inputs = modes_of.inputs(stated.modes) }
   stated:conclude(list)
@@ -465,7 +464,7 @@ end
 ---@param self table  tree, found, prose, skill_md; gets places, prompts, registry and more
 ---@return table raw  a skill-config
 function M.raw(self)
-  self.places, self.prompts, self.texts, self.asks = {}, {}, {}, {}
+  self.places, self.prompts, self.asks = {}, {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
   if self.prose.machine and (object(raw.autonomous_config) or {}).machine == nil then -- else it was made from that
@@ -474,7 +473,7 @@ function M.raw(self)
   local has_actions = actions ~= nil or #self.prose.order > 0
   self.phase_files = phase_md.files(self.tree, self.found, has_actions)
   for _, one in ipairs(self.phase_files) do
-    self.prompts[one.id], self.texts[one.id] = one.path, one.text
+    self.prompts[one.id] = one.path
   end
   if actions then
     fill_actions(self, actions)

@@ -129,35 +129,23 @@ describe("a table of phases", function()
   end)
 end)
 
-describe("a section of SKILL.md", function()
-  it("about a phase that has no document is what that phase is told; others have theirs", function()
-    local skill, found = read([[
-### Phase 0: Study of specs
+describe("a phase that only a section of SKILL.md describes", function()
+  local TEXT <const> = "### Phase 0: Study of specs\n\nReads them.\n\n### Phase 1: Find\n\nFinds.\n\n"
+    .. "### Phase 2: Write\n\nRef: phases/02-write.md\n"
 
-Reads them.
-
-### Phase 1: Find
-
-Finds.
-
-#### Step 1.1
-
-Looks around.
-
-### Phase 2: Write
-
-Ref: phases/02-write.md
-]], { "02-write", "03-check" })
-    assert.same({ "phase-1", "02-write", "03-check" }, folder_of.ids(skill.phases))
-    assert.equal("### Phase 1: Find\n\nFinds.\n\n#### Step 1.1\n\nLooks around.\n\n", skill.phases[1].prompt)
-    assert.equal("phases/02-write.md", skill.phases[2].prompt)
-    assert.same({ "SKILL.md" }, skill.documents)
+  it("does not run by itself where most have a document, and is told", function()
+    local skill, found = read(TEXT, { "02-write", "03-check" })
+    assert.same({ "02-write", "03-check" }, folder_of.ids(skill.phases))
     assert.same({ "SKILL.md:10" }, folder_of.places(found, "load.phase-section"))
+    assert.equal("phase 1 has no document", told(found, "phase-section"))
   end)
 
-  it("under another number than its document's leaves all sections alone", function()
-    local skill = read("### Phase 1: Plan\n\nphases/00-plan.md\n\n### Phase 2: Look\n\nLooks.\n", { "00-plan", "01-end" })
-    assert.same({ "00-plan", "01-end" }, folder_of.ids(skill.phases))
+  it("makes the folder a page where fewer have a document: SKILL.md is what runs, and says when to read them", function()
+    local skill, found = read(TEXT .. "\n### Phase 3: Check\n\nChecks.\n", { "02-write" })
+    assert.same({ "run" }, folder_of.ids(skill.phases))
+    assert.same({ "SKILL.md", true }, { skill.phases[1].prompt, skill.guide.is_plain })
+    assert.same({ "SKILL.md:10", "SKILL.md:18" }, folder_of.places(found, "load.phase-section"))
+    assert.equal("", told(found, "quote"))
   end)
 end)
 
