@@ -35,47 +35,36 @@ local function text_of(blocks, first)
   return #out > 0 and table.concat(out, "\n") or nil
 end
 
--- The sub-items of an item, as one condition: any of them is enough.
-local function any_below(section, at, is_field)
-  local list, head = {}, section[at]
-  local k = at + 1
-  while section[k] and section[k].kind == "item" and (head.kind == "text" or section[k].indent > head.indent) do
-    list[#list + 1] = condition.item(section[k].text, is_field)
-    k = k + 1
+-- Prose and what belongs to it, which are one condition: the items below an item, those of a list that a paragraph
+-- introduces.
+local function whole_of(section, at, told)
+  local head, parts = section[at], { told.text }
+  while section[at + 1] and section[at + 1].kind == "item"
+    and (head.kind == "text" and head.text:find "[:\u{FF1A}]$" or section[at + 1].indent > (head.indent or math.huge)) do
+    at = at + 1
+    parts[#parts + 1] = section[at].text
   end
-  local told = { text = head.text, line = head.line, condition = condition.any_of(list) }
-  if not told.condition then
-    local parts = {}
-    for i, one in ipairs(list) do
-      parts[i] = one.text
-    end
-    told.text = ("%s %s"):format(head.text, table.concat(parts, "; "))
-    told.problem = "one of them is prose"
-  end
-  return told, k
+  told.text = table.concat(parts, "; ")
+  return at
 end
 
 -- `a` and the rest of an item in a list of preconditions.
 local function read_preconditions(section, is_field, read)
   read.preconditions, read.preconditions_line = {}, section.heading.line
   local at = 1
-  while at <= #section do
-    local block = section[at]
-    at = at + 1
-    if (block.kind == "item" or block.kind == "text") and condition.is_any_of(block.text) then
-      read.preconditions[#read.preconditions + 1], at = any_below(section, at - 1, is_field)
-    elseif block.kind == "item" then
-      local told = condition.item(block.text, is_field)
-      if told then
-        told.line = block.line
-        read.preconditions[#read.preconditions + 1] = told
-      end
-    elseif block.kind == "heading" then
-      break
+  while section[at] and section[at].kind ~= "heading" do
+    local block, told = section[at], nil
+    if block.kind == "item" then
+      told = condition.item(block.text, is_field)
     elseif block.kind == "text" and not condition.is_none(block.text) then
-      local told = { text = block.text, problem = "it is a paragraph, not an item of the list", line = block.line }
-      read.preconditions[#read.preconditions + 1] = told
+      told = { text = block.text, problem = "it is a paragraph, not an item of the list" }
     end
+    at = told and not told.condition and whole_of(section, at, told) or at
+    if told then
+      told.line = block.line
+      table.insert(read.preconditions, told)
+    end
+    at = at + 1
   end
 end
 

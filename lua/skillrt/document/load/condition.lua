@@ -94,54 +94,6 @@ function M.judged(text)
   return ("%s.includes('%s')"):format(M.JUDGED, plain)
 end
 
--- The text after the last code span of an item, or between two: what joins conditions.
-local JOINTS = { ["or"] = "||", ["||"] = "||", ["\u{6216}"] = "||", ["and"] = "&&", ["&&"] = "&&", ["\u{4E14}"] = "&&" }
-
--- "`a` OR `b`": code spans with the same joint between all of them; nil: anything else.
-local function joined(text)
-  local parts, joint, rest = {}, nil, text
-  while true do
-    local code, after = markdown.code_span(rest)
-    if not code or not compiles(code) then
-      return nil
-    end
-    parts[#parts + 1] = "(" .. code .. ")"
-    local word, more = after:match "^%s*([^%s`]+)%s*(`.*)$"
-    if not word then
-      return #parts > 1 and after:find "^%s*[.,;]?%s*$" and table.concat(parts, " " .. joint .. " ") or nil
-    end
-    local this = JOINTS[word:lower()]
-    if not this or joint and joint ~= this then
-      return nil
-    end
-    joint, rest = this, more
-  end
-end
-
----Conditions of which one is enough; nil if one of them is prose.
----@param list skillrt.load.Told[]
----@return string?
-function M.any_of(list)
-  local parts = {}
-  for i, told in ipairs(list) do
-    if not told.condition then
-      return nil
-    end
-    parts[i] = "(" .. told.condition .. ")"
-  end
-  return #parts > 0 and table.concat(parts, " || ") or nil
-end
-
----Whether an item says that one of the items below it is enough.
----@param text string
----@return boolean
-function M.is_any_of(text)
-  local plain = text:lower():gsub("[*_]", "")
-  return plain:find "[:\u{FF1A}]$" ~= nil
-    and (plain:find "any of" ~= nil or plain:find "one of" ~= nil or plain:find "either" ~= nil
-      or plain:find "\u{4EFB}\u{4E00}" ~= nil)
-end
-
 local function refuse(text, problem)
   return { text = text, problem = problem, hint = inner(text) }
 end
@@ -157,12 +109,8 @@ function M.item(text, is_field)
   end
   local code, rest = markdown.code_span(text)
   local other = code and rest:match "`([^`]+)`"
-  if other and compiles(other) and not joined(text) then
+  if other and compiles(other) then
     return refuse(text, "it holds several conditions; give each an item of its own")
-  end
-  local all = other and joined(text)
-  if all then
-    return { text = text, condition = all }
   end
   local source = code or text
   local compiled, message = compiles(source)

@@ -6,7 +6,6 @@ local action_md = require "skillrt.document.load.action_md"
 local condition = require "skillrt.document.load.condition"
 local ends = require "skillrt.skill.ends"
 local facts_of = require "skillrt.document.load.facts"
-local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 local state_md = require "skillrt.document.load.state_md"
@@ -23,8 +22,8 @@ local READ = { -- catalogs, orchestrators, and what hosts read
   "phases/orchestrator.md", "phases/_orchestrator.md", "orchestrator.md", "SKILL.md",
 }
 
--- Data is more exact than a list, a list more exact than a table.
-local DATA <const>, LIST <const> = 3, 2
+-- A list is more exact than a table.
+local LIST <const> = 2
 M.TABLE = 1
 
 ---@class skillrt.load.ProseAction
@@ -71,86 +70,22 @@ local function add(prose, id, said, weight, at)
   return action
 end
 
-local function told_of(list, line, read)
-  local out = type(list) == "table" and {} or nil
-  for _, text in ipairs(out and list or {}) do
-    local told = type(text) == "string" and read(text)
-    if told then
-      told.text, told.line = text, line
-      out[#out + 1] = told
-    end
-  end
-  return out
-end
-
--- An entry of a catalog; its conditions are code, as data says them.
-local function add_definition(prose, value, at)
-  local said, id, problem = {}, names.id(value.id)
-  if not id then
-    prose.found:error("action-id", at, ("an action's id %s"):format(problem), "it becomes a file's name")
-    return
-  end
-  for _, key in ipairs { "name", "description", "purpose" } do
-    said[key] = type(value[key]) == "string" and value[key] or nil
-  end
-  said.priority = type(value.priority) == "number" and value.priority or nil
-  said.preconditions = told_of(value.preconditions, at.line, function(text)
-    return condition.item(("``` %s ```"):format(text), prose.is_field)
-  end)
-  said.effects = told_of(value.effects, at.line, function(text)
-    return { effect = text }
-  end)
-  add(prose, id, said, DATA, at)
-end
-
-local function is_definition(value)
-  return type(value) == "table" and type(value.id) == "string" and (value.preconditions or value.effects or value.name)
-end
-
--- The line of each place in a block, asked in order; a catalog may have many thousand lines.
-local function lines_of(block)
-  local line, last = block.line + 1, 1
-  return function(at)
-    if at < last then
-      line, last = block.line + 1, 1
-    end
-    line, last = line + select(2, block.text:sub(last, at - 1):gsub("\n", "")), at
-    return line
-  end
-end
-
--- A list of objects with ids, or an object with such a list below `actions`.
-local function add_definitions(prose, value, block, file)
-  local list, line_of, at = tables.object(tables.object(value).actions or value), lines_of(block), 1
-  for _, one in ipairs(is_definition(list[1]) and list or {}) do
-    if is_definition(one) then
-      -- they stand in the order of the list
-      at = block.text:find(('"%s"'):format(one.id), at, true) or block.text:find(one.id, at, true) or at
-      add_definition(prose, one, { file = file, line = line_of(at) })
-    end
-  end
-end
-
 local LIMITS = { MAX_ITERATIONS = "max_iterations", MAX_ERRORS = "max_errors", MAX_RETRIES = "max_retries" }
 
 local function read_code(prose, block, file)
-  local text, line_of = block.text, lines_of(block)
-  local function found(key, at, one)
-    one.line, one.file = line_of(at), file
-    table.insert(prose[key], one)
-  end
-  if block.lang == "json" then
-    return add_definitions(prose, json.decode(text), block, file)
-  end
+  local text = block.text
   for word, limit in text:gmatch "%f[%w_](MAX_%u+)%s*=%s*(%d+)" do
     local name = LIMITS[word]
     if name then
       prose.limits[name] = prose.limits[name] or math.tointeger(tonumber(limit))
     end
   end
-  for at, name in text:gmatch "()function%s+([%a_][%w_]*)%s*%(" do
-    if name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction" then
-      found("code", at, { name = name })
+  local line = block.line
+  for one in texts.lines(text) do
+    line = line + 1
+    local name = one:match "function%s+([%a_][%w_]*)%s*%("
+    if name and (name:find "[Ss]elect" or name:find "^route" or name:find "[Nn]extAction") then
+      table.insert(prose.code, { line = line, file = file, name = name })
     end
   end
 end

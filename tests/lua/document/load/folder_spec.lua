@@ -194,20 +194,18 @@ describe("a folder of actions", function()
     end
   end)
 
-  it("takes the order, priorities and conditions of a catalog in JSON first (R41, R53)", function()
+  it("takes what belongs to a precondition in words as one, which is asked about as a whole", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
-      ["specs/action-catalog.md"] = '# Catalog\n\n```json\n[{"id": "z", "name": "Zed", "preconditions": ["!done"], "effects": '
-        .. '["done=true"], "priority": 5},\n {"id": "y", "preconditions": ["done", "broken ="]}]\n```\n',
-      ["phases/actions/z.md"] = action("Zed", { "`!done`" }),
-      ["phases/actions/y.md"] = action("Why", { "`done`" }),
+      ["phases/actions/a.md"] = action("A", { "\u{4EFB}\u{4E00}:\n  - `n > 1`\n  - `done`", "`ready`\n  - said by its owner" }),
+      ["phases/actions/b.md"] = "# B\n\n## Preconditions\n\nEither of these:\n\n- `n > 1`\n- `done`\n",
     }
     local skill, found = loaded(folder)
-    assert.same({ "z", "y" }, ids(skill.actions))
-    assert.same({ 5, "done=true" }, { skill.actions[1].priority, skill.actions[1].effects[1].text })
-    assert.same({ "done", "judged.includes('broken =')" }, when(skill.actions[2]))
-    assert.same({ "specs/action-catalog.md:5" }, places(found, "load.condition-unread"))
-    assert.same({}, places(found, "load.condition-differs"))
+    assert.same({ "judged.includes('\u{4EFB}\u{4E00}:; n > 1; done')", "ready", "judged.includes('said by its owner')" },
+      when(skill.actions[1]))
+    assert.same({ "judged.includes('Either of these:; n > 1; done')" }, when(skill.actions[2]))
+    assert.same({ "phases/actions/a.md:7", "phases/actions/a.md:11", "phases/actions/b.md:5" },
+      places(found, "load.condition-unread"))
   end)
 
   it("takes tables where nothing better is there, and tells where documents differ (R45, R84)", function()
