@@ -1,6 +1,5 @@
 -- document/generate/machine.lua: autonomous_config.machine in its normal form: one transition table
--- (skill/machine.lua), the conditions and effects of its actions, and what documents show of it: exits, registry,
--- diagram.
+-- (skill/machine.lua), the conditions and effects of its actions, and what documents show of it: exits, registry.
 --
 -- Called by config, machine_md, initial_state and load/config.
 local files = require "skillrt.base.files"
@@ -136,32 +135,6 @@ function M.exits(machine, state)
     end
   end
   return list
-end
-
----A state diagram in Mermaid: every row an edge, plus the edges into states that only errors lead to.
----@param machine skillrt.Machine
----@param name_of fun(name: string): string  a name that Mermaid accepts
----@return string[] lines
-function M.diagram(machine, name_of)
-  local lines = { "stateDiagram-v2", "    [*] --> " .. name_of(machine.initial) }
-  for _, edge in ipairs(machine.edges) do
-    for _, from in ipairs(edge.from) do
-      lines[#lines + 1] = ("    %s --> %s: %s"):format(name_of(from), name_of(edge.to), edge.action)
-    end
-  end
-  for _, name in ipairs(error_states(machine)) do
-    for _, state in ipairs(machine.states) do
-      if state.name ~= name and not state.terminal then
-        lines[#lines + 1] = ("    %s --> %s: %s"):format(name_of(state.name), name_of(name), M.HANDLER)
-      end
-    end
-  end
-  for _, state in ipairs(machine.states) do
-    if state.terminal then
-      lines[#lines + 1] = ("    %s --> [*]"):format(name_of(state.name))
-    end
-  end
-  return lines
 end
 
 local function title(id)

@@ -1,5 +1,6 @@
 -- document/generate/machine_md.lua: phases/_orchestrator.md of a skill with a state machine (R117, R127, R142-R153):
 -- all of it from the one transition table. Pure. Called by generate.
+local graph_of = require "skillrt.document.graph"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.skill.machine"
@@ -56,14 +57,14 @@ end
 function M.data(config, shared)
   local given = config.autonomous_config.machine
   local machine = assert(of_config.of(given))
-  local said, ids = translated(shared), {}
-  for i, state in ipairs(machine.states) do
-    ids[i] = state.name
-  end
-  local names = markdown.node_names(ids)
+  local said = translated(shared)
   local classes = json.array {}
   for i, one in ipairs(given.errors) do
     classes[i] = { class = one.class, recovery = one.recovery, to = one.to, limit = one.limit }
+  end
+  local graph = assert(graph_of.of(shared.definition))
+  for _, node in ipairs(graph.nodes) do
+    node.note = nil -- the table of states has it, in the document's language
   end
   local transitions = ordered.encode(of_config.transitions(given), "transition")
   local errors = ordered.encode(classes, "error_class")
@@ -73,9 +74,7 @@ function M.data(config, shared)
     registry = registry_views(machine, shared, said),
     conditions = given.conditions,
     error_classes = view.rows("error_class", given.errors),
-    diagram = table.concat(of_config.diagram(machine, function(name)
-      return names[name]
-    end), "\n"),
+    diagram = graph_of.text(graph, "mermaid"):gsub("\n$", ""),
     terminal_json = (ordered.encode(terminal_of(machine)):gsub("\n%s*", " ")),
     transitions_json = transitions,
     errors_json = errors,

@@ -3,7 +3,6 @@
 -- Table cells, headings, inline code, fences, labels. Pure; knows no config. Called by the other
 -- files of generate.
 local trim = require("skillrt.base.text").trim
-local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -88,29 +87,6 @@ end
 ---@return string
 function M.fence(text)
   return ("`"):rep(math.max(3, longest_run(text) + 1))
-end
-
--- Words that Mermaid takes for itself.
-local TAKEN = tables.words "START END end graph subgraph flowchart style class classDef click default linkStyle"
-
----Mermaid names for ids: only letters, digits and "_", each unique (F9).
----@param ids string[]
----@return table<string, string>
-function M.node_names(ids)
-  local names, used = {}, {}
-  for _, id in ipairs(ids) do
-    local base = id:gsub("[^%w_]", "_")
-    if TAKEN[base] then
-      base = base .. "_"
-    end
-    local name, count = base, 1
-    while used[name] do
-      count = count + 1
-      name = base .. "_" .. count
-    end
-    names[id], used[name] = name, true
-  end
-  return names
 end
 
 return M

@@ -40,7 +40,7 @@ end
 local function whole_of(section, at, told)
   local head, parts = section[at], { told.text }
   while section[at + 1] and section[at + 1].kind == "item"
-    and (head.kind == "text" and head.text:find "[:\u{FF1A}]$" or section[at + 1].indent > (head.indent or math.huge)) do
+    and (section[at + 1].indent > (head.indent or math.huge) or not head.indent and head.text:find "[:\u{FF1A}]$") do
     at = at + 1
     parts[#parts + 1] = section[at].text
   end

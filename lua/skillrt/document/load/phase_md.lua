@@ -124,7 +124,7 @@ local function is_page(tree, list, found)
   passages.each(list[1] and tree:document "SKILL.md" or {}, function(passage)
     local number = passage.kind == "heading" and not passage.example and passage.level > 1
       and passage.text:match "^[*_`]*[Pp]hase%s+(%d[%d.]-)%.?%f[^%w.]"
-    if number and not has[number] and number ~= "0" then -- phase 0, to study specs or to resume, is the runtime's affair
+    if number and not has[number] and number ~= "0" then -- phase 0, to study specs or to resume, is the runtime's
       has[number], without[#without + 1] = true, { number = number, line = passage.line }
     end
   end)

@@ -74,9 +74,4 @@ describe("generate markdown", function()
     assert.equal("```", markdown.fence "a `b` ``c``")
     assert.equal("`````", markdown.fence "x\n````\ny")
   end)
-
-  it("names graph nodes without - and ., each once (R54, F9)", function()
-    assert.same({ ["a-b"] = "a_b", ["a.b"] = "a_b_2", ["end"] = "end_", START = "START_" },
-      markdown.node_names { "a-b", "a.b", "end", "START" })
-  end)
 end)
