@@ -83,7 +83,8 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   if (j->fd >= 0 && !file_sync(j->sys, j->fd, false, j->object, &why))
     return journal_fail(j, true, &why, e);
   if (!journal_segment_path(path, j->folder, segment, &why)) return journal_fail(j, false, &why, e);
-  struct span own = {payload, journal_segment_payload(payload, j->end.run_id, segment, chain.crc)};
+  struct span own = {payload,
+                     journal_segment_payload(payload, j->end.run_id, segment, chain.crc, 0)};
   buffer_reset(&j->out);
   if (!journal_line_add(&j->out, &chain, JOURNAL_LAST, own, &why))
     return journal_fail(j, false, &why, e);

@@ -143,11 +143,14 @@ bool journal_own(struct span payload) {
   return payload.length >= length && memcmp(payload.data, own_begin, length) == 0;
 }
 
-size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous) {
+size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous,
+                               uint64_t taking) {
+  char by[40] = "";
+  if (taking) snprintf(by, sizeof by, ",\"taking\":\"%016" PRIx64 "\"", taking);
   int length = snprintf(to, JOURNAL_OWN_MAX,
                         "%s,\"format\":%d,\"run\":\"%s\",\"segment\":%" PRIu32
-                        ",\"prev\":\"%08" PRIx32 "\"}",
-                        own_begin, JOURNAL_FORMAT, run_id, segment, previous);
+                        ",\"prev\":\"%08" PRIx32 "\"%s}",
+                        own_begin, JOURNAL_FORMAT, run_id, segment, previous, by);
   assert(length > 0 && length < JOURNAL_OWN_MAX);
   return (size_t)length;
 }
@@ -200,8 +203,9 @@ bool journal_closed(struct span payload, struct header *to) {
 
 enum journal_header journal_segment_check(struct span payload, char *run_id, uint32_t segment,
                                           uint32_t previous) {
-  char format[16], run[JOURNAL_RUN_ID + 1], own[JOURNAL_OWN_MAX];
+  char format[16], run[JOURNAL_RUN_ID + 1], own[JOURNAL_OWN_MAX], known[64], by[17];
   struct span rest = payload;
+  uint64_t taking = 0;
   if (!field_read(&rest, own_format, ',', format, sizeof format) ||
       strspn(format, "0123456789") != strlen(format) || format[0] < '1')
     return JOURNAL_HEADER_BAD;
@@ -210,7 +214,11 @@ enum journal_header journal_segment_check(struct span payload, char *run_id, uin
     return JOURNAL_HEADER_BAD;
   if (!run_id[0]) memcpy(run_id, run, sizeof run);
   /* The expected bytes are known: writes the payload again and compares. */
-  size_t length = journal_segment_payload(own, run_id, segment, previous);
+  if (field_read(&rest, "\",\"segment\":", 't', known, sizeof known) &&
+      field_read(&rest, "taking\":\"", '"', by, sizeof by) &&
+      (strlen(by) != 16 || !hex_read64(by, &taking)))
+    return JOURNAL_HEADER_BAD;
+  size_t length = journal_segment_payload(own, run_id, segment, previous, taking);
   bool same = payload.length == length && memcmp(payload.data, own, length) == 0;
   return same ? JOURNAL_HEADER_GOOD : JOURNAL_HEADER_BAD;
 }

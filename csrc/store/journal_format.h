@@ -10,7 +10,8 @@
  *
  * Payloads that begin with {"t":"journal" are the store's own:
  *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
- *     stays a J1 line in every later format, so that an older program can say "newer"
+ *     stays a J1 line in every later format, so that an older program can say "newer"; ends with
+ *     ,"taking":"NUMBER16"} where several processes may write the same segment (postgres.c)
  *   {"t":"journal","closed":true}                                   the run was closed
  *   {"t":"journal","closed":true,"status":"S","due":MS,"about":{}}  the same, with its header
  * A run whose last line is a `closed` one was stopped cleanly. Pure: knows no file. */
@@ -68,8 +69,10 @@ bool journal_own(struct span payload);     /* a record of the store itself */
 bool journal_closed(struct span payload, struct header *);
 /* Writes a "closed" payload to `to` (JOURNAL_OWN_MAX bytes); returns its length. */
 size_t journal_closed_payload(char *to, const struct header *);
-/* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); returns its length. */
-size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous);
+/* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); returns its length. `taking`:
+ * the number of whoever took the run, where several may write the same segment; 0: none. */
+size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous,
+                               uint64_t taking);
 
 enum journal_header { JOURNAL_HEADER_GOOD, JOURNAL_HEADER_NEWER, JOURNAL_HEADER_BAD };
 /* Checks a segment's first payload. An empty `run_id` (65 bytes) is filled from it. */

@@ -5,7 +5,6 @@
 #include "store/postgres.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +13,14 @@
 enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16 };
 
 struct postgres {
-  struct store store;    /* first: a store is cast to this */
-  struct postgres *next; /* of `takers` */
+  struct store store; /* first: a store is cast to this */
   const struct sys *sys;
   struct url url;
   struct commits *commits;
   struct lease *lease; /* NULL: only read */
-  bool taken;          /* the lease holds the run, or may hold it */
+  int64_t taking;      /* the number of this taking of the run */
+  bool taken;          /* the lease holds the run since */
+  bool doubtful;       /* or may hold it: nobody knows */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* after the last append */
   struct buffer out;   /* the lines of the last batch */
@@ -31,10 +31,6 @@ struct postgres {
   uint64_t bytes, syncs;
   struct watch *inbox; /* NULL: the run has not asked to watch its inbox */
 };
-
-/* Stores of this process that take runs: they share its lease. */
-static pthread_mutex_t takers_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct postgres *takers;
 
 static bool fail(struct postgres *p, const struct error *why, struct error *e) {
   if (!p->failed || why->code == ERROR_LOST) p->why = *why;
@@ -226,43 +222,22 @@ static bool say_closed(struct postgres *p) {
   return postgres_sync(&p->store, NULL);
 }
 
+/* Another taking of the run, by this process or by another one, is left alone. */
 static void give_back(struct postgres *p, const struct header *header) {
   struct link *l = enter(p, NULL);
-  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), header);
+  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), p->taking, header);
   if (l) commits_leave(p->commits);
-  if (!given) lease_release_later(p->lease, p->url.run, header);
-}
-
-/* Whether another store of this process has the run, by the same lease; the caller holds the mutex.
- */
-static bool has_other(const struct postgres *p) {
-  const struct postgres *other = takers;
-  while (other &&
-         (other == p || other->lease != p->lease || strcmp(other->url.run, p->url.run) != 0))
-    other = other->next;
-  return other != NULL;
-}
-
-/* Whether another store still has the run. */
-static bool forget_taker(const struct postgres *p) {
-  pthread_mutex_lock(&takers_mutex);
-  struct postgres **at = &takers;
-  while (*at && *at != p)
-    at = &(*at)->next;
-  if (*at) *at = p->next;
-  bool other = has_other(p);
-  pthread_mutex_unlock(&takers_mutex);
-  return other;
+  if (!given || p->doubtful)
+    lease_release_later(p->lease, p->url.run, p->taking, p->doubtful, header);
 }
 
 static void postgres_close(struct store *store) {
   struct postgres *p = (struct postgres *)store;
   if (p->inbox) p->inbox->close(p->inbox);
-  bool other = forget_taker(p);
   if (p->lease && p->end.segment > 0) {
     bool closed = say_closed(p);
-    /* A run that was lost may be this lease's all the same: by this store, or by a later one. */
-    if (!is_lost(p) || !other) give_back(p, closed ? &p->end.header : NULL);
+    give_back(p,
+              closed ? &p->end.header : NULL); /* a run that was lost may still be this lease's */
   }
   lease_release(p->lease);
   commits_release(p->commits);
@@ -300,7 +275,8 @@ static enum outcome fence(struct postgres *p, struct error *e) {
     end.chain.batch++;
   }
   end.closed = false;
-  struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc)};
+  struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc,
+                                                      (uint64_t)p->taking)};
   buffer_reset(&p->out);
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
   put(p, &end, true);
@@ -352,21 +328,12 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
   return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }
 
-/* Whether no other store of this process has the run; counts this one from now on. */
-static bool is_first(struct postgres *p) {
-  pthread_mutex_lock(&takers_mutex);
-  bool first = !has_other(p);
-  p->next = takers;
-  takers = p;
-  pthread_mutex_unlock(&takers_mutex);
-  return first;
-}
-
 static bool take(struct postgres *p, struct error *e) {
+  int failed = p->sys->random(p->sys, &p->taking, sizeof p->taking);
+  if (failed < 0) return error_system(e, -failed, "%s: no random number", p->url.whole);
   struct link *l = lease_take(p->sys, &p->url, &p->lease, e) ? enter(p, e) : NULL;
-  bool first = l && is_first(p);
-  bool good = l && run_take(l, p->url.run, lease_id(p->lease), &p->taken, e);
-  p->taken = p->taken && (good || first); /* if it is not certain, another store may have it */
+  bool good = l && run_take(l, p->url.run, lease_id(p->lease), p->taking, &p->taken, e);
+  p->doubtful = p->taken && !good;
   if (l) commits_leave(p->commits);
   return good;
 }

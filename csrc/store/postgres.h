@@ -1,7 +1,8 @@
 /* postgres.h: runs in PostgreSQL: what the files of the module skillrt/postgres.so share.
  *
  *   skillrt.fleet    one row: the version of the tables, and how long a lease is
- *   skillrt.run      a row for each run: who holds it, and what the last batch's header said
+ *   skillrt.run      a row for each run: who holds it, since which taking of it (a number that no
+ *                    other one has), and what the last batch's header said
  *   skillrt.journal  a row for each batch, with the lines that a directory would have. Its key is
  *                    (run, batch), and rows are only added: a process that finds the key of its
  *                    batch taken has lost the run. A process that takes a run first adds a row
@@ -24,7 +25,7 @@
 #include "store/journal_lines.h"
 #include "store/kind.h"
 
-enum { FLEET_VERSION = 4, LEASE_MS = 15000 };
+enum { FLEET_VERSION = 5, LEASE_MS = 15000 };
 
 /* ---- URLs: postgres_url.c ---- */
 
@@ -155,19 +156,23 @@ const char *lease_id(const struct lease *);
  * process found it expired. */
 bool lease_held(struct lease *, struct error *);
 /* To be called where the database could not be reached when a run was to be released: that is done
- * with the next renewal. */
-void lease_release_later(struct lease *, const char *run, const struct header *);
+ * with the next renewal. `doubtful`: with each renewal, as the statement that takes the run may
+ * still be on its way. */
+void lease_release_later(struct lease *, const char *run, int64_t taking, bool doubtful,
+                         const struct header *);
 /* Whether the process that wrote this ran on this machine and has ended. */
 bool lease_is_dead(const struct sys *, const char *process);
 
 /* ---- a run's row: postgres_run.c ---- */
 
 /* Makes this lease the holder of the run. ERROR_BUSY, ERROR_MISSING. False with `*taken`: the
- * answer was lost, and it may be the holder: give the run back. */
-bool run_take(struct link *, const char *run, const char *owner, bool *taken, struct error *);
-/* Releases the run; lists show this header, that of the last batch, from now on (NULL: none).
- * False: the database was not reached. */
-bool run_give_back(struct link *, const char *run, const char *owner, const struct header *);
+ * answer was lost, and it may be the holder, or may become it: give the run back. */
+bool run_take(struct link *, const char *run, const char *owner, int64_t taking, bool *taken,
+              struct error *);
+/* Releases the run if it is held since this taking; lists show this header, that of the last batch,
+ * from now on (NULL: none). False: the database was not reached. */
+bool run_give_back(struct link *, const char *run, const char *owner, int64_t taking,
+                   const struct header *);
 bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
 bool postgres_exists(const struct sys *, const char *at);
 bool postgres_list(const struct sys *, const char *at,

@@ -18,12 +18,15 @@
 
 #include "store/stamp.h"
 
-enum { ID = 33, PROCESS = 160 };
+enum { ID = 33, PROCESS = 160, RENEWALS = 3 };
 
-/* A run that is to be released. */
+/* A run that is to be released. `doubtful`: nobody knows whether it was taken. The statement may
+ * arrive at any time, so it is released with each renewal; it ends with the lease. */
 struct left {
   struct left *next;
   char run[JOURNAL_RUN_ID + 1];
+  int64_t taking;
+  bool doubtful;
   struct header header;
 };
 
@@ -134,23 +137,34 @@ static bool begin(struct lease *l, struct error *e) {
   return renewed(l, sent, e);
 }
 
-static void forget_left(struct lease *l) {
-  struct left *left = l->left;
-  l->left = left->next;
+static void forget_left(struct lease *l, struct left **at) {
+  struct left *left = *at;
+  *at = left->next;
   sys_free(l->sys, left, sizeof *left);
 }
 
 /* The caller holds the mutex. False: the database is out of reach. */
-static bool release_left(struct lease *l) {
-  while (l->left && run_give_back(&l->link, l->left->run, l->id, &l->left->header))
-    forget_left(l);
-  return !l->left;
+static bool release_left(struct lease *l, bool also_doubtful) {
+  for (struct left **at = &l->left; *at;) {
+    struct left *left = *at;
+    if ((!left->doubtful || also_doubtful) &&
+        !run_give_back(&l->link, left->run, l->id, left->taking, &left->header))
+      return false;
+    if (left->doubtful)
+      at = &left->next;
+    else
+      forget_left(l, at);
+  }
+  return true;
 }
 
-void lease_release_later(struct lease *l, const char *run, const struct header *header) {
+void lease_release_later(struct lease *l, const char *run, int64_t taking, bool doubtful,
+                         const struct header *header) {
   struct left *left = sys_alloc(l->sys, sizeof *left);
   if (!left) return; /* it is released with the lease */
   snprintf(left->run, sizeof left->run, "%s", run);
+  left->taking = taking;
+  left->doubtful = doubtful;
   if (header) left->header = *header;
   pthread_mutex_lock(&l->mutex);
   left->next = l->left;
@@ -169,7 +183,7 @@ static bool renew(struct lease *l, struct error *e) {
                      " where worker = $1",
                      2, values, e);
   if (rows == 0) atomic_store(&l->gone, true);
-  if (rows == 1) release_left(l);
+  if (rows == 1) release_left(l, true);
   return rows == 1 && renewed(l, sent, e);
 }
 
@@ -201,12 +215,17 @@ static bool lost(const struct lease *l, struct error *e) {
 }
 
 bool lease_held(struct lease *l, struct error *e) {
-  if (atomic_load(&l->gone)) return lost(l, e);
-  if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns)) return true;
-  pthread_mutex_lock(&l->mutex);
-  bool good = renew(l, e);
-  pthread_mutex_unlock(&l->mutex);
-  return good || (atomic_load(&l->gone) ? lost(l, e) : false);
+  for (int i = 0; !atomic_load(&l->gone); i++) {
+    if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns)) return true;
+    if (i == RENEWALS) /* each took longer than the lease */
+      return error_set(e, ERROR_SYSTEM, "%s: the lease lapses before the database has renewed it",
+                       l->url.whole);
+    pthread_mutex_lock(&l->mutex);
+    bool good = renew(l, e);
+    pthread_mutex_unlock(&l->mutex);
+    if (!good && !atomic_load(&l->gone)) return false;
+  }
+  return lost(l, e);
 }
 
 const char *lease_id(const struct lease *l) {
@@ -248,7 +267,7 @@ static struct lease *make(const struct sys *sys, const struct url *url, struct e
 /* A run that is to be released is not taken anew before. */
 static bool is_clear(struct lease *l, struct error *e) {
   pthread_mutex_lock(&l->mutex);
-  bool good = !l->left || (link_open(&l->link, e) && release_left(l)) ||
+  bool good = !l->left || (link_open(&l->link, e) && release_left(l, false)) ||
               error_set(e, ERROR_SYSTEM, "%s: the database does not answer", l->url.whole);
   pthread_mutex_unlock(&l->mutex);
   return good;
@@ -291,6 +310,6 @@ void lease_release(struct lease *l) {
           (struct value[]){TEXT(l->id)}, NULL);
   link_close(&l->link);
   while (l->left)
-    forget_left(l);
+    forget_left(l, &l->left);
   sys_free(l->sys, l, sizeof *l);
 }

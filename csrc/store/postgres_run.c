@@ -64,13 +64,15 @@ static bool remove_holder(struct link *l, const char *run, struct error *e) {
 }
 
 /* False without an error: it is not there, or has an owner. */
-static bool take_free(struct link *l, const char *run, const char *owner, struct error *e) {
-  struct value values[] = {TEXT(run), TEXT(owner)};
+static bool take_free(struct link *l, const char *run, const char *owner, int64_t taking,
+                      struct error *e) {
+  struct value values[] = {TEXT(run), TEXT(owner), NUMBER(taking)};
   return link_do(l,
                  LAZILY
-                 "update skillrt.run set owner = $2, status = 'executing', due = 0, about = ''"
+                 "update skillrt.run set owner = $2, taking = $3::bigint, status = 'executing',"
+                 " due = 0, about = ''"
                  " from quick where run = $1 and owner is null and status <> 'moved'",
-                 2, values, e) == 1;
+                 3, values, e) == 1;
 }
 
 /* Why it was not taken. */
@@ -81,27 +83,28 @@ static bool refused(struct link *l, const char *run, struct error *e) {
   return good && error_set(e, ERROR_BUSY, "%s: another process takes it now", l->url->whole);
 }
 
-bool run_take(struct link *l, const char *run, const char *owner, bool *taken, struct error *e) {
+bool run_take(struct link *l, const char *run, const char *owner, int64_t taking, bool *taken,
+              struct error *e) {
   struct error why = {0};
-  *taken = take_free(l, run, owner, &why) || why.code != ERROR_NONE;
+  *taken = take_free(l, run, owner, taking, &why) || why.code != ERROR_NONE;
   if (!*taken && !remove_holder(l, run, e)) return false;
-  if (!*taken) *taken = take_free(l, run, owner, &why) || why.code != ERROR_NONE;
+  if (!*taken) *taken = take_free(l, run, owner, taking, &why) || why.code != ERROR_NONE;
   if (!*taken) return refused(l, run, e);
   if (e && why.code != ERROR_NONE) *e = why;
   return why.code == ERROR_NONE;
 }
 
-bool run_give_back(struct link *l, const char *run, const char *owner,
+bool run_give_back(struct link *l, const char *run, const char *owner, int64_t taking,
                    const struct header *header) {
   static const struct header executing = {.status = "executing"};
   if (!header || !header->status[0]) header = &executing;
-  struct value values[] = {TEXT(run), TEXT(owner), TEXT(header->status), NUMBER(header->due),
-                           TEXT(header->about)};
+  struct value values[] = {TEXT(run),           TEXT(owner),         TEXT(header->status),
+                           NUMBER(header->due), TEXT(header->about), NUMBER(taking)};
   return link_do(l,
                  "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
                  " claimed = null"
-                 " where run = $1 and owner = $2",
-                 5, values, NULL) >= 0;
+                 " where run = $1 and owner = $2 and taking = $6::bigint",
+                 6, values, NULL) >= 0;
 }
 
 /* ---- looking ---- */

@@ -65,6 +65,8 @@ static const struct {
         "  alter table skillrt.run add constraint run_owner_lease"
         "   foreign key (owner) references skillrt.worker on delete set null;"
         " end if; end $$"},
+    /* which taking of the run made its owner the owner: a statement that is late ends no other */
+    {5, "alter table skillrt.run add if not exists taking bigint"},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables, STEPS = sizeof steps / sizeof *steps, MONTHS = 12 };

@@ -79,6 +79,89 @@ static void test_fence(void) {
   }
 }
 
+static void test_takings(void) {
+  struct kit a, b;
+  struct scratch s = {"/nowhere"};
+  kit_init(&a, &s);
+  kit_init(&b, &s);
+  TEST("a run that a store has lost stays taken where a later store of the process has it") {
+    CHECK(open_at(&a, server_run(&server, "again"), STORE_CREATE) && kit_put(&a, 0, 1));
+    query("update skillrt.run set owner = null where run = 'again'");
+    CHECK(open_at(&b, server_run(&server, "again"), STORE_RESUME));
+    CHECK(!kit_put(&a, 1, 1) && a.error.code == ERROR_LOST);
+    kit_close(&a);
+    CHECK_STR(query("select owner is null from skillrt.run where run = 'again'"), "f");
+    CHECK(kit_put(&b, 1, 1) && kit_count(&b) == 2);
+    kit_close(&b);
+    CHECK_STR(query("select owner is null from skillrt.run where run = 'again'"), "t");
+  }
+  TEST("two processes that take a run at the same end write rows that differ") {
+    char first[64];
+    CHECK(open_at(&a, server_run(&server, "same"), STORE_CREATE) && kit_put(&a, 0, 1));
+    kit_close(&a);
+    CHECK(open_at(&a, server_run(&server, "same"), STORE_RESUME));
+    kit_close(&a); /* adds one more row */
+    const char *row = "select md5(lines) from skillrt.journal where run = 'same' and batch = 3";
+    snprintf(first, sizeof first, "%.60s", query(row));
+    query("delete from skillrt.journal where run = 'same' and batch >= 3");
+    CHECK(open_at(&b, other_url("same"), STORE_RESUME) && strlen(first) == 32);
+    CHECK(strlen(query(row)) == 32 && strcmp(first, query(row)) != 0);
+    CHECK(kit_put(&b, 1, 1) && kit_count(&b) == 2);
+    kit_close(&b);
+  }
+}
+
+/* ---- a run that another process begins meanwhile ---- */
+
+static int64_t slept_ns;
+static bool sleeps; /* where the row that fences is about to be sent */
+
+static int64_t boot_of_sleeper(const struct sys *sys) {
+  (void)sys;
+  return sys_real()->boot_ns(sys_real()) + slept_ns;
+}
+
+/* Another process finds the lease lapsed, begins the run, and ends it. */
+static int64_t mono_of_sleeper(const struct sys *sys) {
+  struct kit b;
+  struct scratch s = {"/nowhere"};
+  (void)sys;
+  if (sleeps) {
+    sleeps = false;
+    kit_init(&b, &s);
+    query("delete from skillrt.worker");
+    CHECK(open_at(&b, other_url("beginning"), STORE_CREATE) && kit_put(&b, 0, 2));
+    kit_close(&b);
+  }
+  return sys_real()->mono_ns(sys_real());
+}
+
+static void test_second_beginning(void) {
+  struct kit a;
+  struct scratch s = {"/nowhere"};
+  struct sys sys = *sys_real();
+  sys.boot_ns = boot_of_sleeper;
+  sys.mono_ns = mono_of_sleeper;
+  TEST("who sleeps through its lease while it begins a run writes no beginning behind that of the "
+       "next holder") {
+    for (int knows = 0; knows < 2; knows++) {
+      query("delete from skillrt.journal where run = 'beginning'");
+      query("delete from skillrt.run where run = 'beginning'");
+      kit_init(&a, &s);
+      a.sys = &sys;
+      sleeps = true;
+      slept_ns = knows * 3600ll * 1000000000;
+      CHECK(!open_at(&a, server_run(&server, "beginning"), STORE_CREATE) && !sleeps);
+      CHECK(a.error.code == ERROR_EXISTS || a.error.code == ERROR_LOST);
+      kit_close(&a);
+      CHECK_STR(query("select count(*) from skillrt.journal where run = 'beginning'"), "3");
+      a.sys = sys_real();
+      CHECK(open_at(&a, other_url("beginning"), STORE_RESUME) && kit_count(&a) == 2);
+      kit_close(&a);
+    }
+  }
+}
+
 static void test_nothing_written(void) {
   struct kit a;
   struct scratch s = {"/nowhere"};
@@ -129,12 +212,15 @@ static void test_lost_commits(void) {
 
 static int64_t later_ns;
 static int answer_takes; /* that look at the clock from now on is followed by an hour; 0: none is */
+static bool slow_answers; /* each second look is followed by an hour */
+static int looks;
 static int64_t wrong_ms;
 
 static int64_t later(const struct sys *sys) {
   (void)sys;
   int64_t now = sys_real()->boot_ns(sys_real()) + later_ns;
   if (answer_takes > 0 && --answer_takes == 0) later_ns += 3600ll * 1000000000;
+  if (slow_answers && ++looks % 2 == 0) later_ns += 3600ll * 1000000000;
   return now;
 }
 
@@ -176,9 +262,12 @@ static void test_lease(void) {
     CHECK(open_at(&a, server_run(&server, "slow"), STORE_CREATE) && kit_put(&a, 0, 1));
     later_ns = 3600ll * 1000000000;
     answer_takes = 2; /* the first look finds it lapsed, the second is that of the renewal */
-    CHECK(a.store->ops->held(a.store, &a.error) && answer_takes == 0);
-    query("delete from skillrt.worker");
-    CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_LOST);
+    CHECK(a.store->ops->held(a.store, &a.error) && answer_takes == 0); /* it is renewed again */
+    later_ns += 3600ll * 1000000000;
+    slow_answers = true;
+    CHECK(!a.store->ops->held(a.store, &a.error) && a.error.code == ERROR_SYSTEM);
+    CHECK(strstr(a.error.text, "lapses before") != NULL);
+    slow_answers = false;
     kit_close(&a);
   }
   TEST("a lease is on the clock of the database, whatever time the machine has") {
@@ -269,15 +358,74 @@ static void test_cuts(struct proxy *proxy) {
   kit_close(&other);
 }
 
+/* Opens the run, which another one of this process keeps the lease for, as often as it is refused:
+ * how long that took, in ms; -1: it is refused for good. */
+static int64_t open_in_time(struct kit *k, const char *url) {
+  int64_t begun = k->sys->mono_ns(k->sys), passed = 0;
+  while (!open_at(k, url, STORE_RESUME)) {
+    CHECK(k->error.code == ERROR_SYSTEM || k->error.code == ERROR_BUSY);
+    passed = (k->sys->mono_ns(k->sys) - begun) / 1000000;
+    if (passed > 5000) return -1;
+    usleep(2 * PROXY_LATE_US);
+  }
+  return passed;
+}
+
+static void test_late(struct proxy *proxy) {
+  struct kit k, other;
+  struct scratch s = {"/nowhere"};
+  char url[512];
+  kit_init(&k, &s);
+  kit_init(&other, &s);
+  query("update skillrt.fleet set lease_ms = 600");
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres/lives?host=%s", proxy->dir);
+  CHECK(open_at(&other, url, STORE_CREATE));
+  TEST("a statement that the server performs when nobody waits for it any more takes no run away "
+       "for longer than a lease, and ends no later taking") {
+    int late = 0;
+    for (int n = 1, last = 1; n <= last + 1; n++) {
+      char run[32];
+      snprintf(run, sizeof run, "late-%d", n);
+      CHECK(open_at(&k, server_run(&server, run), STORE_CREATE) && kit_put(&k, 0, 1));
+      kit_close(&k);
+      snprintf(url, sizeof url, "postgres://skillrt@/postgres/%s?host=%s", run, proxy->dir);
+      atomic_store(&proxy->wish->count, 0);
+      atomic_store(&proxy->wish->late, true);
+      atomic_store(&proxy->wish->cut_at, n);
+      for (int i = 0; i < 2; i++) { /* it may be late behind the first */
+        CHECK(open_in_time(&k, url) >= 0);
+        if (i == 0) usleep(2 * PROXY_LATE_US);
+        if (k.store) CHECK(kit_put(&k, 1 + i, 1));
+        if (k.store) kit_close(&k);
+      }
+      int count = atomic_load(&proxy->wish->count);
+      atomic_store(&proxy->wish->cut_at, 0);
+      late += count >= n;
+      if (n == 1 || count > last) last = count < 40 ? count : 40;
+      usleep(2 * PROXY_LATE_US);
+      CHECK(open_in_time(&k, server_run(&server, run)) >= 0 && kit_count(&k) == 3);
+      if (k.store) kit_close(&k);
+    }
+    printf("# %d statements were late\n", late);
+    CHECK(late > 10);
+  }
+  atomic_store(&proxy->wish->late, false);
+  query("update skillrt.fleet set lease_ms = 15000");
+  kit_close(&other);
+}
+
 int main(void) {
   struct proxy proxy;
   if (!server_start(&server, "")) return server_none();
   test_fence();
+  test_takings();
+  test_second_beginning();
   test_nothing_written();
   test_lost_commits();
   test_lease();
   proxy_start(&proxy, server.dir);
   test_cuts(&proxy);
+  test_late(&proxy);
   proxy_stop(&proxy);
   server_stop(&server);
   return check_finish();

@@ -72,14 +72,14 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     server.query "drop index skillrt.run_due"
     assert.matches("skillrt.run_due is missing", skillrt("fleet", "init", server.url, "--check").out, 1, true)
     good("fleet", "init", server.url)
-    server.query "update skillrt.fleet set version = 5"
+    server.query "update skillrt.fleet set version = 6"
     assert.matches("use a newer skillrt", skillrt("list", server.url).err, 1, true)
     assert.matches("use a newer skillrt", skillrt("fleet", "init", server.url).err, 1, true)
     -- an earlier one is brought up to date, with the runs that it holds
     server.query "update skillrt.fleet set version = 1"
     server.query "alter table skillrt.run drop column claimed, drop column about, drop column limit_ms"
     assert.matches("of an earlier version", skillrt("list", server.url).err:gsub("%s+", " "), 1, true)
-    assert.matches("older than version 4", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+    assert.matches("older than version 5", skillrt("fleet", "init", server.url, "--check").out, 1, true)
     good("fleet", "init", server.url)
     good("list", server.url)
   end)
@@ -106,7 +106,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
         local told = server.query [[begin; set local lock_timeout = '300ms'; lock skillrt.worker, skillrt.run;
           alter table skillrt.run drop constraint if exists run_owner_lease; update skillrt.fleet set version = 3; commit]]
       until not told:find "ERROR"
-      assert.matches("older than version 4", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+      assert.matches("older than version 5", skillrt("fleet", "init", server.url, "--check").out, 1, true)
       assert.matches("fleet init URL", skillrt("list", server.url).err, 1, true)
       good("fleet", "init", server.url)
       rounds = rounds + 1

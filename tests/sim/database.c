@@ -40,7 +40,7 @@ struct worker_row {
 struct run_row {
   bool there;
   char run[80], id[80], owner[40], status[STORE_STATUS], about[STORE_ABOUT];
-  int64_t due;
+  int64_t due, taking;
 };
 
 struct arrival_row {
@@ -306,6 +306,7 @@ static void take_run(struct call *a) {
   struct run_row *run = &DB->run;
   if (!run->there || run->owner[0] || !worker_of(text_of(a, 2))) return;
   snprintf(run->owner, sizeof run->owner, "%s", text_of(a, 2));
+  run->taking = number_of(a, 3);
   strcpy(run->status, "executing");
   run->due = 0;
   run->about[0] = '\0';
@@ -315,6 +316,7 @@ static void take_run(struct call *a) {
 static void give_back(struct call *a) {
   struct run_row *run = &DB->run;
   if (!run->owner[0] || strcmp(run->owner, text_of(a, 2)) != 0) return;
+  if (run->taking != number_of(a, 6)) return;
   run->owner[0] = '\0';
   snprintf(run->status, sizeof run->status, "%s", text_of(a, 3));
   run->due = number_of(a, 4);
@@ -597,8 +599,7 @@ static void perform_late(void) {
 }
 
 static void arrive_later(const struct call *a, int count) {
-  bool takes = statements[statement_of(a->text)].perform == take_run;
-  if (DB->later_count == LATER_MAX || takes) return; /* one that takes a run is lost instead */
+  if (DB->later_count == LATER_MAX) return;
   struct later *late = &DB->later[DB->later_count++];
   *late = (struct later){.at_ns = world->now_ns +
                                   (int64_t)world_draw(world_one_in(3) ? 30000 : 300) * MS,
@@ -660,7 +661,8 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
   perform_late();
   PGresult *r = a.to = new_result();
   statements[which].perform(&a);
-  if (harm == TWICE) arrive_later(&a, count);
+  /* A server performs a statement once. What changes nothing the second time is tried twice. */
+  if (harm == TWICE && statements[which].perform != take_run) arrive_later(&a, count);
   if (harm == LOST_AFTER) {
     travel();
     PQclear(r);

@@ -1,6 +1,7 @@
 /* cutting_proxy.h: a proxy between libpq and a server, on a socket of its own, that cuts a
- * connection at the n-th message of the client: before the server has it, or when the server has
- * answered, so that the answer is lost. Header only; a process of its own. */
+ * connection at the n-th message of the client: before the server has it, when the server has
+ * answered, so that the answer is lost, or so that the server has the message only later. Header
+ * only; a process of its own. */
 #ifndef SKILLRT_TESTS_CUTTING_PROXY_H
 #define SKILLRT_TESTS_CUTTING_PROXY_H
 
@@ -18,11 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROXY_PAIRS = 64 };
+enum { PROXY_PAIRS = 64, PROXY_LATE_US = 40000 };
 
 struct proxy_wish {   /* shared with the process */
   _Atomic int cut_at; /* the message, from 1; 0: none */
   _Atomic bool after; /* the server has answered it */
+  _Atomic bool late;  /* the server gets it later */
   _Atomic int count;  /* messages so far */
 };
 
@@ -54,6 +56,18 @@ static inline void proxy_cut(struct proxy_pair *pair) {
   pair->client = pair->server = -1;
 }
 
+/* A process of its own delivers the message. */
+static inline void proxy_deliver(struct proxy_pair *pair, const char *bytes, size_t size) {
+  if (fork() == 0) {
+    close(pair->client);
+    usleep(PROXY_LATE_US);
+    ssize_t sent = write(pair->server, bytes, size);
+    if (sent > 0) usleep(PROXY_LATE_US);
+    _exit(0);
+  }
+  proxy_cut(pair);
+}
+
 static inline void proxy_move(struct proxy_wish *w, struct proxy_pair *pair, bool from_client) {
   char bytes[65536];
   int from = from_client ? pair->client : pair->server;
@@ -64,6 +78,10 @@ static inline void proxy_move(struct proxy_wish *w, struct proxy_pair *pair, boo
   }
   if (from_client && atomic_fetch_add(&w->count, 1) + 1 == atomic_load(&w->cut_at)) {
     pair->doomed = atomic_load(&w->after);
+    if (atomic_load(&w->late)) {
+      proxy_deliver(pair, bytes, (size_t)size);
+      return;
+    }
     if (!pair->doomed) {
       proxy_cut(pair);
       return;
@@ -108,6 +126,7 @@ static inline void proxy_start(struct proxy *p, const char *server) {
   if (p->pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
     proxy_run(p->wish, door, server);
     _exit(0);
   }
