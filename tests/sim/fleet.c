@@ -194,7 +194,7 @@ static void give_way(void) {
     world_note("process %u is stopped for %ld ms", w->process, (long)(w->stop_ns / MS));
   }
   if (n == w->clock_at) {
-    w->wall_ms = w->clock_ms;
+    world_set_clock(&w->wall_ms, w->clock_ms);
     world_note("the clock of process %u is set by %ld ms", w->process, (long)w->clock_ms);
   }
   swapcontext(&now->context, &outside);

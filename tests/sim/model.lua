@@ -36,8 +36,9 @@ local STEP <const> = {
 -- Failures that may be temporary.
 local PASSING <const> = { transient = true, rate_limit = true, timeout = true, invalid_output = true }
 
--- Milliseconds by which two readings of a clock may differ.
+-- Milliseconds by which two readings of a clock may differ; more where a clock was set by less than is recorded.
 local TICK_MS <const> = 5
+local tick_ms = TICK_MS
 -- ... and by which the end of an exchange is noticed late, as other things happen.
 local LATE_MS <const> = 200
 local MAX_PARALLEL <const>, MAX_RETRIES <const>, MAX_ERRORS <const> = 4, 3, 3
@@ -302,7 +303,7 @@ end)
 -- A further attempt of a call begins when it is due, and not earlier.
 rule("call", function(run, entry, it)
   local call = it.call
-  if call.state == "paced" and run.process == call.process and entry.at - run.moved < call.due_at - TICK_MS then
+  if call.state == "paced" and run.process == call.process and entry.at - run.moved < call.due_at - tick_ms then
     return "its next attempt is not due yet"
   end
 end)
@@ -310,7 +311,7 @@ end)
 -- A further attempt of a step begins when it is due, and not earlier.
 rule("call result done fail", function(run, entry, it)
   local step = it.step
-  if step and step.due_at and step.due_process == run.process and entry.at - run.moved < step.due_at - TICK_MS then
+  if step and step.due_at and step.due_process == run.process and entry.at - run.moved < step.due_at - tick_ms then
     return "its next attempt is not due yet"
   end
 end)
@@ -484,9 +485,9 @@ rule("start call stop", function(run, entry)
   local most = most_of(run, run.scopes[""], "run_timeout")
   local is_end = entry.t == "stop" and entry.reason == "run_timeout"
   local spent = most and open_ms(run, entry.at) - most * 1000 or 0
-  if is_end and spent < -TICK_MS then
+  if is_end and spent < -tick_ms then
     return ("run_timeout is over in %d ms"):format(-spent)
-  elseif most and spent > TICK_MS and (entry.t == "start" or ACTS[entry.kind]) then
+  elseif most and spent > tick_ms and (entry.t == "start" or ACTS[entry.kind]) then
     return ("run_timeout is over since %d ms"):format(spent)
   end
 end)
@@ -530,7 +531,7 @@ rule("result", function(run, entry, it)
   local is_here = call.process == run.process
   local passed = entry.at - run.moved - (is_here and call.at - call.moved or run.opened_at)
   local left = by_time and call.due - math.max(call.at, is_here and call.at or run.opened_at)
-  if by_time and entry.at < call.due - TICK_MS and passed < left - TICK_MS then
+  if by_time and entry.at < call.due - tick_ms and passed < left - tick_ms then
     return ("it ends %d ms before its time"):format(call.due - entry.at)
   end
 end)
@@ -1208,7 +1209,9 @@ end
 ---@param skill skillrt.Skill
 ---@param wrong fun(message: string)
 ---@param origin table[]|nil  of a fork: the records of the run that it comes from
-function M.check(list, sent, skill, wrong, origin)
+---@param unnoticed integer|nil  by how many ms clocks were set without a record of it
+function M.check(list, sent, skill, wrong, origin, unnoticed)
+  tick_ms = TICK_MS + (unnoticed or 0)
   walk(list, skill, nil, wrong, origin)
   each_has_its_record(list, sent, wrong)
   each_answer_was_given(list, sent, wrong)

@@ -420,7 +420,7 @@ void runtime_turn(struct runtime *r) {
   }
   if (world->harm.clock_at == n) {
     world_note("the clock is set by %ld ms", (long)world->harm.clock_ms);
-    world->wall_ms += world->harm.clock_ms;
+    world_set_clock(&world->wall_ms, world->wall_ms + world->harm.clock_ms);
   }
   if (world->harm.second_at == n) another_opens(r);
   if (world->harm.people_at == n && sim_people()) {

@@ -187,6 +187,11 @@ static int l_place(lua_State *S) {
   lua_pushstring(S, world->database ? DATABASE "/run" : "/run");
   return 1;
 }
+/* unnoticed(): by how many ms clocks were set without a record of it */
+static int l_unnoticed(lua_State *S) {
+  lua_pushinteger(S, (lua_Integer)world->unnoticed_ms);
+  return 1;
+}
 static int l_records(lua_State *S) {
   lua_newtable(S);
   lua_Integer n = 0;
@@ -430,13 +435,25 @@ static void run_file(const char *path) {
 }
 
 static void open_lua(void) {
-  static const luaL_Reg functions[] = {
-      {"draw", l_draw},           {"draw_for", l_draw_for}, {"leaves_out", l_leaves_out},
-      {"performed", l_performed}, {"trace", l_trace},       {"episode", l_episode},
-      {"outside", l_outside},     {"note", l_note},         {"wrong", l_wrong},
-      {"allow", l_allow},         {"reported", l_reported}, {"later", l_later},
-      {"forked", l_forked},       {"durable", l_durable},   {"sent", l_sent},
-      {"place", l_place},         {"records", l_records},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"draw", l_draw},
+                                       {"draw_for", l_draw_for},
+                                       {"leaves_out", l_leaves_out},
+                                       {"performed", l_performed},
+                                       {"trace", l_trace},
+                                       {"episode", l_episode},
+                                       {"outside", l_outside},
+                                       {"note", l_note},
+                                       {"wrong", l_wrong},
+                                       {"allow", l_allow},
+                                       {"reported", l_reported},
+                                       {"later", l_later},
+                                       {"forked", l_forked},
+                                       {"durable", l_durable},
+                                       {"sent", l_sent},
+                                       {"place", l_place},
+                                       {"records", l_records},
+                                       {"unnoticed", l_unnoticed},
+                                       {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL, 0);
   lua_gc(L, LUA_GCINC, 110, 400, 0); /* what is kept lies close together */

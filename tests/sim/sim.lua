@@ -316,7 +316,7 @@ end
 -- rules as it is.
 local function fork(list, skill)
   local at = 2 + sim.draw_for(#list - 1, "fork at")
-  model.check(list, sim.sent(), skill, sim.wrong)
+  model.check(list, sim.sent(), skill, sim.wrong, nil, sim.unnoticed())
   allow_since(list, at)
   sim.note(("fork %d"):format(list.seqs[at]))
   local done, message, code = travel.fork(here(), tostring(list.seqs[at]), "/fork")
@@ -489,7 +489,8 @@ function audit(seed, _, rough)
     end
     local origin = sim.forked() and origin_of(list)
     if origin or not sim.forked() then
-      model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough), in_fleet()), sim.wrong, origin or nil)
+      model.check(list, sim.sent(), skills.draw(seed, rough, is_changed(rough), in_fleet()), sim.wrong, origin or nil,
+        sim.unnoticed())
     end
   end
   return { summary = text }

@@ -63,6 +63,13 @@ bool world_leaves_out(const char *format, ...) {
   return false;
 }
 
+void world_set_clock(int64_t *clock_ms, int64_t to_ms) {
+  enum { RECORDED_MS = 1000 }; /* lua/skillrt/run/journal.lua */
+  int64_t by = to_ms - *clock_ms;
+  if (by <= RECORDED_MS && by >= -RECORDED_MS) world->unnoticed_ms += by < 0 ? -by : by;
+  *clock_ms = to_ms;
+}
+
 _Noreturn void world_die(int how) {
   if (fleet_process()) fleet_give_up();
   longjmp(world_death, how);

@@ -68,10 +68,11 @@ struct extent {
 };
 
 struct world {
-  uint64_t chance; /* the state of what is drawn one behind the other */
-  uint64_t fixed;  /* what is drawn by name comes of it */
-  int64_t now_ns;  /* of the clock that never goes back */
-  int64_t wall_ms; /* what is added to it for people's time */
+  uint64_t chance;      /* the state of what is drawn one behind the other */
+  uint64_t fixed;       /* what is drawn by name comes of it */
+  int64_t now_ns;       /* of the clock that never goes back */
+  int64_t wall_ms;      /* what is added to it for people's time */
+  int64_t unnoticed_ms; /* by how much it was set where the set was too small to be recorded */
   struct ram_disk *disk;
   struct database *database; /* of a fleet; NULL: the run is on the disk */
   bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
@@ -118,6 +119,8 @@ bool world_one_in(uint64_t n);
 /* The same for the thing of this name, whenever and however often it is asked. */
 uint64_t world_draw_for(uint64_t below, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Somebody sets a clock: this is what is added to it from now on. */
+void world_set_clock(int64_t *clock_ms, int64_t to_ms);
 bool world_leaves_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_trace(const char *bytes, size_t size);
