@@ -173,12 +173,12 @@ local function submit_each(args, label)
   if not hold then
     return nil, cause, what
   end
-  local number, line = 0, nil
+  local number = 0
   while true do
     number = number + 1
-    line, why = file:read("l")
+    local line, broken = file:read("l")
     if not line then
-      return not why and 0 or nil, why and ("%s: line %d: %s"):format(args.each, number, why), "invalid"
+      return not broken and 0 or nil, broken and ("%s: line %d: %s"):format(args.each, number, broken), "invalid"
     end
     local given, problem = json.decode(line)
     if not json.is_object(given) then
