@@ -144,6 +144,7 @@ local skillrt = {}
 ---@field sleep_until fun(...): ... `sleep_until(instant)`: an instant: milliseconds since the epoch, or UTC text; a resume waits for the rest
 ---@field ask table `ask{ question, options, ... }`: see Questions
 ---@field wait fun(...): ... `wait{ event, timeout }`: see Questions
+---@field emit fun(...): ... `emit(run, event, value)`: sends an event to the run of this name, next to this one, which takes it once; `true`, or `nil, message, class`
 ---@field approve table `approve{ what, arguments, ... }`: `true`, or `nil, message, "denied"`: see Approvals
 ---@field spawn table `spawn(fn, ...)`: starts a branch; `handle:await()` returns its result, `handle:cancel()` ends it
 ---@field map fun(...): ... `map(list, fn, options)`: `fn(item, index)` for all items; the results in their order

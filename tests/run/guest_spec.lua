@@ -120,13 +120,17 @@ describe("the Lua of a folder, in a child", function()
   end)
 
   it("fails clearly where it asks for what it has not", function()
-    local folder <close>, env = new_folder [[
-      return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0 },
-        actions = { { id = "a", run = function() io.popen("true") end } } }
-    ]]
-    local _, told = run(folder, env)
-    assert.truthy((told.out .. told.err):find("io.popen: a script that came with a folder has no files", 1, true),
-      told.out .. told.err)
+    for call, message in pairs {
+      ['io.popen("true")'] = "io.popen: a script that came with a folder has no files",
+      ['ctx.emit("other", "built")'] = "ctx.emit: a script that came with a folder sends no events to other runs",
+    } do
+      local folder <close>, env = new_folder(([[
+        return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0 },
+          actions = { { id = "a", run = function(_, ctx) %s end } } }
+      ]]):format(call))
+      local _, told = run(folder, env)
+      assert.truthy((told.out .. told.err):find(message, 1, true), told.out .. told.err)
+    end
   end)
 
   it("may die: its step fails, and the run goes on with another child (F101)", function()

@@ -130,6 +130,10 @@ function narrow.agent(self, ctx, prompt, options)
   return ctx.agent(prompt, check(self, options))
 end
 
+function narrow.emit()
+  error("ctx.emit: a script that came with a folder sends no events to other runs", 0)
+end
+
 function narrow.run(_, ctx, path, input, options)
   if type(path) ~= "string" or not files.is_confined(path) then
     error("ctx.run: needs the path of a skill below the folder of this one", 0)

@@ -323,6 +323,18 @@ function functions.run(self, skill, input, options)
   return child.given(await(child.request(reply.value)))
 end
 
+---Sends an event to a run next to this one: true; or nil, message, class.
+function functions.emit(self, name, event, value)
+  local execution, branch = here(self, "emit")
+  local request, problem = require("skillrt.run.ctx.emit").request(self.steps.calls, name, event, value)
+  if not request then
+    error("ctx.emit: " .. problem, 2)
+  end
+  request.call = self.steps.calls:declare(execution, branch, request)
+  local reply, message, class = coroutine.yield(execution_of.WAIT)
+  return reply and reply.value, message, class
+end
+
 ---The result of a function, if it comes within the given seconds.
 function functions.within(self, seconds, fn)
   if type(seconds) ~= "number" or type(fn) ~= "function" then
