@@ -198,6 +198,22 @@ static bool look_at_settings(struct link *l, struct buffer *missing, struct erro
   return true;
 }
 
+/* Names standbys whose promotion may lose a committed row. A database that only speaks the protocol
+ * of PostgreSQL may not know of standbys. */
+static bool look_at_standbys(struct link *l, struct buffer *missing, struct error *e) {
+  PGresult *result = link_ask(l,
+                              "select count(*) from pg_stat_replication"
+                              " where current_setting('synchronous_standby_names') = ''",
+                              0, NULL, NULL);
+  int64_t count = result ? cell_number(result, 0, 0) : 0;
+  PQclear(result);
+  return count == 0 || buffer_format(missing, e,
+                                     "the server waits for none of its standbys (%" PRId64
+                                     "): a promoted one may lack the last commits; set "
+                                     "synchronous_standby_names to prevent that\n",
+                                     count);
+}
+
 /* ERROR_NEWER, where there are tables and they are of a later version. */
 static bool check_known(const struct sys *sys, const struct url *url, struct error *e) {
   struct link l;
@@ -217,7 +233,7 @@ bool postgres_prepare(const struct sys *sys, const char *at, const struct store_
   link_init(&l, sys, &url);
   l.fresh = true;
   bool good = link_open(&l, e) && provide_at_once(&l, setup, missing, e) &&
-              look_at_settings(&l, missing, e);
+              look_at_settings(&l, missing, e) && look_at_standbys(&l, missing, e);
   link_close(&l);
   return good;
 }

@@ -68,6 +68,10 @@ describe("a promoted standby", function()
     for i = 1, RUNS do
       good("submit", url, "counting.lua", "--key", "run" .. i, "--set", "name=run" .. i)
     end
+    for _ = 1, 200 do
+      if server.query "select count(*) from pg_stat_replication" == "1" then break end
+      os.execute "sleep 0.05"
+    end
     worker = kit.start(folder, { env = env, "worker", url, "--concurrency", tostring(RUNS) })
     witnessed(RUNS)
     assert(server.act(("pg_ctl -D %s -s -m immediate stop"):format(standby)))
@@ -84,6 +88,8 @@ describe("a promoted standby", function()
     end
     worker.signal "TERM"
     local said = worker.wait()
+    assert.matches("the server has fsync = off: a power cut may lose what was recorded", said.err, 1, true)
+    assert.matches("the server waits for none of its standbys (1)", said.err, 1, true)
     local counts = {}
     for call in folder.read "witness":gmatch "%S+" do counts[call] = (counts[call] or 0) + 1 end
     local repeated = 0

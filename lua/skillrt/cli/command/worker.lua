@@ -8,6 +8,7 @@ local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
 local json = require("skillrt.base.json")
 local output = require("skillrt.report.output")
+local terminal_text = require("skillrt.base.terminal_text")
 
 local US <const> = "/proc/self/exe"
 local POLL_MS <const> = 1000
@@ -61,7 +62,7 @@ end
 
 local function tell(worker, text)
   if not worker.quiet then
-    output.write(require("skillrt.base.terminal_text").escape(text) .. "\n")
+    output.write(terminal_text.escape(text) .. "\n")
   end
 end
 
@@ -218,12 +219,16 @@ function M.run(args)
     return ending.refused(("--concurrency: must be a whole number from 1 to %d, --processes from 1 to %d"):format(MOST,
       MOST_PROCESSES), "usage")
   end
-  if not args.place:find("^postgres") and not core.files.stat(args.place) then
+  local is_database = args.place:find("^postgres") ~= nil
+  if not is_database and not core.files.stat(args.place) then
     ending.complain(("%s: is not there"):format(args.place), "runs are performed once skillrt submit has made it")
   end
   local claims, message, code = core.claims(args.place, args.queue or "default")
   if not claims then
     return ending.refused(message, code)
+  end
+  for line in (is_database and core.prepare(args.place, 0, true) or ""):gmatch("[^\n]+") do
+    output.say("warning", terminal_text.escape(line))
   end
   local programs <close> = setmetatable({}, { __close = core.serve.drain })
   local worker = { place = args.place, claims = claims, most = most, most_processes = processes, programs = programs,
