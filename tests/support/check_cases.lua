@@ -176,8 +176,9 @@ case("machine.leaves-end", "a row from `completed` to `work`",
 case("machine.ambiguous", "`verify` leads from `checked` to `completed` or `work`, and no column says when",
   moves { "verify", "checked", "gathered", nil, 2 }, GOOD)
 
-case("prompt.placeholder", "`Review {{target}}`",
-  folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, config())
+case("prompt.placeholder", "`# Review {{target}}`",
+  folder { ["phases/actions/action-scan.md"] = "# Review {{target}}\n\nReviews.\n" },
+  folder { ["phases/actions/action-scan.md"] = "# Review\n\nReview {{target}}.\n" })
 case("prompt.todo", "`TODO: describe the steps`",
   folder { ["phases/actions/action-scan.md"] = action_file "TODO: describe the steps\n" },
   folder { ["phases/actions/action-scan.md"] = action_file "Count the words TODO and FIXME.\n" })

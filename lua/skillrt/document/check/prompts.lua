@@ -8,7 +8,6 @@ local front_matter = require "skillrt.document.load.front_matter"
 local markdown = require "skillrt.document.load.markdown"
 local outline = require "skillrt.base.outline"
 local passages = require "skillrt.document.load.passages"
-local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -44,51 +43,10 @@ local function may_be_left(text)
   return found ~= nil
 end
 
-local NAME = "{{{?%s*([#^/&>]?%s*[%w_-]+)%s*}}"
+-- A name in braces in a title: whoever makes a document fills it. An agent fills those in the text.
+local NAME <const> = "{{{?%s*([%w_-]+)%s*}}"
 
--- Names that stand for any name: the sentence is about braces.
-local OF_BRACES = tables.words "variable placeholder var variable_name"
-
-local MAX_NAMES <const> = 2 -- a folder with more names in braces speaks in them: its agent fills them
-
--- A name in braces that is explained nowhere. A name that occurs several times in a document, in several documents,
--- or in a table of names is filled by the agent; so are most in a SKILL.md, which no tool fills. Whoever made the
--- document fills those in a title.
-local function placeholder_in(passage, text, is_step, spoken)
-  local plain = passages.without_code(passage.text):gsub("%${{.-}}", "")
-  local name = plain:match(NAME)
-  if not name or passage.kind == "row" or passage.kind == "comment" then
-    return nil
-  elseif passage.kind == "heading" and passage.level == 1 then
-    return name
-  elseif spoken and spoken(name) or OF_BRACES[name:lower()] then
-    return nil
-  elseif passage.kind == "heading" or name:find "^[#^/]" or plain:find("^%s*" .. NAME .. "%s*$") then
-    return name
-  end
-  local count = select(2, text:gsub("{{{?%s*" .. name:gsub("%W", "%%%0") .. "%s*}}", ""))
-  return is_step and count == 1 and name or nil
-end
-
--- Whether a folder's documents use names in braces as notation: in many of them, or this one in several documents.
-local function spoken_in(tree, paths)
-  local count, in_how_many = 0, {}
-  for _, path in ipairs(paths) do
-    local here, text = {}, tree:read(path) or ""
-    for name in (text:find("{{", 1, true) and text or ""):gmatch "{{%s*([%w_-]+)%s*}}" do
-      if not here[name] then
-        here[name] = true
-        count = count + (in_how_many[name] and 0 or 1)
-        in_how_many[name] = (in_how_many[name] or 0) + 1
-      end
-    end
-  end
-  return function(name)
-    return count > MAX_NAMES or (in_how_many[name] or 0) > 1
-  end
-end
-
-local function scan(path, text, blocks, found, is_step, spoken)
+local function scan(path, text, blocks, found)
   if not may_be_left(text) then
     return
   end
@@ -97,7 +55,7 @@ local function scan(path, text, blocks, found, is_step, spoken)
     if told >= MAX_TOLD or passage.example or passage.quote or #passage.text > MAX_LINE then
       return
     end
-    local name = placeholder_in(passage, text, is_step, spoken)
+    local name = passage.level == 1 and passages.without_code(passage.text):match(NAME)
     if name then
       told = told + 1
       found:add("prompt.placeholder", { file = path, line = passage.line },
@@ -120,29 +78,19 @@ local function says_something(blocks)
   return false
 end
 
--- Which step is sent a document. A SKILL.md next to phases and actions is for hosts.
-local function prompts_of(model)
-  local set = {}
-  for _, one in ipairs(model.steps) do
-    set[one.prompt or ""] = true
-  end
-  return set
-end
-
 local function check_folder(subject, model, found)
-  local sent, steps, paths = prompts_of(model), {}, {}
-  for _, path in ipairs(subject.tree.paths) do
-    steps[path] = sent[path] and path ~= "SKILL.md" or path:find "^phases/.*%.md$" ~= nil
-    paths[#paths + 1] = (steps[path] or path == "SKILL.md") and path or nil
+  local sent = {}
+  for _, one in ipairs(model.steps) do
+    sent[one.prompt or ""] = true
   end
-  local spoken
-  for _, path in ipairs(paths) do
-    local text, blocks = subject.tree:read(path), subject.tree:document(path)
-    if text and not says_something(blocks) and (steps[path] or sent[path]) then
+  for _, path in ipairs(subject.tree.paths) do
+    local is_step = sent[path] or path:find "^phases/.*%.md$"
+    local text = (is_step or path == "SKILL.md") and subject.tree:read(path)
+    local blocks = text and subject.tree:document(path)
+    if text and is_step and not says_something(blocks) then
       found:add("prompt.empty", { file = path }, "says nothing")
     elseif text then
-      spoken = spoken or spoken_in(subject.tree, paths)
-      scan(path, text, blocks, found, steps[path], spoken)
+      scan(path, text, blocks, found)
     end
   end
   for _, spec in ipairs(subject.specs or {}) do
@@ -157,7 +105,7 @@ end
 
 local function scan_text(path, text, found)
   local body, first = front_matter.body(markdown.normal(text))
-  scan(path, text, markdown.parse(body, first), found, true)
+  scan(path, text, markdown.parse(body, first), found)
 end
 
 ---@param subject skillrt.check.Subject

@@ -168,16 +168,6 @@ local function unmarked(text)
   return trim(without_end(text:match "^`+(.*)$", "`"))
 end
 
----A cell that only says that a key has a value: `status=pending`, `mode == parallel`.
----@param cell string
----@return skillrt.load.Told?
-function M.equality(cell)
-  local text = unmarked(trim(cell))
-  local key, value = text:match "^([%a_][%w_.]*)%s*===?%s*([%a_][%w_-]*)$"
-  local equal = text:find "^%l" and equality(text) or key and not VALUES[value] and ("%s === '%s'"):format(key, value)
-  return equal and { text = cell, condition = equal } or nil
-end
-
 ---The conditions of a table's cell.
 ---@param cell string
 ---@param is_field (fun(name: string): boolean)?
