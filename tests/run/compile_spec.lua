@@ -206,6 +206,33 @@ describe("compile", function()
     end
   end)
 
+  it("makes of a line another skill of the tree, which is a run of its own; what is not there is refused (F80)", function()
+    local folder <close> = folder_on_disk()
+    folder.file("s/SKILL.md", HEAD .. "After Phase 1 use the skill `sorter`.\n")
+    assert(files.make_folders(folder.path .. "/sorter"))
+    folder.file("sorter/SKILL.md", "---\nname: sorter\ndescription: Sorts.\nallowed-tools: Bash\n---\n# Sort\n\nSort it.\n")
+    folder.file("agent", "#!/bin/sh\ncat > /dev/null\ncat answer\n")
+    os.execute(("chmod +x '%s/agent'"):format(folder.path))
+    for i, name in ipairs { "../nobody", "../sorter" } do
+      folder.file("answer", assert(json.encode { statements = { { lines = { 1 }, says = "skill", phases = { "01-plan" },
+        name = name } } }))
+      local run = kit.run(folder, { "compile", "s", "--agent", "./agent", "--work-dir", "w" .. i })
+      assert.equal(({ 1, 3 })[i], run.code, run.out .. run.err)
+      assert.truthy(run.out:find(({ "there is no skill ../nobody", '"skill": "../sorter" +SKILL.md:7' })[i]),
+        run.out .. run.err)
+    end
+    assert.equal(0, kit.run(folder, { "answer", "w2", "write" }).code)
+    local run = kit.run(folder, { "run", "s", "--agent", "./agent", "--work-dir", "r", "--trust",
+      env = "XDG_STATE_HOME=" .. folder.path })
+    assert.equal(0, run.code, run.out .. run.err)
+    assert.truthy(run.out:find("01%-plan%.json\n.*%[Sub%-run 2%.1%] sorter 1%.0%.0.*Executing: 02%-write"), run.out)
+    -- what the other skill permits an agent that takes permissions is shown and asked about, too
+    run = kit.run(folder, { "run", "s", "--agent", "claude", "--work-dir", "c", env = "XDG_STATE_HOME=" .. folder.path })
+    assert.equal(8, run.code, run.out .. run.err)
+    assert.truthy(run.err:find("agent ../sorter: runs the skill ../sorter\n  allowed-tools: its agent may use Bash", 1, true),
+      run.err)
+  end)
+
   it("is needed by no folder without such lines, nor by a page", function()
     for _, shape in ipairs { { text = "Do it.\n" }, { text = "1. a\n2. b\n", ids = {} } } do
       local folder <close> = folder_of(shape)

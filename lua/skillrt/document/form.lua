@@ -248,6 +248,7 @@ workflow_phase
   each key The key of a list in the state: the phase runs for each item.
   question text A person is asked this instead of an agent; the answer is its output: `outputs['ID'] === 'yes'`.
   options text[] What the person chooses among; default: any text.
+  skill text Another skill that performs it in a run of its own, by its path from this folder, as in ../other.
   agent> ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives> text[] What has to come out.
   max_retries any How often a failed attempt is repeated; default: that of termination.

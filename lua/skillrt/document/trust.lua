@@ -194,9 +194,10 @@ local function add_agent(code, where, agent, dir, depth)
   elseif agent.kind == "skill" and type(agent.skill) == "string" then
     local path = files.join(dir, agent.skill)
     local inner = kind_of(path) == "script" and { digest = files.digest(files.read(path, MAX_FILE) or "") }
-      or M.code(path, nil, nil, depth + 1)
+      or M.code(path, nil, nil, depth + 1, code.agent)
     code.calls[#code.calls + 1] = ("%s: runs the skill %s"):format(where, agent.skill)
     code.parts[#code.parts + 1] = inner and inner.digest or nil
+    tables.append(code.calls, inner and inner.calls or {})
   end
   for i, link in ipairs(tables.object(agent.links)) do
     add_agent(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
@@ -421,19 +422,19 @@ end
 
 -- A document that was read, with what is next to it if it belongs to a folder.
 local function code_of_document(dir, document, depth)
-  local definition, takes = document.definition or {}, false
+  local definition = document.definition or {}
   local code = { files = {}, calls = {}, parts = {}, loads = false, sandbox = definition.sandbox }
   local is_folder = document.kind == "folder"
   add_sandbox(code)
   if document.kind ~= "agent" then
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   end
+  for _, agent in pairs(definition.agents or {}) do
+    code.agent = code.agent or takes_permissions(agent, 0) and agent or nil
+  end
   add_config(code, document.config, dir, depth)
   add_page_commands(code, definition, dir)
-  for _, agent in pairs(definition.agents or {}) do
-    takes = takes or takes_permissions(agent, 0)
-  end
-  if takes then
+  if code.agent then
     add_permissions(code, definition)
     add_agent_files(code, is_folder and dir or nil)
   end
@@ -480,7 +481,7 @@ function M.code(path, document, specs, depth, agent)
   if not code or #code.parts == 0 then
     return nil
   end
-  code.digest, code.parts = files.digest(table.concat(code.parts, "\n")), nil
+  code.digest, code.parts, code.agent = files.digest(table.concat(code.parts, "\n")), nil, nil
   return code
 end
 

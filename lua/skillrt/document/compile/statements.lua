@@ -25,6 +25,7 @@ choice: a run is given one word of several as input "name" (mode, entry, ...): "
   run, in their order, all of them from the first one on where it says where to begin; "default": a word, if it says so
 ask: before the one of "phases" a person is asked "question" with "options" (left out: any text), as step "name";
   another statement may read the answer: outputs['NAME'] === 'yes'
+skill: behind the one of "phases" another skill runs, "name": its path from this folder, as in ../other
 leave_out: "phases" never run
 nothing: the line says nothing of which phases run, when or how often: it introduces, describes or leads on]]
 
@@ -43,8 +44,8 @@ M.SCHEMA = {
     type = "object", required = json.array { "lines", "says" }, additionalProperties = false,
     properties = {
       lines = { type = "array", items = { type = "integer" }, minItems = 1 },
-      says = { enum = json.array { "order", "only_if", "repeat", "each", "together", "choice", "ask", "leave_out",
-        "needs", "nothing" } },
+      says = { enum = json.array { "order", "only_if", "repeat", "each", "together", "choice", "ask", "skill",
+        "leave_out", "needs", "nothing" } },
       phases = TEXTS, condition = TEXT, set_by = TEXT, ["until"] = TEXT, ["while"] = TEXT,
       at_most = { type = "integer", minimum = 1 }, list = TEXT, name = TEXT,
       choices = { type = "object", additionalProperties = TEXTS }, default = TEXT, question = TEXT, options = TEXTS,
@@ -329,6 +330,20 @@ function APPLY.ask(self, statement, place)
   table.insert(self.phases, before, phase)
 end
 
+function APPLY.skill(self, statement, place)
+  local _, behind = self:phase(self:list(statement, 1)[1])
+  local path = text_of(statement, "name")
+  local id, problem = names.id(path:match "[^/]*$")
+  if not id or self.index[id] ~= nil then
+    refuse("name %s", problem or names.show(id) .. " is a phase's already")
+  end
+  local phase = {}
+  self:set(phase, "id", id, place)
+  self:set(phase, "skill", path, place)
+  self.index[id] = false
+  table.insert(self.phases, behind + 1, phase)
+end
+
 function APPLY.needs(self, statement, place)
   local condition, setter = condition_of(statement, "condition"), statement.set_by
   for i, at in ipairs(statement.at) do
@@ -386,7 +401,7 @@ end
 
 -- Statements in the order of their dependencies: first what is left out, then the order, then the rest.
 local RANK <const> = { leave_out = 1, order = 2, choice = 3, only_if = 4, ["repeat"] = 5, together = 6, each = 7,
-  ask = 8, needs = 9, nothing = 10 }
+  ask = 8, skill = 9, needs = 10, nothing = 11 }
 
 -- The preconditions of an action, with what stands for those in prose.
 local function set_preconditions(self, document, id)

@@ -108,11 +108,17 @@ local function set_prompts(self, definition)
       ("autonomous_config.actions[%d]"):format(i))
   end
   for i, step in ipairs(definition.phases or {}) do
-    if step.run then -- a person is asked
+    local key, agent = ("sequential_config.phases[%d]"):format(i), definition.agents[step.agent]
+    if agent and agent.kind == "skill" then
+      step.prompt = nil
+      if not files.stat(files.join(self.tree.dir, agent.skill .. "/SKILL.md")) then
+        self.found:error("workflow", self.place(key), ("phase %s: there is no skill %s"):format(step.id, agent.skill))
+        self.broken = true
+      end
+    elseif step.run then -- a person is asked
       step.prompt = nil
     else
-      set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id),
-        ("sequential_config.phases[%d]"):format(i))
+      set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id), key)
     end
   end
 end
@@ -242,7 +248,7 @@ local function definition_of(self, raw, options)
   end
   set_prompts(self, definition)
   workflow.ask(definition, self.flow)
-  return definition
+  return not self.broken and definition or nil
 end
 
 local MAX_RESOURCES <const> = 200

@@ -45,8 +45,12 @@ local function chosen(document, at, found)
 end
 
 -- `input` is what R13 writes, `inputs` the whole list; a name no phase writes is user input.
-local function phase_of(phase)
+local function phase_of(phase, own)
   local out, inputs = form.taken("workflow_phase", phase), phase.inputs or phase.input
+  if phase.skill then
+    own.agents = own.agents or {}
+    own.agents[phase.skill], out.agent = { kind = "skill", skill = phase.skill }, { type = phase.skill }
+  end
   out.input = inputs and json.array {}
   for _, name in ipairs(inputs or {}) do
     out.input[#out.input + 1] = name ~= "user input" and name or nil
@@ -223,7 +227,7 @@ function M.config(document, at, found)
       hybrid = loop and { order = loop.order, on_loop_failed = loop.on_loop_failed } } })
   local origin, phases = {}, {}
   for i, place in ipairs(chosen(document, at, found)) do
-    raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place]), place
+    raw.sequential_config.phases[i], origin[i] = phase_of(document.phases[place], raw.x_skillrt), place
     phases[i] = document.phases[place]
   end
   local flow = { phases = phases, inputs = document.inputs, compiled = document.compiled, rounds = document.rounds }
