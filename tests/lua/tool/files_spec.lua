@@ -130,6 +130,9 @@ describe("tools for files", function()
       assert.is_nil((use("write_file", { path = path, content = "taken over" })), path)
       assert.is_nil((use("edit", { path = path, old = "e", new = "taken over", all = true })), path)
     end
+    for path, why in pairs { ["/run"] = ": is a folder", ["/run/journal/x"] = ": is a file of the run itself" } do
+      assert.same({ nil, base .. path .. why }, { use("write_file", { path = base .. path, content = "x" }, { roots = {} }) })
+    end
     sh "find . -type f -exec sha256sum {} + | sort > ../after && cmp ../before ../after && rm ../before ../after"
   end)
 

@@ -172,8 +172,14 @@ describe("a folder of actions", function()
 
   it("names an effect it cannot read", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/actions/action-a.md"] = action("A", { "state.x === 1" })
-      .. "\n## State Updates\n\n- all is better\n\n```js\nreturn { stateUpdates: { x: 2 } }\n```\n" }
-    assert.same({ "phases/actions/action-a.md:12" }, places(select(2, loaded(folder)), "load.effect-unread"))
+      .. "\n## State Updates\n\n- all is better\n- much is sorted\n\n```js\nreturn { stateUpdates: { x: 2 } }\n```\n" }
+    local found = select(2, loaded(folder))
+    assert.same({ "phases/actions/action-a.md:12" }, places(found, "load.effect-unread"))
+    for _, one in ipairs(found) do
+      if one.code == "load.effect-unread" then
+        assert.equal("action action-a: its effect cannot be read: all is better, and 1 more", one.what)
+      end
+    end
   end)
 
   it("names each precondition it cannot read, and lets nothing through it (R47, F31)", function()
