@@ -81,6 +81,27 @@ static void test_same_boot(struct scratch *s) {
       CHECK(k.report.cut_bytes == length - a.last && !k.report.cut_doubtful);
     }
   }
+  TEST("a torn tail that cannot be cut is not taken for cut, whichever call fails") {
+    struct faulty *f = faulty_new(&world);
+    bool met = true;
+    for (uint64_t n = 1; met; n++) {
+      scratch_write(s, segment_name, a.bytes, a.length - 5);
+      unlink(scratch_path(s, "run/journal/00000002.sj"));
+      kit_init(&k, s);
+      k.sys = faulty_sys(f);
+      k.options.durability = DURABILITY_POWER;
+      faulty_fail(f, FAULTY_FILES, n, EIO, FAULTY_ONCE);
+      bool good = kit_open(&k, STORE_RESUME);
+      CHECK(good || k.error.code == ERROR_SYSTEM);
+      met = faulty_count(f, FAULTY_FILES) >= n;
+      faulty_reset(f);
+      if (good) kit_close(&k);
+      k.sys = &world;
+      CHECK(kit_open(&k, STORE_RESUME) && kit_count(&k) == 1 && kit_put(&k, 1, 1));
+      kit_close(&k);
+    }
+    faulty_free(f);
+  }
   TEST("a reader is told the same") {
     memcpy(bytes, a.bytes, a.length);
     bytes[a.length - 10] ^= 1;
