@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <lua.h>
 #include <stdatomic.h>
@@ -30,6 +31,7 @@ struct record {
 
 static struct record *record;
 static _Atomic uintptr_t seen[SEEN];
+static char program[4096]; /* this process's own: it may have been begun as /proc/self/exe */
 
 typedef void set_hook_fn(lua_State *L, lua_Hook hook, int mask, int count);
 
@@ -48,6 +50,7 @@ __attribute__((constructor)) static void open_record(void) {
     record = at == MAP_FAILED ? NULL : at;
   }
   close(fd);
+  if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = 0;
 }
 
 /* Whether this is the first time. */
@@ -78,7 +81,8 @@ void __sanitizer_cov_trace_pc(void) {
   char *at = __builtin_return_address(0);
   Dl_info info;
   if (record && is_new((uintptr_t)at) && dladdr(at, &info)) {
-    add("c", info.dli_fname, (unsigned long)(at - (char *)info.dli_fbase));
+    int own = program[0] && strcmp(info.dli_fname, program_invocation_name) == 0;
+    add("c", own ? program : info.dli_fname, (unsigned long)(at - (char *)info.dli_fbase));
   }
 }
 
