@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "engine/crew.h"
 #include "engine/loop.h"
 #include "engine/transports.h"
 #include "support/check.h"
@@ -449,7 +450,66 @@ static void tasks(void) {
   }
 }
 
+struct piece {
+  uv_sem_t *gate;
+  pthread_t by;
+  int done, heard;
+};
+
+static void work_at(void *argument) {
+  struct piece *p = argument;
+  if (p->gate) uv_sem_wait(p->gate);
+  p->by = pthread_self();
+  p->done++;
+}
+
+static void hear(void *argument) {
+  ((struct piece *)argument)->heard++;
+}
+
+/* Four threads are held up, so that what is given to them next waits. */
+static void slow_work(void) {
+  TEST("slow work that waits for a thread is done at once where its run is closed; the rest goes on") {
+    enum { HELD = 4, WAITING = 12, PIECES };
+    static const int leaving[] = {7, 11, 4, 5, 6, 8, 9}; /* the middle one, the last, the first */
+    struct piece pieces[PIECES] = {0};
+    struct chore *chores[PIECES];
+    uv_sem_t gate;
+    setup();
+    alarm(20); /* work that is lost would be waited for without end */
+    struct crew *crew = loop_crew(loop);
+    uv_sem_init(&gate, 0);
+    for (int i = 0; i < PIECES; i++) {
+      if (i < HELD) pieces[i].gate = &gate;
+      CHECK(chore_new(&world.sys, &chores[i], &error));
+      if (i < WAITING) crew_do(crew, chores[i], work_at, hear, &pieces[i]);
+    }
+    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) {
+      struct piece *p = &pieces[leaving[i]];
+      crew_leave(crew, chores[leaving[i]]);
+      chores[leaving[i]] = NULL;
+      CHECK(p->done == 1 && p->heard == 1 && pthread_equal(p->by, pthread_self()));
+    }
+    crew_do(crew, chores[WAITING], work_at, hear, &pieces[WAITING]);
+    for (int i = 0; i < HELD; i++)
+      uv_sem_post(&gate);
+    crew_leave(crew, chores[0]); /* it is waited for */
+    chores[0] = NULL;
+    CHECK(pieces[0].done == 1 && pieces[0].heard == 1);
+    for (int i = 1; i < PIECES; i++) {
+      while (!pieces[i].heard)
+        uv_run(loop_uv(loop), UV_RUN_ONCE);
+      CHECK(pieces[i].done == 1 && pieces[i].heard == 1);
+      crew_leave(crew, chores[i]);
+    }
+    alarm(0);
+    uv_sem_destroy(&gate);
+    teardown();
+  }
+}
+
 int main(void) {
+  slow_work();
   members();
   waking();
   timers();
