@@ -469,7 +469,8 @@ static void hear(void *argument) {
 
 /* Four threads are held up, so that what is given to them next waits. */
 static void slow_work(void) {
-  TEST("slow work that waits for a thread is done at once where its run is closed; the rest goes on") {
+  TEST("slow work that waits for a thread is done at once where its run is closed; the rest goes "
+       "on") {
     enum { HELD = 4, WAITING = 12, PIECES };
     static const int leaving[] = {7, 11, 4, 5, 6, 8, 9}; /* the middle one, the last, the first */
     struct piece pieces[PIECES] = {0};

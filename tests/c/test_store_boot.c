@@ -110,8 +110,7 @@ static void test_same_boot(struct scratch *s) {
         CHECK(k.error.code == ERROR_SYSTEM);
       met = faulty_count(f, FAULTY_FILES) >= n;
       k.sys = &world;
-      if (kit_open(&k, STORE_RESUME) && k.report.cut_file[0])
-        check_kept(s, &k, &a, a.length - 5);
+      if (kit_open(&k, STORE_RESUME) && k.report.cut_file[0]) check_kept(s, &k, &a, a.length - 5);
       CHECK(kit_count(&k) == 1 && kit_put(&k, 1, 1));
       kit_close(&k);
     }
