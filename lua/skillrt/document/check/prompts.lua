@@ -34,22 +34,10 @@ local function is_todo(passage)
   return false
 end
 
--- A quick test, as most prompts contain no marks.
-local function may_be_left(text)
-  local found = text:find("{{", 1, true)
-  for _, mark in ipairs(MARKS) do
-    found = found or text:find(mark, 1, true)
-  end
-  return found ~= nil
-end
-
 -- A name in braces in a title: whoever makes a document fills it. An agent fills those in the text.
 local NAME <const> = "{{{?%s*([%w_-]+)%s*}}"
 
-local function scan(path, text, blocks, found)
-  if not may_be_left(text) then
-    return
-  end
+local function scan(path, blocks, found)
   local told = 0
   passages.each(blocks, function(passage)
     if told >= MAX_TOLD or passage.example or passage.quote or #passage.text > MAX_LINE then
@@ -90,7 +78,7 @@ local function check_folder(subject, model, found)
     if text and is_step and not says_something(blocks) then
       found:add("prompt.empty", { file = path }, "says nothing")
     elseif text then
-      scan(path, text, blocks, found)
+      scan(path, blocks, found)
     end
   end
   for _, spec in ipairs(subject.specs or {}) do
@@ -105,7 +93,7 @@ end
 
 local function scan_text(path, text, found)
   local body, first = front_matter.body(markdown.normal(text))
-  scan(path, text, markdown.parse(body, first), found)
+  scan(path, markdown.parse(body, first), found)
 end
 
 ---@param subject skillrt.check.Subject

@@ -82,21 +82,13 @@ local function promise_of(key, value)
   return nil
 end
 
--- What opens an object of updates, and a part of it that is found at once.
-local OPENS = {
-  { word = "tateUpdates", pattern = "[sS]tateUpdates%s*:%s*(){" },
-  { word = "pdateState(", pattern = "[uU]pdateState%(%s*(){" },
-}
-
-local function next_opened(text, opens, from)
-  local start = text:find(opens.word, from, true)
-  return start and text:match(opens.pattern, math.max(start - 1, from))
-end
+-- What opens an object of updates.
+local OPENS = { "[sS]tateUpdates%s*:%s*(){", "[uU]pdateState%(%s*(){" }
 
 -- `return { stateUpdates: { done: true, files: list } }`: every key, and what a literal promises.
 local function read_updates(block, read, promises)
   for _, opens in ipairs(OPENS) do
-    local at = next_opened(block.text, opens, 1)
+    local at = block.text:match(opens)
     while at and read.looks < MAX_LOOKS do
       local entries, after = js.entries(block.text, at)
       local first = block.line + 1 + select(2, block.text:sub(1, at):gsub("\n", ""))
@@ -109,7 +101,7 @@ local function read_updates(block, read, promises)
           read.effects[#read.effects + 1] = { text = promise, effect = promise, line = line }
         end
       end
-      at = next_opened(block.text, opens, after or at + 1)
+      at = block.text:match(opens, after or at + 1)
     end
   end
   read.sets[""] = nil -- a spread or a computed key

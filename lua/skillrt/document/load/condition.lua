@@ -30,9 +30,6 @@ local NONE = {
 ---@param text string
 ---@return boolean
 function M.is_none(text)
-  if not text:find "^[`*_%s]*[-nNaA\u{2014}\u{65E0}]" and text:find "%w" then
-    return false
-  end
   local plain = trim(text:lower():gsub("[`*_.]", ""))
   for _, pattern in ipairs(NONE) do
     if plain:find(pattern) then

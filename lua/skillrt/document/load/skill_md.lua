@@ -41,22 +41,11 @@ function M.tools(value)
   elseif type(value) ~= "string" then
     return {}
   end
-  local out, word, depth = {}, {}, 0
-  local function close()
-    if #word > 0 then
-      out[#out + 1] = table.concat(word)
-      word = {}
-    end
+  local out, at = {}, value:find "[^%s,]"
+  while at do
+    local word = value:match("^[^%s,()]*%b()[^%s,]*", at) or value:match("^[^%s,]+", at)
+    out[#out + 1], at = word, value:find("[^%s,]", at + #word)
   end
-  for c in value:gmatch "." do
-    depth = depth + (c == "(" and 1 or c == ")" and depth > 0 and -1 or 0)
-    if depth == 0 and c:find "[%s,]" then
-      close()
-    else
-      word[#word + 1] = c
-    end
-  end
-  close()
   return out
 end
 
