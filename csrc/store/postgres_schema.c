@@ -205,7 +205,7 @@ static bool look_at_standbys(struct link *l, struct buffer *missing, struct erro
                               "select count(*) from pg_stat_replication"
                               " where current_setting('synchronous_standby_names') = ''",
                               0, NULL, NULL);
-  int64_t count = result ? cell_number(result, 0, 0) : 0;
+  int64_t count = result && PQntuples(result) == 1 ? cell_number(result, 0, 0) : 0;
   PQclear(result);
   return count == 0 || buffer_format(missing, e,
                                      "the server waits for none of its standbys (%" PRId64
