@@ -3,7 +3,7 @@
 //
 // Usage: node others.mjs openworkflow|absurd|dbos URL [CONCURRENCY], in a folder where npm has installed openworkflow,
 // postgres, absurd-sdk, @dbos-inc/dbos-sdk and pg; for absurd, the database has its sql/absurd.sql. The same for skillrt:
-//   for i in $(seq 1000); do skillrt submit URL bench/skills/ten.lua; done; time skillrt worker URL --once --concurrency 100
+//   yes '{}' | head -n 1000 | skillrt submit URL bench/skills/ten.lua --each -; time skillrt worker URL --once --concurrency 100
 const [, , system, url, given] = process.argv;
 const concurrency = Number(given ?? 100);
 const COUNT = 1000, STEPS = 10, AT_ONCE = 50, MOST_MS = 240000;

@@ -38,19 +38,20 @@ function M.skill_for(work_dir, options, load)
     end
     return options.skill
   end
-  local first, message, code = runner.first(work_dir)
-  if not first then
-    return nil, message, code
+  local wrong, cause
+  local first, message, code = runner.first(work_dir, function(first, blob)
+    if first.submitted and not options.script then
+      options.unpacked, wrong, cause = require("skillrt.document.submission").unpack(work_dir, first, blob)
+    end
+  end)
+  if not first or wrong then
+    return nil, message or wrong, code or cause
   elseif not (options.script or first.script) then
     return nil, ("%s: its skill was not loaded from a file; give options.skill"):format(work_dir), "invalid"
   end
-  local ok, value, why, cause, traceback
-  if first.submitted and not options.script then
+  local ok, value, why, traceback
+  if options.unpacked then
     require("skillrt.document.child") -- its steps may submit runs
-    options.unpacked, message, code = require("skillrt.document.submission").unpack(work_dir, first)
-    if not options.unpacked then
-      return nil, message, code
-    end
   end
   if not (options.script or options.unpacked) then
     options.script = copy_of(work_dir, first.script)

@@ -90,10 +90,11 @@ end
 ---Unpacks the files of a run's skill on this machine, as they were submitted.
 ---@param place string
 ---@param first table
+---@param blob fun(digest: string): string?, string?, string?
 ---@return { script: string, folder: string? }|nil
 ---@return string? message
 ---@return string? code
-function M.unpack(place, first)
+function M.unpack(place, first, blob)
   local store, submitted, missing = store_of.at(place), first.submitted, {}
   for name, digest in pairs(submitted.files) do
     local text, runs = store:kept(path_of(name), MOST_BYTES), submitted.runs[name]
@@ -109,21 +110,15 @@ function M.unpack(place, first)
   if not ok then
     return nil, message, code
   end
-  local wishes, text = {}, nil
-  local report, why, cause = store:read(function()
-    for name, digest in pairs(missing) do
-      text, message, code = wishes.blob(digest)
-      if text then
-        ok, message, code = store:keep(path_of(name), text, false, submitted.runs[name])
-      end
-      if not (text and ok) then
-        break
-      end
+  for name, digest in pairs(missing) do
+    local text
+    text, message, code = blob(digest)
+    if text then
+      ok, message, code = store:keep(path_of(name), text, false, submitted.runs[name])
     end
-    return false
-  end, wishes)
-  if not report or message then
-    return nil, why or message, cause or code
+    if not (text and ok) then
+      return nil, message, code
+    end
   end
   return unpacked
 end

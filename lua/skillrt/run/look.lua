@@ -102,17 +102,22 @@ end
 
 ---The first record of a run: skill, script, input.
 ---@param place string
+---@param each nil|fun(entry: table, blob: fun(digest: string): string?, string?, string?)  gets it while blobs can be
+---       read
 ---@return table|nil entry
 ---@return string? message
 ---@return string? code
-function M.first(place)
+function M.first(place, each)
   local entry, why
   local wishes = {}
   local report, message, code = read(place, function(payload)
     entry, why = record.decode(payload, wishes.blob)
+    why = why or entry and record_of.problem_of(entry)
+    if each and not why then
+      each(entry --[[@as table]], wishes.blob)
+    end
     return false
   end, wishes)
-  why = why or entry and record_of.problem_of(entry)
   if report and why then
     return nil, ("%s: record 1: %s"):format(place, why), "corrupt"
   end
