@@ -4,7 +4,7 @@
 # the full set, and of the quick one for the mutants.
 #
 # Called by `make nearest`. The records are below build/nearest; what is there is not made again: remove the folder for
-# another state of the tree. A test is stopped after a minute: what runs for longer has run its lines by then.
+# another state of the tree. A test is stopped after four minutes: what runs for longer has run its lines by then.
 set -eu
 export build=$PWD/build/nearest
 mkdir -p "$build/of"
@@ -28,7 +28,7 @@ record() {
   path=$1
   [ -e "$path" ] || path=build/record/tests/$1
   RECORD=$out LD_PRELOAD=$build/record.so LUA_INIT="package.loadlib('$build/record.so', 'luaopen_record')()" JOBS=1 \
-    TEST_SECONDS=60 SKILLRT_MODE=record SKILLRT_BUILD=build/record LUA_PATH="./lua/?.lua;./lua/?/init.lua;./?.lua;;" \
+    TEST_SECONDS=240 SKILLRT_MODE=record SKILLRT_BUILD=build/record LUA_PATH="./lua/?.lua;./lua/?/init.lua;./?.lua;;" \
     LUA_CPATH="$PWD/build/record/lib/?.so;;" lua5.4 tests/all.lua "$path" >"$out.log" 2>&1 || true
   tail -c +9 "$out" | tr -d '\0' | sort -u >"$out.new"
   rm "$out"

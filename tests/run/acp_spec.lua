@@ -135,6 +135,21 @@ describe("skillrt acp", function()
     assert.equal("cancelled", reply_to(list, 13).stopReason)
   end)
 
+  it("says what it can do, and of several skills asks which", function()
+    os.execute(("mkdir -p %s/skills/other"):format(folder.path))
+    folder.file("skills/other/skill.lua", (SKILL:gsub('"hello"', '"other"')))
+    local list, code = speak { { line = { jsonrpc = "2.0", id = 9, method = "initialize" } }, NEW, prompt(2, "the words", '"sessionId"'),
+      prompt(3, "/hello", '"id":2'), prompt(4, "/other  the words", '"id":3'), { after = '"id":4', ["end"] = true } }
+    assert.equal(0, code, folder.read "err")
+    local can = reply_to(list, 9)
+    assert.same({ 1, "skillrt", "skillrt", false, true, 0 }, { can.protocolVersion, can.agentInfo.name, can.agentInfo.title,
+      can.agentCapabilities.loadSession, can.agentCapabilities.promptCapabilities.embeddedContext, #can.authMethods })
+    local text = said(list)
+    assert.truthy(text:find("Say which skill: /hello, /other", 1, true), text)
+    assert.truthy(text:find("local 'task'", 1, true), text) -- of the run without one
+    assert.matches("did the words\n\ncompleted %(all_phases_completed%)$", text)
+  end)
+
   it("serves the official client", function()
     local official = os.getenv "SKILLRT_OFFICIAL"
     if not official then return end -- make test-serve
