@@ -46,6 +46,11 @@ describe("a simulation", function()
     assert.is_true(math.abs(one.worst.dollars - 40000 * 5 / 1e6) < 1e-9)
     one = two_agents(function(given) given.limits = { max_retries = 1, calls = 7, usage = { dollars = 0.05 } } end)
     assert.same({ 7, 0.05 }, { one.worst.calls, one.worst.dollars })
+    one = two_agents(function(definition) -- what a function calls is known by its own limit
+      definition.actions[1].agent, definition.actions[1].run = nil, function() end
+      definition.actions[1].limits = { calls = 5 }
+    end)
+    assert.equal(5 + 2 * 2 * 10, one.worst.calls)
   end)
 
   it("says whose calls nobody knows, and what goes round until its limit", function()
