@@ -122,6 +122,8 @@ describe("phases that go round", function()
     assert.equal("a b c b c d", order(run(definition(), dir)))
     local result = assert(skillrt.resume(dir, { skill = R.skill(definition()), from = "b" }))
     assert.equal("a b c b c d", order(result))
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), from = "c" }))
+    assert.equal("a b b c b c d", order(result)) -- b is not run again first; then the second round is
   end)
 
   it("hold groups that run at once, stand before and behind a loop of actions, and run in a skill that is run", function()
