@@ -17,10 +17,10 @@ struct postgres {
   const struct sys *sys;
   struct url url;
   struct commits *commits;
-  struct lease *lease; /* NULL: only read */
-  int64_t taking;      /* the number of this taking of the run */
-  bool taken;          /* the lease holds the run since */
-  bool doubtful;       /* or may hold it: nobody knows */
+  struct lease *lease;  /* NULL: only read */
+  struct taking taking; /* of this run by this store */
+  bool taken;           /* the lease holds the run since */
+  bool doubtful;        /* or may hold it: nobody knows */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* after the last append */
   struct buffer out;   /* the lines of the last batch */
@@ -59,12 +59,22 @@ static void put(struct postgres *p, const struct rows_end *end, bool is_lazy) {
   p->put.is_lazy = is_lazy;
   p->end = *end;
   p->put.url = &p->url;
+  p->put.owner = lease_id(p->lease);
+  p->put.taking = p->taking.number;
   p->put.batch = p->end.chain.batch;
   p->put.segment = p->end.segment;
   p->put.seq = p->end.chain.seq;
   p->put.records = p->end.records;
   p->put.lines = buffer_span(&p->out);
   commits_put(p->commits, &p->put);
+}
+
+static bool forgotten(const struct postgres *p, struct error *e) {
+  return error_set(e, ERROR_LOST,
+                   "%s: the database has lost what was committed of this run, batch %" PRIu32
+                   " or that this process has it, as a standby may have that was promoted; nothing "
+                   "more is written, and what is there is resumed by whoever takes the run",
+                   p->url.whole, p->end.chain.batch - 1);
 }
 
 static bool postgres_sync(struct store *store, struct error *e) {
@@ -82,11 +92,7 @@ static bool postgres_sync(struct store *store, struct error *e) {
               p->url.whole, p->end.chain.batch);
     break;
   case OUTCOME_GONE:
-    error_set(&why, ERROR_LOST,
-              "%s: the database has lost batch %" PRIu32 " of this run, which was committed, as a "
-              "standby may have that was promoted; nothing more is written, and what is there is "
-              "resumed by whoever takes the run",
-              p->url.whole, p->end.chain.batch - 1);
+    forgotten(p, &why);
     break;
   case OUTCOME_NOBODYS:
   case OUTCOME_UNKNOWN:
@@ -225,10 +231,9 @@ static bool say_closed(struct postgres *p) {
 /* Another taking of the run, by this process or by another one, is left alone. */
 static void give_back(struct postgres *p, const struct header *header) {
   struct link *l = enter(p, NULL);
-  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), p->taking, header);
+  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), p->taking.number, header);
   if (l) commits_leave(p->commits);
-  if (!given || p->doubtful)
-    lease_release_later(p->lease, p->url.run, p->taking, p->doubtful, header);
+  if (!given) lease_release_later(p->lease, p->url.run, p->taking.number, header);
 }
 
 static void postgres_close(struct store *store) {
@@ -239,6 +244,7 @@ static void postgres_close(struct store *store) {
     give_back(p,
               closed ? &p->end.header : NULL); /* a run that was lost may still be this lease's */
   }
+  if (p->lease) lease_forgets(p->lease, &p->taking, p->doubtful);
   lease_release(p->lease);
   commits_release(p->commits);
   buffer_clear(&p->out);
@@ -276,7 +282,7 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   }
   end.closed = false;
   struct span payload = {own, journal_segment_payload(own, p->run_id, end.segment, end.chain.crc,
-                                                      (uint64_t)p->taking)};
+                                                      (uint64_t)p->taking.number)};
   buffer_reset(&p->out);
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
   put(p, &end, true);
@@ -301,6 +307,7 @@ static bool read_end(struct postgres *p, struct link *l, struct rows_look *look,
 static bool find_end(struct postgres *p, struct rows_look *look, bool *has, struct error *e) {
   struct link *l = enter(p, e);
   bool good = l && has_batches(p, l, has, e) && (!*has || read_end(p, l, look, e));
+  if (good) p->put.connection = l->opened;
   if (l) commits_leave(p->commits);
   if (!good || !*has) p->end = (struct rows_end){.segment = 0};
   return good;
@@ -323,18 +330,19 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
     if (mode == STORE_CREATE && p->end.records > 0) return exists(p, e);
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
+    if (outcome == OUTCOME_GONE) return forgotten(p, e);
     if (outcome != OUTCOME_ANOTHERS || !lease_held(p->lease, e)) return false;
   }
   return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }
 
 static bool take(struct postgres *p, struct error *e) {
-  int failed = p->sys->random(p->sys, &p->taking, sizeof p->taking);
-  if (failed < 0) return error_system(e, -failed, "%s: no random number", p->url.whole);
   struct link *l = lease_take(p->sys, &p->url, &p->lease, e) ? enter(p, e) : NULL;
-  bool good = l && run_take(l, p->url.run, lease_id(p->lease), p->taking, &p->taken, e);
+  if (!l) return false;
+  lease_knows(p->lease, &p->taking);
+  bool good = run_take(l, p->url.run, lease_id(p->lease), p->taking.number, &p->taken, e);
   p->doubtful = p->taken && !good;
-  if (l) commits_leave(p->commits);
+  commits_leave(p->commits);
   return good;
 }
 

@@ -91,6 +91,9 @@ bool link_open(struct link *, struct error *);
 bool link_open_until(struct link *, int64_t until_ns, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);
+/* How many connections this process has made. Behind a new one there may be another server: a
+ * standby that was promoted. */
+uint64_t link_openings(void);
 /* Performs a statement; one with parameters is a constant of the program. The result is to be
  * cleared by PQclear. NULL: it failed. */
 PGresult *link_ask(struct link *, const char *statement, int count, const struct value *,
@@ -124,6 +127,8 @@ struct put {
   uint32_t before;       /* the crc of the line before it */
   bool is_lazy;          /* a record of the store's own: needs no durable commit */
   struct span lines;
+  const char *owner; /* who has the run, and since which taking */
+  int64_t taking;
   uint64_t connection; /* link.opened when the batch before it was seen */
   enum put_state state;
   enum outcome outcome; /* once settled */
@@ -155,11 +160,20 @@ const char *lease_id(const struct lease *);
 /* Whether the lease is still valid; renews it where that is not certain. ERROR_LOST: another
  * process found it expired. */
 bool lease_held(struct lease *, struct error *);
+/* That a store takes a run: a number that no other taking has. Those of a lease grow. */
+struct taking {
+  struct taking *next;
+  int64_t number;
+};
+
+/* Numbers a taking; the lease knows it until lease_forgets. A run that the lease has by another one
+ * is given back with a renewal, once the server may have lost or delayed a statement. */
+void lease_knows(struct lease *, struct taking *);
+/* `doubtful`: the statement that takes the run may still be on its way. */
+void lease_forgets(struct lease *, const struct taking *, bool doubtful);
 /* To be called where the database could not be reached when a run was to be released: that is done
- * with the next renewal. `doubtful`: with each renewal, as the statement that takes the run may
- * still be on its way. */
-void lease_release_later(struct lease *, const char *run, int64_t taking, bool doubtful,
-                         const struct header *);
+ * with the next renewal. */
+void lease_release_later(struct lease *, const char *run, int64_t taking, const struct header *);
 /* Whether the process that wrote this ran on this machine and has ended. */
 bool lease_is_dead(const struct sys *, const char *process);
 

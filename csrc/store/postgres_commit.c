@@ -239,6 +239,17 @@ static enum outcome look_before_place(struct commits *c, const struct put *put, 
   return line.crc == put->before ? OUTCOME_NOBODYS : OUTCOME_GONE;
 }
 
+/* Called where the batch may be written: such a standby may also lack that the run was begun, or
+ * taken by this process. */
+static enum outcome look_at_owner(struct commits *c, const struct put *put, struct error *e) {
+  struct value values[] = {TEXT(put->url->run), TEXT(put->owner), NUMBER(put->taking)};
+  int rows = link_do(&c->link,
+                     "select 1 from skillrt.run where run = $1 and owner = $2"
+                     " and taking = $3::bigint",
+                     3, values, e);
+  return rows < 0 ? OUTCOME_UNKNOWN : rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
+}
+
 /* Finds out which process wrote the row with the batch's key. */
 static enum outcome look_at_place(struct commits *c, const struct put *put, struct error *e) {
   PGresult *result = ask_row(c, put, put->batch, e);
@@ -251,7 +262,8 @@ static enum outcome look_at_place(struct commits *c, const struct put *put, stru
     outcome = ours ? OUTCOME_OURS : OUTCOME_ANOTHERS;
   }
   PQclear(result);
-  return outcome == OUTCOME_NOBODYS ? look_before_place(c, put, e) : outcome;
+  if (outcome == OUTCOME_NOBODYS) outcome = look_before_place(c, put, e);
+  return outcome == OUTCOME_NOBODYS ? look_at_owner(c, put, e) : outcome;
 }
 
 /* Looks at the places of those whose last batch another connection committed, or whose key is

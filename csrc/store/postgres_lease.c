@@ -18,15 +18,13 @@
 
 #include "store/stamp.h"
 
-enum { ID = 33, PROCESS = 160, RENEWALS = 3 };
+enum { ID = 33, PROCESS = 160, RENEWALS = 3, KNOWN_MAX = 64 << 20 };
 
-/* A run that is to be released. `doubtful`: nobody knows whether it was taken. The statement may
- * arrive at any time, so it is released with each renewal; it ends with the lease. */
+/* A run that is to be released. */
 struct left {
   struct left *next;
   char run[JOURNAL_RUN_ID + 1];
   int64_t taking;
-  bool doubtful;
   struct header header;
 };
 
@@ -39,10 +37,15 @@ struct lease {
   char id[ID], process[PROCESS];
   pthread_t thread;
   struct left *left;
-  pthread_mutex_t mutex; /* of link, left and ending */
+  struct taking *known;  /* of runs that stores of this process have */
+  int64_t newest;        /* the number of the last taking */
+  bool doubts;           /* a taking that is not known may come */
+  pthread_mutex_t mutex; /* of link, ending, and all between */
   pthread_cond_t wake;
   bool ending;
   _Atomic(int64_t) until_ns; /* of boot_ns */
+  _Atomic(uint64_t)
+      openings; /* link_openings before the last renewal: a later server may lack it */
   _Atomic(bool) gone;
 };
 
@@ -110,8 +113,9 @@ bool lease_is_dead(const struct sys *sys, const char *process) {
 /* ---- renewing ---- */
 
 /* How long from `sent` on this process may trust the lease, and the programs it started may run. */
-static bool renewed(struct lease *l, int64_t sent, struct error *e) {
+static bool renewed(struct lease *l, int64_t sent, uint64_t openings, struct error *e) {
   int64_t until = sent + l->link.lease_ms * 900000;
+  atomic_store(&l->openings, openings);
   atomic_store(&l->until_ns, until);
   int failed = l->sys->leash ? l->sys->leash(l->sys, until) : 0;
   return failed == 0 ||
@@ -125,8 +129,11 @@ static bool begin(struct lease *l, struct error *e) {
   if (failed < 0) return error_system(e, -failed, "%s: no random number", l->url.whole);
   for (size_t i = 0; i < sizeof random; i++)
     snprintf(l->id + 2 * i, 3, "%02x", random[i]);
+  memcpy(&l->newest, random, sizeof l->newest);
+  l->newest &= INT64_MAX >> 1; /* so that two leases have no number in common, and it may grow */
   describe(l->sys, line, l->process);
   if (!link_open(&l->link, e)) return false;
+  uint64_t openings = link_openings();
   int64_t sent = l->sys->boot_ns(l->sys);
   struct value values[] = {TEXT(l->id), TEXT(line), TEXT(l->process), NUMBER(l->link.lease_ms)};
   if (link_do(&l->link,
@@ -134,37 +141,28 @@ static bool begin(struct lease *l, struct error *e) {
               " values ($1, $2, $3, clock_timestamp() + $4::bigint * interval '1 millisecond')",
               4, values, e) != 1)
     return false;
-  return renewed(l, sent, e);
+  return renewed(l, sent, openings, e);
 }
 
-static void forget_left(struct lease *l, struct left **at) {
-  struct left *left = *at;
-  *at = left->next;
+static void forget_left(struct lease *l) {
+  struct left *left = l->left;
+  l->left = left->next;
   sys_free(l->sys, left, sizeof *left);
 }
 
 /* The caller holds the mutex. False: the database is out of reach. */
-static bool release_left(struct lease *l, bool also_doubtful) {
-  for (struct left **at = &l->left; *at;) {
-    struct left *left = *at;
-    if ((!left->doubtful || also_doubtful) &&
-        !run_give_back(&l->link, left->run, l->id, left->taking, &left->header))
-      return false;
-    if (left->doubtful)
-      at = &left->next;
-    else
-      forget_left(l, at);
-  }
-  return true;
+static bool release_left(struct lease *l) {
+  while (l->left && run_give_back(&l->link, l->left->run, l->id, l->left->taking, &l->left->header))
+    forget_left(l);
+  return !l->left;
 }
 
-void lease_release_later(struct lease *l, const char *run, int64_t taking, bool doubtful,
+void lease_release_later(struct lease *l, const char *run, int64_t taking,
                          const struct header *header) {
   struct left *left = sys_alloc(l->sys, sizeof *left);
   if (!left) return; /* it is released with the lease */
   snprintf(left->run, sizeof left->run, "%s", run);
   left->taking = taking;
-  left->doubtful = doubtful;
   if (header) left->header = *header;
   pthread_mutex_lock(&l->mutex);
   left->next = l->left;
@@ -172,9 +170,47 @@ void lease_release_later(struct lease *l, const char *run, int64_t taking, bool 
   pthread_mutex_unlock(&l->mutex);
 }
 
+void lease_knows(struct lease *l, struct taking *taking) {
+  pthread_mutex_lock(&l->mutex);
+  taking->number = ++l->newest;
+  taking->next = l->known;
+  l->known = taking;
+  pthread_mutex_unlock(&l->mutex);
+}
+
+void lease_forgets(struct lease *l, const struct taking *taking, bool doubtful) {
+  pthread_mutex_lock(&l->mutex);
+  struct taking **at = &l->known;
+  while (*at && *at != taking)
+    at = &(*at)->next;
+  if (*at) *at = taking->next;
+  l->doubts = l->doubts || doubtful;
+  pthread_mutex_unlock(&l->mutex);
+}
+
+/* Gives back the runs that this lease has by a taking which nobody here knows: the statement was
+ * late, or a standby that was promoted has lost that the run was released. Of later takings it says
+ * nothing, also if it is late itself. The caller holds the mutex. */
+static void release_unknown(struct lease *l) {
+  struct buffer known;
+  buffer_init(&known, l->sys, KNOWN_MAX);
+  bool good = buffer_format(&known, NULL, "{0");
+  for (const struct taking *at = l->known; good && at; at = at->next)
+    good = buffer_format(&known, NULL, ",%" PRId64, at->number);
+  if (good && buffer_append(&known, "}", 2, NULL)) { /* with its NUL */
+    struct value values[] = {TEXT(l->id), NUMBER(l->newest), TEXT(known.data)};
+    link_do(&l->link,
+            "update skillrt.run set owner = null, claimed = null where owner = $1"
+            " and taking <= $2::bigint and not (taking = any ($3::bigint[]))",
+            3, values, NULL);
+  }
+  buffer_clear(&known);
+}
+
 /* The caller holds the mutex. ERROR_LOST: the row was removed. */
 static bool renew(struct lease *l, struct error *e) {
   if (!link_open(&l->link, e)) return false;
+  uint64_t openings = link_openings();
   int64_t sent = l->sys->boot_ns(l->sys);
   struct value values[] = {TEXT(l->id), NUMBER(l->link.lease_ms)};
   int rows = link_do(&l->link,
@@ -183,8 +219,9 @@ static bool renew(struct lease *l, struct error *e) {
                      " where worker = $1",
                      2, values, e);
   if (rows == 0) atomic_store(&l->gone, true);
-  if (rows == 1) release_left(l, true);
-  return rows == 1 && renewed(l, sent, e);
+  /* Once a connection was cut, the server may have lost or delayed what was sent on it. */
+  if (rows == 1 && release_left(l) && (l->doubts || l->link.opened > 1)) release_unknown(l);
+  return rows == 1 && renewed(l, sent, openings, e);
 }
 
 static void *run(void *data) {
@@ -216,12 +253,15 @@ static bool lost(const struct lease *l, struct error *e) {
 
 bool lease_held(struct lease *l, struct error *e) {
   for (int i = 0; !atomic_load(&l->gone); i++) {
-    if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns)) return true;
-    if (i == RENEWALS) /* each took longer than the lease */
+    if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns) &&
+        link_openings() == atomic_load(&l->openings))
+      return true;
+    if (i == RENEWALS) /* each was cut, or took longer than the lease */
       return error_set(e, ERROR_SYSTEM, "%s: the lease lapses before the database has renewed it",
                        l->url.whole);
     pthread_mutex_lock(&l->mutex);
-    bool good = renew(l, e);
+    bool open = !link_broken(&l->link);
+    bool good = renew(l, e) || (open && link_broken(&l->link)); /* it is cut: connects again */
     pthread_mutex_unlock(&l->mutex);
     if (!good && !atomic_load(&l->gone)) return false;
   }
@@ -267,7 +307,7 @@ static struct lease *make(const struct sys *sys, const struct url *url, struct e
 /* A run that is to be released is not taken anew before. */
 static bool is_clear(struct lease *l, struct error *e) {
   pthread_mutex_lock(&l->mutex);
-  bool good = !l->left || (link_open(&l->link, e) && release_left(l, false)) ||
+  bool good = !l->left || (link_open(&l->link, e) && release_left(l)) ||
               error_set(e, ERROR_SYSTEM, "%s: the database does not answer", l->url.whole);
   pthread_mutex_unlock(&l->mutex);
   return good;
@@ -310,6 +350,6 @@ void lease_release(struct lease *l) {
           (struct value[]){TEXT(l->id)}, NULL);
   link_close(&l->link);
   while (l->left)
-    forget_left(l, &l->left);
+    forget_left(l);
   sys_free(l->sys, l, sizeof *l);
 }

@@ -100,6 +100,8 @@ static void ignore(void *data, const char *notice) {
   (void)data, (void)notice;
 }
 
+static _Atomic(uint64_t) openings;
+
 static bool try_to_open(struct link *l, struct error *e) {
   link_close(l);
   l->dropped = false;
@@ -111,6 +113,7 @@ static bool try_to_open(struct link *l, struct error *e) {
   struct value commit = {.data = l->commit, .length = -1, .is_null = !l->commit};
   if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e))) {
     l->opened++;
+    atomic_fetch_add(&openings, 1);
     return true;
   }
   if (!link_broken(l)) link_close(l);
@@ -134,6 +137,10 @@ static int64_t patience_s(const struct link *l) {
   default:
     return 0;
   }
+}
+
+uint64_t link_openings(void) {
+  return atomic_load(&openings);
 }
 
 bool link_open(struct link *l, struct error *e) {

@@ -51,9 +51,10 @@ static void test_fence(void) {
   }
   TEST("who lost the run finds the place of its batch taken, and writes nothing more") {
     CHECK(open_at(&a, server_run(&server, "taken"), STORE_CREATE) && kit_put(&a, 0, 2));
+    CHECK(kit_append(&a, 2, 1, APPEND_WHOLE));
     query("delete from skillrt.worker"); /* as who finds it lapsed does */
     CHECK(open_at(&b, other_url("taken"), STORE_RESUME) && kit_count(&b) == 2);
-    CHECK(kit_append(&a, 2, 1, APPEND_WHOLE) && !kit_sync(&a));
+    CHECK(!kit_sync(&a));
     CHECK(a.error.code == ERROR_LOST && strstr(a.error.text, "nothing more is written"));
     CHECK(!kit_append(&a, 2, 1, APPEND_WHOLE) && a.error.code == ERROR_LOST);
     CHECK(!kit_append(&a, 2, 1, APPEND_LAST_WORDS) && a.error.code == ERROR_LOST);
@@ -72,7 +73,7 @@ static void test_fence(void) {
     query("delete from skillrt.worker");
     CHECK(kit_sync(&a));
     CHECK(open_at(&b, other_url("late"), STORE_RESUME) && kit_count(&b) == 2);
-    CHECK(kit_append(&a, 2, 1, APPEND_WHOLE) && !kit_sync(&a) && a.error.code == ERROR_LOST);
+    CHECK(!kit_put(&a, 2, 1) && a.error.code == ERROR_LOST);
     kit_close(&a);
     CHECK(kit_put(&b, 2, 1) && kit_count(&b) == 3);
     kit_close(&b);
@@ -206,6 +207,61 @@ static void test_lost_commits(void) {
     kit_close(&a);
     query("delete from skillrt.worker");
   }
+}
+
+static void cut_all(void) {
+  query("select count(pg_terminate_backend(pid)) from pg_stat_activity"
+        " where application_name = 'skillrt'");
+}
+
+static void test_lost_holders(void) {
+  struct kit a, other;
+  struct scratch s = {"/nowhere"};
+  kit_init(&a, &s);
+  kit_init(&other, &s);
+  query("update skillrt.fleet set lease_ms = 600");
+  CHECK(open_at(&other, server_run(&server, "keeps"), STORE_CREATE));
+  TEST("a run whose release a promoted standby has lost is released with the lease's renewal, and "
+       "what the process has stays its own") {
+    CHECK(open_at(&a, server_run(&server, "released"), STORE_CREATE) && kit_put(&a, 0, 1));
+    kit_close(&a);
+    query("update skillrt.run set owner = (select worker from skillrt.worker)"
+          " where run = 'released'");
+    cut_all();
+    bool is_free = false;
+    for (int i = 0; i < 100 && !is_free; i++) {
+      usleep(50000);
+      is_free =
+          strcmp(query("select owner is null from skillrt.run where run = 'released'"), "t") == 0;
+    }
+    CHECK(is_free);
+    CHECK_STR(query("select owner is null from skillrt.run where run = 'keeps'"), "f");
+    CHECK(kit_put(&other, 0, 1));
+  }
+  TEST("a lease whose last renewal it has lost is renewed before something is sent") {
+    query("update skillrt.fleet set lease_ms = 15000");
+    CHECK(open_at(&a, other_url("renewed"), STORE_CREATE) && kit_put(&a, 0, 1));
+    query("update skillrt.worker set deadline = clock_timestamp() - interval '1 hour'");
+    cut_all();
+    CHECK(kit_put(&a, 1, 1) && a.store->ops->held(a.store, &a.error));
+    CHECK_STR(query("select count(*) from skillrt.worker where worker ="
+                    " (select owner from skillrt.run where run = 'renewed')"
+                    " and deadline > clock_timestamp()"),
+              "1");
+    kit_close(&a);
+    CHECK(kit_put(&other, 1, 1)); /* its connection was cut, too */
+  }
+  TEST("whoever such a standby does not know as the holder of a run writes nothing more") {
+    CHECK(open_at(&a, server_run(&server, "unknown"), STORE_CREATE) && kit_put(&a, 0, 1));
+    query("delete from skillrt.run where run = 'unknown'");
+    cut_all();
+    CHECK(!kit_put(&a, 1, 1) && a.error.code == ERROR_LOST);
+    CHECK(strstr(a.error.text, "standby") != NULL);
+    kit_close(&a);
+  }
+  kit_close(&other);
+  query("delete from skillrt.worker"); /* the connection that would have done this was cut */
+  query("update skillrt.fleet set lease_ms = 15000");
 }
 
 /* ---- the lease ---- */
@@ -422,6 +478,7 @@ int main(void) {
   test_second_beginning();
   test_nothing_written();
   test_lost_commits();
+  test_lost_holders();
   test_lease();
   proxy_start(&proxy, server.dir);
   test_cuts(&proxy);

@@ -62,6 +62,17 @@ struct later {
   const char *values[VALUES_MAX];
 };
 
+/* What the tables held at a time; blobs that were kept are never lost. */
+struct kept {
+  struct run_row run;
+  struct worker_row workers[WORKERS_MAX];
+  struct journal_row *journal;
+  struct arrival_row *arrivals;
+  size_t worker_count, journal_count, arrival_count;
+  uint64_t order; /* of the world: what was sent since then is newer */
+  bool durable;   /* a statement behind it was to survive a crash of the server */
+};
+
 struct database {
   char key[TEXT_MAX]; /* of the journal */
   int64_t version, lease_ms;
@@ -76,13 +87,18 @@ struct database {
   struct later later[LATER_MAX];
   size_t later_count;
   bool harmed;
-  uint64_t statements, harmed_until, restart_at;
+  uint64_t statements, harmed_until, restart_at, keep_at;
+  bool promotes; /* what restarts is a standby, which lacks what came behind `kept` */
+  struct kept *kept;
+  struct bytes *lost;
+  size_t lost_count;
+  unsigned losses, knows[PROCESSES_MAX]; /* which of them a process has had a chance to see */
   int64_t down_until_ns;
   unsigned starts;
 };
 
 struct pg_conn {
-  bool broken;
+  bool broken, is_lazy;             /* synchronous_commit is off */
   unsigned starts;                  /* of the server, when it was made */
   const char *prepared[STATEMENTS]; /* by their names: s0, s1 ... */
 };
@@ -194,8 +210,8 @@ static void no_row(struct call *a) {
   columns(a, 1);
 }
 
-/* A table is not there yet. */
-static void is_there(struct call *a) {
+/* A table is not there yet, and there is no standby. */
+static void none_is_there(struct call *a) {
   columns(a, 1);
   add_number(a, 0);
 }
@@ -321,6 +337,23 @@ static void give_back(struct call *a) {
   snprintf(run->status, sizeof run->status, "%s", text_of(a, 3));
   run->due = number_of(a, 4);
   snprintf(run->about, sizeof run->about, "%s", text_of(a, 5));
+  a->to->changed = 1;
+}
+
+static void find_owner(struct call *a) {
+  const struct run_row *run = &DB->run;
+  columns(a, 1);
+  if (run->there && strcmp(run->owner, text_of(a, 2)) == 0 && run->taking == number_of(a, 3))
+    add_number(a, 1);
+}
+
+static void give_back_unknown(struct call *a) {
+  struct run_row *run = &DB->run;
+  if (!run->owner[0] || strcmp(run->owner, text_of(a, 1)) != 0) return;
+  if (run->taking > number_of(a, 2)) return;
+  for (const char *at = text_of(a, 3); at; at = strchr(at + 1, ','))
+    if (strtoll(at + 1, NULL, 10) == run->taking) return;
+  run->owner[0] = '\0';
   a->to->changed = 1;
 }
 
@@ -530,7 +563,8 @@ static const struct {
     {"select set_config", one_row},
     {"select version, lease_ms from skillrt.fleet", version},
     {"select pg_advisory_xact_lock", one_row},
-    {"select to_regclass", is_there},
+    {"select to_regclass", none_is_there},
+    {"select count(*) from pg_stat_replication", none_is_there},
     {"select 1 from skillrt.fleet", no_row},
     {"select current_setting", current_setting},
     {"insert into skillrt.fleet", put_version},
@@ -543,7 +577,9 @@ static const struct {
     {LAZILY "insert into skillrt.run (run, id)", add_run},
     {"update skillrt.run set id = $2 where run = $1 and id <> $2", nothing},
     {LAZILY "update skillrt.run set owner = $2", take_run},
-    {"update skillrt.run set owner = null", give_back},
+    {"update skillrt.run set owner = null, status", give_back},
+    {"update skillrt.run set owner = null, claimed = null where owner", give_back_unknown},
+    {"select 1 from skillrt.run where run = $1 and owner = $2", find_owner},
     {"insert into skillrt.journal", add_rows},
     {LAZILY "insert into skillrt.journal", add_rows},
     {"select 1 from skillrt.journal where run = $1 limit 1", any_row},
@@ -571,6 +607,56 @@ static size_t statement_of(const char *text) {
   if (!fleet_process()) return 0; /* the tables are prepared, and have all that matters here */
   fprintf(stderr, "the simulated database does not know: %s\n", text);
   abort();
+}
+
+/* ---- what a server loses ---- */
+
+static void keep(void) {
+  struct kept *to = DB->kept = arena_calloc(1, sizeof *to);
+  to->run = DB->run;
+  memcpy(to->workers, DB->workers, sizeof to->workers);
+  to->worker_count = DB->worker_count;
+  to->journal_count = DB->journal_count;
+  to->arrival_count = DB->arrival_count;
+  to->arrivals = arena_calloc(DB->arrival_count + 1, sizeof *to->arrivals);
+  if (DB->arrival_count)
+    memcpy(to->arrivals, DB->arrivals, DB->arrival_count * sizeof *DB->arrivals);
+  to->order = world->order;
+}
+
+/* A server that crashes loses what needed no durable commit, a promoted standby what it had not
+ * got yet. What was sent meanwhile is known to nobody then, unless its record is there. */
+static void lose(void) {
+  const struct kept *from = DB->kept;
+  int64_t records = DB->journal_count ? DB->journal[DB->journal_count - 1].records : 0;
+  for (size_t i = from->journal_count; i < DB->journal_count; i++) {
+    DB->lost = grown(DB->lost, DB->lost_count, sizeof *DB->lost);
+    DB->lost[DB->lost_count++] = DB->journal[i].lines;
+  }
+  world_note("the database loses %lu rows of the journal, and more",
+             (unsigned long)(DB->journal_count - from->journal_count));
+  DB->run = from->run;
+  memcpy(DB->workers, from->workers, sizeof DB->workers);
+  DB->worker_count = from->worker_count;
+  DB->journal_count = from->journal_count;
+  DB->arrival_count = from->arrival_count;
+  if (from->arrival_count)
+    memcpy(DB->arrivals, from->arrivals, from->arrival_count * sizeof *DB->arrivals);
+  DB->later_count = 0;
+  DB->losses++;
+  if (records > (DB->journal_count ? DB->journal[DB->journal_count - 1].records : 0))
+    world_forgotten(from->order);
+}
+
+unsigned database_losses(void) {
+  return DB->losses;
+}
+
+bool database_lost(size_t row, const char **lines, size_t *size) {
+  if (!DB || row >= DB->lost_count) return false;
+  *lines = DB->lost[row].data;
+  *size = DB->lost[row].length;
+  return true;
 }
 
 /* ---- the server ---- */
@@ -631,8 +717,10 @@ static enum harm_of_statement draw_harm(void) {
   if (!DB->harmed || !fleet_process()) return HARM_NONE;
   uint64_t n = ++DB->statements;
   if (n > DB->harmed_until) return HARM_NONE;
-  if (n == DB->restart_at && !world_leaves_out("restart")) {
+  if (n == DB->keep_at) keep();
+  if (n == DB->restart_at && !fleet_is_over() && !world_leaves_out("restart")) {
     DB->starts++;
+    if (DB->kept && (DB->promotes || !DB->kept->durable) && !world_leaves_out("loss")) lose();
     DB->down_until_ns = world->now_ns + (int64_t)world_draw_for(40000, "restart") * MS;
     world_note("the database restarts: %ld ms", (long)((DB->down_until_ns - world->now_ns) / MS));
   }
@@ -661,6 +749,12 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
   perform_late();
   PGresult *r = a.to = new_result();
   statements[which].perform(&a);
+  if (strstr(text, "skillrt.journal")) DB->knows[fleet_process()] = DB->losses;
+  if (strncmp(text, "select set_config('synchronous_commit'", 38) == 0)
+    c->is_lazy = values[0] && strcmp(values[0], "off") == 0;
+  bool changes = r->changed > 0 || (statements[which].perform == add_rows && r->count > 0);
+  if (DB->kept && changes && !c->is_lazy && strncmp(text, LAZILY, strlen(LAZILY)) != 0)
+    DB->kept->durable = true;
   /* A server performs a statement once. What changes nothing the second time is tried twice. */
   if (harm == TWICE && statements[which].perform != take_run) arrive_later(&a, count);
   if (harm == LOST_AFTER) {
@@ -678,20 +772,28 @@ struct database *database_new(bool harmed) {
   db->harmed = harmed;
   db->harmed_until = 20 + world_draw_for(400, "statements harmed");
   db->restart_at = world_draw_for(2, "restarts") ? 1 + world_draw_for(300, "restart at") : 0;
+  if (world_draw_for(4, "loses") == 0) {
+    db->keep_at = 10 + world_draw_for(110, "kept at");
+    db->restart_at = db->keep_at + 1 + world_draw_for(30, "statements lost");
+  }
+  db->promotes = world_draw_for(2, "promotes");
   db->key[0] = '\0';
   return db;
 }
 
 /* ---- what is seen from outside ---- */
 
-void database_sends(const char *label) {
+bool database_sends(const char *label) {
   perform_late();
+  assert(fleet_process() < PROCESSES_MAX);
+  if (DB->knows[fleet_process()] != DB->losses) return false;
   const struct worker_row *w = worker_of(DB->run.owner);
   if (!w || w->of != fleet_process())
     world_wrong("%s is sent by process %u, which has lost the run", label, fleet_process());
   else if (w->deadline_ns <= world->now_ns)
     world_wrong("%s is sent by process %u, %ld ms after its deadline", label, fleet_process(),
                 (long)((world->now_ns - w->deadline_ns) / MS));
+  return true;
 }
 
 void database_leash(int64_t until_ns) {

@@ -78,6 +78,10 @@ bool fleet_lives(unsigned process) {
   return process == 0;
 }
 
+bool fleet_is_over(void) {
+  return over;
+}
+
 /* ---- clocks ---- */
 
 int64_t fleet_boot_ns(void) {
@@ -301,7 +305,9 @@ static void *work(void *data) {
                   world->reason, world->error);
       break;
     }
-    over = sim_episode() || over;
+    unsigned losses = database_losses();
+    bool ended = sim_episode();
+    over = over || (ended && losses == database_losses()); /* else its end may be lost */
     world_episode_over(w->episode);
   }
   lease_release(lease);

@@ -22,6 +22,7 @@ void fleet_sleep(int64_t ns);
 /* The number of the process that is performed, from 1 on; 0: none is. */
 unsigned fleet_process(void);
 bool fleet_lives(unsigned process);
+bool fleet_is_over(void); /* the run has ended, and nobody goes on */
 /* The clock of the worker: it may go too slow or too fast. */
 int64_t fleet_boot_ns(void);
 int64_t fleet_wall_ms(void); /* what is added to the world's */

@@ -158,9 +158,11 @@ static int l_forked(lua_State *S) {
 }
 /* sent(): the witness's list of what this run sent, for the model */
 static int l_sent(lua_State *S) {
-  lua_createtable(S, (int)(world->sent_count - world->sent_before), 0);
+  lua_Integer n = 0;
+  lua_newtable(S);
   for (size_t i = world->sent_before; i < world->sent_count; i++) {
     const struct sent *one = &world->sent[i];
+    if (one->forgotten) continue;
     lua_createtable(S, 0, 8);
     lua_pushstring(S, one->label);
     lua_setfield(S, -2, "label");
@@ -178,13 +180,22 @@ static int l_sent(lua_State *S) {
     lua_setfield(S, -2, "ended");
     lua_pushinteger(S, (one->ended_ns - one->began_ns) / 1000000);
     lua_setfield(S, -2, "ms");
-    lua_rawseti(S, -2, (lua_Integer)(i - world->sent_before) + 1);
+    lua_rawseti(S, -2, ++n);
   }
   return 1;
 }
 /* place(): where the run is */
 static int l_place(lua_State *S) {
   lua_pushstring(S, world->database ? DATABASE "/run" : "/run");
+  return 1;
+}
+/* lost(row): the lines of a row that the database has lost; nil: there are no more */
+static int l_lost(lua_State *S) {
+  const char *lines;
+  size_t size;
+  if (!world->database || !database_lost((size_t)luaL_checkinteger(S, 1) - 1, &lines, &size))
+    return 0;
+  lua_pushlstring(S, lines, size);
   return 1;
 }
 /* unnoticed(): by how many ms clocks were set without a record of it */
@@ -453,6 +464,7 @@ static void open_lua(void) {
                                        {"place", l_place},
                                        {"records", l_records},
                                        {"unnoticed", l_unnoticed},
+                                       {"lost", l_lost},
                                        {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL, 0);

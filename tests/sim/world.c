@@ -140,11 +140,22 @@ static void end(struct sent *one) {
   one->ended_ns = world->now_ns;
 }
 
-/* Whatever the worker that had the run before waits for, it has lost. */
-static void sends_from_fleet(const char *label) {
-  database_sends(label);
+static void forget(struct sent *one) {
+  one->forgotten = true;
+  if (!one->idempotent) world_allow(one->label);
+}
+
+void world_forgotten(uint64_t order) {
+  for (size_t i = 0; i < world->sent_count; i++)
+    if (world->sent[i].began > order) forget(&world->sent[i]);
+}
+
+/* Whatever the worker that had the run before waits for, it has lost. False: see database_sends. */
+static bool sends_from_fleet(const char *label) {
+  bool known = database_sends(label);
   for (size_t i = 0; i < world->sent_count; i++)
     if (world->sent[i].episode != world->episode) end(&world->sent[i]);
+  return known;
 }
 
 static enum fate draw_fate(const char *label) {
@@ -166,12 +177,12 @@ static enum fate draw_fate(const char *label) {
 enum fate world_sent(const char *label, const char *key, bool idempotent) {
   if (world->unsynced == world->episode + 1)
     world_wrong("%s was sent behind a sync that failed", label);
-  if (world->database) sends_from_fleet(label);
+  bool known = !world->database || sends_from_fleet(label);
   assert(world->sent_count < SENT_MAX);
   enum fate fate = draw_fate(label);
   bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES,
        allowed = again && take_allowance(label);
-  if (again && !allowed)
+  if (again && !allowed && known)
     world_wrong("%s was sent again (key %s): it may have acted, and nobody allowed it", label, key);
   for (size_t i = 0; i < world->sent_count; i++)
     if (key[0] && strcmp(world->sent[i].key, key) == 0 && strcmp(world->sent[i].label, label) != 0)
@@ -185,6 +196,7 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
                        .began_ns = world->now_ns};
   snprintf(one->label, sizeof one->label, "%s", label);
   snprintf(one->key, sizeof one->key, "%s", key);
+  if (!known) forget(one);
   world_note("sent %s (%s) fate %d", label, key, (int)fate);
   return fate;
 }

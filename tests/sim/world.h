@@ -39,6 +39,7 @@ struct sent {
   char key[LABEL_MAX];
   enum fate fate;
   bool idempotent, allowed;
+  bool forgotten; /* its record may be lost, and nobody can know of it */
   unsigned episode;
   uint64_t began, ended; /* the order of what happened to calls; ended 0: it is under way */
   int64_t began_ns, ended_ns;
@@ -128,6 +129,8 @@ void world_trace(const char *bytes, size_t size);
 void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A person allows that the call `label` is sent once more. */
 void world_allow(const char *label);
+/* What was sent since then may be sent again. */
+void world_forgotten(uint64_t order);
 /* A call is sent: the witness writes it down and says what becomes of it. */
 enum fate world_sent(const char *label, const char *key, bool idempotent);
 /* The newest call of this label is over: answered, given up, or its process is gone. */
