@@ -71,10 +71,10 @@ static void put(struct postgres *p, const struct rows_end *end, bool is_lazy) {
 
 static bool forgotten(const struct postgres *p, struct error *e) {
   return error_set(e, ERROR_LOST,
-                   "%s: the database has lost what was committed of this run, batch %" PRIu32
-                   " or that this process has it, as a standby may have that was promoted; nothing "
-                   "more is written, and what is there is resumed by whoever takes the run",
-                   p->url.whole, p->end.chain.batch - 1);
+                   "%s: the database has lost what was committed of this run, or that this process "
+                   "has it, as a standby may have that was promoted; nothing more is written, and "
+                   "what is there is resumed by whoever takes the run",
+                   p->url.whole);
 }
 
 static bool postgres_sync(struct store *store, struct error *e) {
