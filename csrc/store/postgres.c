@@ -218,7 +218,7 @@ static uint64_t postgres_syncs(const struct store *store) {
   return ((const struct postgres *)store)->syncs;
 }
 
-/* Writes a "closed" line if nothing failed; it becomes durable when the run is given back. */
+/* Writes a "closed" line if nothing failed, which need not be durable: the outcome is. */
 static bool say_closed(struct postgres *p) {
   if (!postgres_sync(&p->store, NULL) || p->failed || p->end.closed) return false;
   struct rows_end end = p->end;

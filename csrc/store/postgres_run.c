@@ -94,6 +94,8 @@ bool run_take(struct link *l, const char *run, const char *owner, int64_t taking
   return why.code == ERROR_NONE;
 }
 
+/* If a crash of the server loses this, the connection is cut, and a renewal of the lease releases
+ * the run, or it is released with the lease. */
 bool run_give_back(struct link *l, const char *run, const char *owner, int64_t taking,
                    const struct header *header) {
   static const struct header executing = {.status = "executing"};
@@ -101,9 +103,9 @@ bool run_give_back(struct link *l, const char *run, const char *owner, int64_t t
   struct value values[] = {TEXT(run),           TEXT(owner),         TEXT(header->status),
                            NUMBER(header->due), TEXT(header->about), NUMBER(taking)};
   return link_do(l,
-                 "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
-                 " claimed = null"
-                 " where run = $1 and owner = $2 and taking = $6::bigint",
+                 LAZILY "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
+                        " claimed = null from quick"
+                        " where run = $1 and owner = $2 and taking = $6::bigint",
                  6, values, NULL) >= 0;
 }
 

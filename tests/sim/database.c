@@ -577,7 +577,7 @@ static const struct {
     {LAZILY "insert into skillrt.run (run, id)", add_run},
     {"update skillrt.run set id = $2 where run = $1 and id <> $2", nothing},
     {LAZILY "update skillrt.run set owner = $2", take_run},
-    {"update skillrt.run set owner = null, status", give_back},
+    {LAZILY "update skillrt.run set owner = null, status", give_back},
     {"update skillrt.run set owner = null, claimed = null where owner", give_back_unknown},
     {"select 1 from skillrt.run where run = $1 and owner = $2", find_owner},
     {"insert into skillrt.journal", add_rows},

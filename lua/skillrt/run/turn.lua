@@ -113,7 +113,9 @@ end
 ---All records were read; `fresh`: there were none; `torn`: the file of an end that a kill left incomplete, or "".
 ---@param fresh boolean
 function Turn:load(fresh, torn)
-  if fresh then
+  if fresh and not self.first then -- a promoted standby has lost what was there when the run was looked at
+    error({ message = require("skillrt.run.look").nothing(self.run.store.place), code = "missing" }, 0)
+  elseif fresh then
     assert(self:emit(self.first))
   else
     self.journal.newest:apply()

@@ -12,6 +12,7 @@ local terminal_text = require("skillrt.base.terminal_text")
 
 local US <const> = "/proc/self/exe"
 local POLL_MS <const> = 1000
+local TOGETHER_MS <const>, TOGETHER <const> = 20, 8 -- so long, where less than an eighth of the runs has ended
 local MOST_SAID <const> = 4096
 local LONGEST <const> = 65536 -- of what a process says
 local MOST <const>, MOST_PROCESSES <const>, MOST_ALONE <const> = 1000, 8, 16
@@ -184,10 +185,16 @@ local function begin_alone(worker)
   end
 end
 
--- Begins what there is room for.
+-- Begins what there is room for. Where runs end one soon after the other, claims what follows them together. Returns
+-- after how many ms to look again.
 local function begin(worker)
   begin_alone(worker)
-  local urls, message = worker.claims:take(worker.most - worker.count)
+  local room, wait = worker.most - worker.count, worker.claimed_at + TOGETHER_MS - core.mono_ms()
+  if room < worker.most // TOGETHER and wait > 0 then
+    return wait
+  end
+  worker.claimed_at = core.mono_ms()
+  local urls, message = worker.claims:take(room)
   if not urls and message ~= worker.problem then
     ending.complain(message)
   end
@@ -200,6 +207,7 @@ local function begin(worker)
       tell(worker, url .. ": begun")
     end
   end
+  return POLL_MS + math.random(0, POLL_MS // 2)
 end
 
 -- A whole number of an option from 1 to `most`; nil: it is none.
@@ -232,10 +240,11 @@ function M.run(args)
   end
   local programs <close> = setmetatable({}, { __close = core.serve.drain })
   local worker = { place = args.place, claims = claims, most = most, most_processes = processes, programs = programs,
-    processes = {}, alone = {}, count = 0, quiet = args.quiet }
+    processes = {}, alone = {}, count = 0, claimed_at = 0, quiet = args.quiet }
+  local wait
   repeat
     look(worker)
-    begin(worker)
+    wait = begin(worker)
     if args.once and worker.count == 0 then
       for i = #programs, 1, -1 do -- they have nothing to do
         programs[i]:stop(true)
@@ -243,7 +252,7 @@ function M.run(args)
       end
       return worker.problem and exit_codes.failed or 0
     end
-  until not core.serve.wait(POLL_MS + math.random(0, POLL_MS // 2), nil, programs)
+  until not core.serve.wait(wait, nil, programs)
   return exit_codes.interrupted
 end
 
