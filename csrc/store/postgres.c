@@ -23,6 +23,7 @@ struct postgres {
   bool doubtful;        /* or may hold it: nobody knows */
   char run_id[JOURNAL_RUN_ID + 1];
   struct rows_end end; /* after the last append */
+  PGresult *all;       /* the rows before the first append, where they are few; NULL: not kept */
   struct buffer out;   /* the lines of the last batch */
   struct put put;      /* the last batch */
   bool failed;         /* refuses all batches except last words */
@@ -110,7 +111,8 @@ static bool postgres_read(struct store *store, uint64_t from,
                           struct error *e) {
   struct postgres *p = (struct postgres *)store;
   struct link *l = postgres_sync(store, e) ? enter(p, e) : NULL;
-  bool good = l && rows_read(l, p->url.run, &p->end, from, each, data, NULL, e);
+  bool good = l && (p->all ? rows_give(l, p->all, from, each, data, e)
+                           : rows_read(l, p->url.run, &p->end, from, each, data, NULL, e));
   if (l) commits_leave(p->commits);
   return good;
 }
@@ -163,6 +165,8 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
     return false;
   }
   if (batch_count(batch) == 0) return true;
+  PQclear(p->all);
+  p->all = NULL;
   p->spent = p->failed;
   buffer_reset(&p->out);
   if (!journal_batch_add(&p->out, &end.chain, p->url.whole, batch, NULL, e)) return false;
@@ -247,6 +251,7 @@ static void postgres_close(struct store *store) {
   if (p->lease) lease_forgets(p->lease, &p->taking, p->doubtful);
   lease_release(p->lease);
   commits_release(p->commits);
+  PQclear(p->all);
   buffer_clear(&p->out);
   sys_free(p->sys, p, sizeof *p);
 }
@@ -398,7 +403,7 @@ static void report_end(const struct postgres *p, const struct rows_look *look,
 static bool resume(struct postgres *p, const struct store_options *o, struct store_report *report,
                    struct error *e) {
   struct rows_look look = {
-      .run_id = p->run_id, .present = o->mode == STORE_READ, .ending = o->ending};
+      .run_id = p->run_id, .present = o->mode == STORE_READ, .ending = o->ending, .keeps = true};
   if (o->cut)
     return error_set(
         e, ERROR_INVALID,
@@ -410,7 +415,9 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
   if (l) commits_leave(p->commits);
   if (!good) return false;
   report_end(p, &look, report);
-  return o->mode == STORE_READ || take_over(p, &look, STORE_RESUME, e);
+  good = o->mode == STORE_READ || take_over(p, &look, STORE_RESUME, e);
+  p->all = look.all;
+  return good;
 }
 
 static bool open_as(struct postgres *p, const struct store_options *o, struct store_report *report,

@@ -210,6 +210,8 @@ struct rows_look {
   bool present; /* ERROR_MISSING also where the run was moved away */
   struct span ending;
   uint64_t newest; /* the last payload with that ending; 0: none, or none was searched for */
+  bool keeps;      /* `all` is wanted */
+  PGresult *all;   /* all rows, where they are few, for rows_give; to be cleared. NULL: too many */
 };
 
 /* Reads the end of a journal, as far back as the payload that is searched for. */
@@ -220,6 +222,10 @@ bool rows_end(struct link *, const char *run, struct rows_look *, struct rows_en
 bool rows_read(struct link *, const char *run, const struct rows_end *, uint64_t from,
                bool (*each)(void *, const struct record *, struct error *), void *data,
                struct receiver *to, struct error *);
+/* The same with the rows that rows_end kept. */
+bool rows_give(const struct link *, const PGresult *all, uint64_t from,
+               bool (*each)(void *, const struct record *, struct error *), void *data,
+               struct error *);
 bool rows_record(struct link *, const char *run, const struct rows_end *, uint64_t seq,
                  struct buffer *to, struct error *);
 

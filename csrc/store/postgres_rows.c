@@ -174,8 +174,11 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
   struct value first[] = {TEXT(run), NUMBER(BACK), NUMBER(look->present)};
   *end = (struct rows_end){.segment = 0};
   look->newest = 0;
+  PQclear(look->all);
+  look->all = NULL;
   PGresult *result = link_ask(l, both_ends, 3, first, e);
   bool good = result && check_first(l, result, look, e) && go_back(l, &b, result, 1, e);
+  bool is_first_result = good && b.done;
   for (int64_t limit = BACK * 4; good && !b.done; limit = limit < BACK_MOST ? limit * 4 : limit) {
     struct value values[] = {TEXT(run), NUMBER(b.later.bundle.batch), NUMBER(limit)};
     PQclear(result);
@@ -184,7 +187,11 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
     if (good && PQntuples(result) == 0)
       good = error_set(e, ERROR_CORRUPT, "%s: batches of its journal are missing", l->url->whole);
   }
-  PQclear(result);
+  int last = good ? PQntuples(result) - 1 : 0;
+  if (look->keeps && last > 0 && is_first_result && cell_number(result, last, 0) == 0)
+    look->all = result;
+  else
+    PQclear(result);
   return good;
 }
 
@@ -238,18 +245,25 @@ static bool tell_row(struct forward *f, const struct row *row, struct error *e) 
   return true;
 }
 
-static bool go_on(struct link *l, struct forward *f, const PGresult *result, struct error *e) {
-  for (int i = 0; i < PQntuples(result); i++) {
-    struct row row;
-    take_row(result, i, &row);
-    if (!check_row(l, &row, f->run_id, (struct span){"", 0}, e)) return false;
-    if (f->begun ? !check_chain(l, &f->before, &row, e)
-                 : row.bundle.batch == 0 && !check_begin(l, &row, e))
-      return false;
-    if (!tell_row(f, &row, e)) return false;
-    f->before = row;
-    f->begun = true;
-  }
+static bool go_on(const struct link *l, struct forward *f, const PGresult *result, int at,
+                  struct error *e) {
+  struct row row;
+  take_row(result, at, &row);
+  if (!check_row(l, &row, f->run_id, (struct span){"", 0}, e)) return false;
+  if (f->begun ? !check_chain(l, &f->before, &row, e)
+               : row.bundle.batch == 0 && !check_begin(l, &row, e))
+    return false;
+  f->before = row;
+  f->begun = true;
+  return tell_row(f, &row, e);
+}
+
+bool rows_give(const struct link *l, const PGresult *all, uint64_t from,
+               bool (*each)(void *, const struct record *, struct error *), void *data,
+               struct error *e) {
+  struct forward f = {.from = from, .each = each, .data = data};
+  for (int i = PQntuples(all) - 1; i > 0; i--)
+    if (!go_on(l, &f, all, i, e)) return false;
   return true;
 }
 
@@ -267,7 +281,9 @@ bool rows_read(struct link *l, const char *run, const struct rows_end *end, uint
                                 " where run = $1 and batch >= $2 and batch <= $3"
                                 " order by batch limit $4",
                                 4, values, e);
-    bool good = result && go_on(l, &f, result, e);
+    bool good = result != NULL;
+    for (int i = 0; good && i < PQntuples(result); i++)
+      good = go_on(l, &f, result, i, e);
     if (good && (PQntuples(result) == 0 || f.before.bundle.batch < batch))
       good = error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 " is missing", l->url->whole, batch);
     PQclear(result);
