@@ -49,10 +49,8 @@ bool engine_load(struct engine *e, struct error *error) {
   const struct policy *policy = e->options.policy;
   e->turning = true;
   bool ok = policy->load(policy->self, e->options.store, &e->out, error);
-  bool first = ok && batch_count(&e->out) > 0;
-  if (first) ok = engine_commit_first(e, error);
-  if (first && e->sync == SYNC_NONE) {
-    ok = ok && engine_save(e, error);
+  if (ok && batch_count(&e->out) > 0) {
+    ok = engine_commit_first(e, error) && engine_save(e, error);
   } else {
     e->saved_seq = NO_VIEW; /* the views may be older than the journal */
     e->saved_ns = e->options.sys->mono_ns(e->options.sys);

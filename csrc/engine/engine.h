@@ -46,7 +46,6 @@ struct engine_options {
   bool (*offload)(void *data, void (*work)(void *), void (*after)(void *), void *argument);
   /* Whether another run of this process has something in flight, which a slow sync would delay. */
   bool (*busy)(void *data);
-  bool first_later; /* engine_load may return before its batch is durable: nobody is told of it */
   /* The engine has something to do: the loop has to call engine_turn soon. */
   void (*wake)(void *data);
   /* The policy waits for events: the owner starts to watch the sources of events. May be NULL. */

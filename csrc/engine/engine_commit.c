@@ -86,14 +86,8 @@ static bool sync_inline(const struct engine *e) {
 }
 
 bool engine_commit_first(struct engine *e, struct error *error) {
-  const struct engine_options *o = &e->options;
-  if (!append(e, APPEND_WHOLE, error)) return false;
-  if (o->first_later && o->offload) {
-    e->sync = SYNC_UNDER_WAY;
-    if (o->offload(o->data, sync_work, sync_after, e)) return true;
-    e->sync = SYNC_NONE;
-  }
-  if (!o->store->ops->sync(o->store, error)) return false;
+  struct store *store = e->options.store;
+  if (!append(e, APPEND_WHOLE, error) || !store->ops->sync(store, error)) return false;
   tell_durable(e);
   return true;
 }

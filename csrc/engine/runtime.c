@@ -155,7 +155,6 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .transport = give_transport,
                                    .offload = offload,
                                    .busy = busy,
-                                   .first_later = o->first_later,
                                    .wake = wake,
                                    .listen = begin_to_listen,
                                    .data = r};

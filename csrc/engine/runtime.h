@@ -17,7 +17,6 @@ struct runtime_options {
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
   const char *url;             /* of the store; NULL: "memory:" */
   struct store_options store;
-  bool first_later;        /* see struct engine_options */
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 

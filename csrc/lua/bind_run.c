@@ -60,7 +60,6 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
       choice_option(L, at, "durability", durabilities) ? DURABILITY_PROCESS : DURABILITY_POWER;
   options->store.run_id = text_option(L, at, "run_id");
   options->store.accept_edits = flag_option(L, at, "accept_edits");
-  options->first_later = flag_option(L, at, "first_later");
   lua_getfield(L, at, "segment_bytes");
   options->store.segment_bytes = (uint64_t)luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);

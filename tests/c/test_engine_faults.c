@@ -78,29 +78,6 @@ static void store_faults(void) {
     CHECK_STR(h.error.text, "state.json: No space left on device");
     teardown();
   }
-  TEST("a run whose first batch may wait is open before it is durable, and does nothing until "
-       "then") {
-    setup(3, 1);
-    h.first_later = true;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(fake_log_count(&h.log, "durable") == 0 && fake_log_count(&h.log, "choose") == 0);
-    CHECK(fake_host_pool(&h) && fake_log_count(&h.log, "sync") == 1);
-    CHECK(fake_host_run(&h, 20));
-    check_end("completed", "task_completed");
-    teardown();
-    setup(3, 1);
-    h.first_later = true;
-    h.store.fail_sync = 1;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
-    check_end("failed", "sync_failed");
-    CHECK(fake_log_count(&h.log, "durable") == 0 && fake_log_count(&h.log, "send") == 0);
-    teardown();
-    setup(3, 1);
-    h.first_later = h.pool_full = true;
-    CHECK(fake_host_open(&h) && fake_log_count(&h.log, "durable") == 1);
-    CHECK(fake_host_run(&h, 20));
-    teardown();
-  }
 }
 
 static void values_that_cannot_be_kept(void) {

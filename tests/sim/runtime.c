@@ -356,8 +356,6 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .transport = give_transport,
                                    .offload = offload,
                                    .busy = busy,
-                                   .first_later = o->store.mode == STORE_RESUME &&
-                                                  world_draw_for(3, "first batch waits") == 0,
                                    .wake = wake,
                                    .listen = listen_to,
                                    .data = r};

@@ -49,7 +49,6 @@ bool fake_host_open(struct fake_host *h) {
                                    .transport = give,
                                    .offload = offload,
                                    .busy = busy,
-                                   .first_later = h->first_later,
                                    .wake = wake,
                                    .data = h};
   return engine_new(&options, &h->engine, &h->error) && engine_load(h->engine, &h->error);

@@ -22,7 +22,6 @@ struct fake_host {
   struct error error; /* of opening */
   bool busy;          /* others are in flight: syncs go to the pool */
   bool pool_full;     /* the pool refuses */
-  bool first_later;   /* the first batch goes to the pool */
   bool no_timer;
   const char *no_outside; /* why the transport cannot be opened; NULL: it can */
   void (*work)(void *), (*after)(void *);

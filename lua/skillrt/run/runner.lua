@@ -163,7 +163,7 @@ local function open(parts, options, mode)
     run_id = parts.run_id,
     accept_edits = session.accept_edits,
     segment_bytes = options.segment_bytes,
-    http_module = module, interrupt = options.interrupt, apart = options.apart, first_later = options.among_others,
+    http_module = module, interrupt = options.interrupt, apart = options.apart,
   })
   self.first = nil -- the books have it
   if run and options.world then
