@@ -10,7 +10,7 @@ local postgres = require "tests.support.postgres"
 
 local ROUNDS <const> = 5
 local EVENTS <const>, OWNED <const>, FINISHED <const>, WAITING <const>, LEASE <const> = 100, 24, 1000000, 10000, 3
-local HELD <const> = 10000
+local HELD <const>, BATCH <const> = 10000, 400
 local STEPS <const>, FLOOR_STEPS <const> = 200, 200
 
 -- Each claim, and when it was made, on the server's clock.
@@ -142,6 +142,37 @@ local function owned(measure, server, findings)
   host:close()
 end
 
+-- Runs of ten steps, performed by one worker: before a transaction pins old rows, and once that has lasted for a while.
+local function pinned(measure, server, findings)
+  local function performed()
+    measure.run(("yes '{}' | head -n %d | %s submit '%s' bench/skills/ten.lua --each -"):format(BATCH, measure.program,
+      server.url))
+    local start = core.mono_ns()
+    measure.run(("%s worker '%s' --once --concurrency 64 --quiet 2>/dev/null"):format(measure.program, server.url))
+    return BATCH / seconds_since(start)
+  end
+  local dead <const> = "select coalesce(sum(n_dead_tup), 0) from pg_stat_user_tables where schemaname = 'skillrt'"
+  performed()
+  local before, after = {}, {}
+  for round = 1, ROUNDS do before[round] = performed() end
+  server.query "vacuum skillrt.run, skillrt.worker, skillrt.inbox, skillrt.slot, skillrt.rate"
+  os.execute(("psql '%s' -qc 'begin isolation level repeatable read; select count(*) from skillrt.run; select"
+    .. " pg_sleep(600)' >/dev/null 2>&1 &"):format(server.url))
+  until_it_is(server, "select count(*) from pg_stat_activity where query like 'begin isolation%'"
+    .. " and wait_event = 'PgSleep'", "1")
+  for _ = 1, ROUNDS do performed() end
+  for round = 1, ROUNDS do after[round] = performed() end
+  os.execute "sleep 1"
+  local count = tonumber(server.query(dead))
+  server.query "select pg_terminate_backend(pid) from pg_stat_activity where query like 'begin isolation%'"
+  local said = ("%.0f runs a second against %.0f, behind %d runs"):format(measure.median(after), measure.median(before),
+    ROUNDS * BATCH)
+  findings[#findings + 1] = measure.finding("speed where a transaction pins old rows, against the speed without one",
+    measure.median(after) / measure.median(before), ">=", 0.95, said)
+  findings[#findings + 1] = measure.finding("dead rows that it pins, for each run that was submitted and performed",
+    count / (2 * ROUNDS * BATCH), "<=", 2, ("%d rows"):format(count), "rows")
+end
+
 return function(measure)
   local server <close>, why = postgres.start "-c fsync=on"
   if not server then
@@ -182,6 +213,7 @@ return function(measure)
   claims_after_events(measure, server, findings)
   ends_of_workers(measure, server, findings)
   measure.run(("%s fleet init '%s' --lease 15"):format(measure.program, server.url))
+  pinned(measure, server, findings)
   owned(measure, server, findings)
   polls(measure, server, findings)
   return findings

@@ -448,6 +448,14 @@ return result
         assert.equal("", good("worker", place, "--once"))
       end)
 
+      it("finds no run of another queue before it has its label", function()
+        os.execute(("mkdir %s/labelled && touch %s/labelled/.fleet"):format(folder.path, folder.path)) -- where labels wake workers
+        assert.is_true(skillrt("submit", "labelled", "ask.lua", "--key", "other", "--queue", "other").code > 0)
+        os.remove(folder.path .. "/labelled/.fleet")
+        assert.equal("", good("worker", "labelled", "--once"))
+        assert.equal(2, skillrt("status", "labelled/other").code)
+      end)
+
       it("has one worker for each queue of a folder", function()
         local worker <close> = start("worker", place)
         good("submit", place, "alone.lua", "--key", "served", "--set", "name=served")

@@ -39,11 +39,15 @@ local function create(calls, call, place, given)
         return nil, why, cause
       end
       new.seal = seal.is_ours(first) and new.seal or nil -- what a worker submits is no more ours than its parent
+      local ok, wrong, kind = store:prepare({ queue = given.queue, prio = 0 })
+      if not ok then
+        return nil, wrong, kind
+      end
       return travel.create(store, new, { travel.stop("submitted", "waits for a worker", given.at) }, blobs)
     end })
 end
 
--- Stores the child, unless that was done; `given`: { skill, input, depth, at }. Nothing of it is performed here.
+-- Stores the child, unless that was done; `given`: { skill, input, queue, depth, at }. Nothing of it is performed here.
 require("skillrt.run.call.kind.child").submit = function(calls, call, place, given)
   local there, message, code = look.first(place)
   if not there and code == "missing" then

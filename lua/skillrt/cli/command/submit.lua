@@ -117,7 +117,10 @@ local function keeper(args, label, at)
       return nil, message, code
     end
     local ok
-    if args.cron then
+    ok, message, code = store:prepare(label)
+    if not ok then
+      return nil, message, code
+    elseif args.cron then
       ok, message, code = schedule.submit(store, first, blobs, at)
     else
       ok, message, code = travel.create(store, first, { travel.stop("submitted", args.at

@@ -67,7 +67,7 @@ function M.submission(calls, request, queue)
     end
     local place = place_of(calls.run, name)
     local ok, message, code = M.submit(calls, call, place, { skill = request.skill, input = request.input,
-      depth = depth, at = core.wall_ms() })
+      queue = queue, depth = depth, at = core.wall_ms() })
     if ok then
       ok, message, code = core.label(place, { queue = queue, prio = 0 })
     end
