@@ -45,12 +45,18 @@ bool url_write(const struct url *, const char *run, char *to);
 
 enum { STATEMENTS = 24 };
 
-/* A statement with parameters that was performed on a connection. From the second time on it is
- * prepared: planning it takes the server several times as long as performing it. */
+/* The states of a statement with parameters on a connection. It is prepared when it is performed
+ * for the second time: planning it takes the server several times as long as performing it.
+ *
+ *   from    when                      to
+ *   NEW     it is to be performed     SEEN
+ *   SEEN    it is to be, once more    PREPARED, or still SEEN where that failed */
+enum statement_state { STATEMENT_NEW, STATEMENT_SEEN, STATEMENT_PREPARED };
+
 struct statement {
   const char *text; /* NULL: none; compared by its address */
   char name[8];
-  bool again, prepared;
+  enum statement_state state;
 };
 
 struct link {

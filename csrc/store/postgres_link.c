@@ -213,9 +213,9 @@ static struct statement *entry_of(struct link *l, const char *text) {
 
 static bool prepare(struct link *l, struct statement *entry, struct error *e) {
   PGresult *result = judge(l, PQprepare(l->connection, entry->name, entry->text, 0, NULL), e);
-  entry->prepared = result != NULL;
+  if (result) entry->state = STATEMENT_PREPARED;
   PQclear(result);
-  return entry->prepared;
+  return result != NULL;
 }
 
 PGresult *link_ask(struct link *l, const char *statement, int count, const struct value *values,
@@ -227,13 +227,13 @@ PGresult *link_ask(struct link *l, const char *statement, int count, const struc
   }
   give(&g, count, values);
   struct statement *entry = count > 0 ? entry_of(l, statement) : NULL;
-  if (!entry || !entry->again) {
-    if (entry) entry->again = true;
+  if (!entry || entry->state == STATEMENT_NEW) {
+    if (entry) entry->state = STATEMENT_SEEN;
     return judge(
         l, PQexecParams(l->connection, statement, count, NULL, g.values, g.lengths, g.formats, 1),
         e);
   }
-  if (!entry->prepared && !prepare(l, entry, e)) return NULL;
+  if (entry->state == STATEMENT_SEEN && !prepare(l, entry, e)) return NULL;
   return judge(
       l, PQexecPrepared(l->connection, entry->name, count, g.values, g.lengths, g.formats, 1), e);
 }

@@ -178,7 +178,6 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
   look->all = NULL;
   PGresult *result = link_ask(l, both_ends, 3, first, e);
   bool good = result && check_first(l, result, look, e) && go_back(l, &b, result, 1, e);
-  bool is_first_result = good && b.done;
   for (int64_t limit = BACK * 4; good && !b.done; limit = limit < BACK_MOST ? limit * 4 : limit) {
     struct value values[] = {TEXT(run), NUMBER(b.later.bundle.batch), NUMBER(limit)};
     PQclear(result);
@@ -187,8 +186,9 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
     if (good && PQntuples(result) == 0)
       good = error_set(e, ERROR_CORRUPT, "%s: batches of its journal are missing", l->url->whole);
   }
-  int last = good ? PQntuples(result) - 1 : 0;
-  if (look->keeps && last > 0 && is_first_result && cell_number(result, last, 0) == 0)
+  int last = good ? PQntuples(result) - 1 : 0; /* of both_ends, the first row stands there, too */
+  if (look->keeps && last > 0 && cell_number(result, 0, 0) == 0 &&
+      cell_number(result, last, 0) == 0)
     look->all = result;
   else
     PQclear(result);

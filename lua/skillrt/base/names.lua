@@ -266,6 +266,12 @@ function M.is_label(text)
   return type(text) == "string" and #text <= 64 and text:find("^[%w_-][%w._-]*$") ~= nil
 end
 
+---An id for a new run: the time in UTC, and what tells it from others of that second.
+---@return string
+function M.new_run()
+  return ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+end
+
 ---Why a text is no name of an event; nil: it is one.
 ---@param name any
 ---@return string?

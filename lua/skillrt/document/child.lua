@@ -39,7 +39,7 @@ local function create(calls, call, place, given)
         return nil, why, cause
       end
       new.seal = seal.is_ours(first) and new.seal or nil -- what a worker submits is no more ours than its parent
-      local ok, wrong, kind = store:prepare({ queue = given.queue, prio = 0 })
+      local ok, wrong, kind = store:label_ahead({ queue = given.queue, prio = 0 })
       if not ok then
         return nil, wrong, kind
       end

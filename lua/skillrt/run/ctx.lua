@@ -164,6 +164,12 @@ local function here(self, what)
   return execution, branch
 end
 
+-- Declares a call and waits for it.
+local function wait_for(self, execution, branch, call)
+  call.call = self.steps.calls:declare(execution, branch, call)
+  return coroutine.yield(execution_of.WAIT)
+end
+
 -- Calls with an end of their own: for a person, a time or another skill there is no default timeout.
 local TIMED <const> = { http = true, command = true, session = true, host = true }
 
@@ -309,18 +315,14 @@ function functions.run(self, skill, input, options)
   if not request or is_child == nil then
     error("ctx.run: " .. (problem or wrong), 2)
   end
-  local function await(what)
-    what.call = calls:declare(execution, branch, what)
-    return coroutine.yield(execution_of.WAIT)
-  end
   if not is_child then
-    return await(request)
+    return wait_for(self, execution, branch, request)
   end
-  local reply, message, class = await(child.submission(calls, request, options.queue))
+  local reply, message, class = wait_for(self, execution, branch, child.submission(calls, request, options.queue))
   if not reply then
     return nil, message, class
   end
-  return child.given(await(child.request(reply.value)))
+  return child.given(wait_for(self, execution, branch, child.request(reply.value)))
 end
 
 ---Sends an event to a run next to this one: true; or nil, message, class.
@@ -330,8 +332,7 @@ function functions.emit(self, name, event, value)
   if not request then
     error("ctx.emit: " .. problem, 2)
   end
-  request.call = self.steps.calls:declare(execution, branch, request)
-  local reply, message, class = coroutine.yield(execution_of.WAIT)
+  local reply, message, class = wait_for(self, execution, branch, request)
   return reply and reply.value, message, class
 end
 

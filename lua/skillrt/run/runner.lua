@@ -274,7 +274,7 @@ local function new_parts(skill, options)
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
   end
   local run_id = options.run_id
-    or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+    or require("skillrt.base.names").new_run()
   local parts, message, cause = parts_of(skill, options, options, run_id)
   if not parts then
     return nil, message, cause

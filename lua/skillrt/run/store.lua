@@ -199,7 +199,7 @@ end
 ---@return true|nil ok
 ---@return string? message
 ---@return string? code
-function Store:prepare(label)
+function Store:label_ahead(label)
   if self.folder ~= self.place then
     return true
   end

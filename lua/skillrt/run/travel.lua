@@ -284,7 +284,7 @@ function M.fork(dir, place, out, set)
   end
   local is_ours = seal.is_ours(first)
   local from = { run = first.run, dir = store_of.absolute(dir), seq = seq }
-  first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  first.run = require("skillrt.base.names").new_run()
   first.from, first.at, first.schedule, first.child_of = from, nil, nil, nil
   first.pins = there.pins or first.pins
   first.seal = is_ours and seal.of(first) or nil

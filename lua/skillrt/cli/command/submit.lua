@@ -117,7 +117,7 @@ local function keeper(args, label, at)
       return nil, message, code
     end
     local ok
-    ok, message, code = store:prepare(label)
+    ok, message, code = store:label_ahead(label)
     if not ok then
       return nil, message, code
     elseif args.cron then
@@ -159,10 +159,6 @@ local function submit(args, name, label)
   return 0
 end
 
-local function new_name()
-  return ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-end
-
 -- Submits a run for each line of a file. The first that cannot be submitted ends it.
 local function submit_each(args, label)
   local file, why = io.stdin, nil
@@ -189,7 +185,7 @@ local function submit_each(args, label)
         "invalid"
     end
     args.given = given
-    local code, message, kind = submit(args, args.key and ("%s-%d"):format(args.key, number) or new_name(), label)
+    local code, message, kind = submit(args, args.key and ("%s-%d"):format(args.key, number) or names.new_run(), label)
     if code ~= 0 then
       return code, message and ("%s: line %d: %s"):format(args.each, number, message), kind
     end
@@ -208,7 +204,7 @@ function M.run(args)
   elseif args.each then
     return submit_each(args, label)
   end
-  return submit(args, args.key or new_name(), label)
+  return submit(args, args.key or names.new_run(), label)
 end
 
 return M

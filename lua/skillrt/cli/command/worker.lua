@@ -12,7 +12,8 @@ local terminal_text = require("skillrt.base.terminal_text")
 
 local US <const> = "/proc/self/exe"
 local POLL_MS <const> = 1000
-local TOGETHER_MS <const>, TOGETHER <const> = 20, 8 -- so long, where less than an eighth of the runs has ended
+-- So long a worker waits for more runs to end where less than an eighth of them has, and claims for all together.
+local GATHER_MS <const>, GATHERED <const> = 20, 8
 local MOST_SAID <const> = 4096
 local LONGEST <const> = 65536 -- of what a process says
 local MOST <const>, MOST_PROCESSES <const>, MOST_ALONE <const> = 1000, 8, 16
@@ -189,8 +190,8 @@ end
 -- after how many ms to look again.
 local function begin(worker)
   begin_alone(worker)
-  local room, wait = worker.most - worker.count, worker.claimed_at + TOGETHER_MS - core.mono_ms()
-  if room < worker.most // TOGETHER and wait > 0 then
+  local room, wait = worker.most - worker.count, worker.claimed_at + GATHER_MS - core.mono_ms()
+  if room < worker.most // GATHERED and wait > 0 then
     return wait
   end
   worker.claimed_at = core.mono_ms()

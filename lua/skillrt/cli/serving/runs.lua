@@ -175,8 +175,7 @@ function Runs:begin(skill, given)
   if not ok then
     return nil, message --[[@as string]]
   end
-  local id = ("%s-%s-%s"):format(skill.name:gsub("[^%w_-]", "_"):gsub("^[_-]+", ""),
-    os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  local id = skill.name:gsub("[^%w_-]", "_"):gsub("^[_-]+", "") .. "-" .. names.new_run()
   local dir = store_of.inside(self.where, id)
   local words = { "run", skill.path, "--work-dir", dir, "--quiet", "--input", "-" }
   tables.append(words, self.words)
