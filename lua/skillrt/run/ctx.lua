@@ -165,8 +165,8 @@ local function here(self, what)
 end
 
 -- Declares a call and waits for it.
-local function wait_for(self, execution, branch, call)
-  call.call = self.steps.calls:declare(execution, branch, call)
+local function wait_for(self, execution, branch, request)
+  request.call = self.steps.calls:declare(execution, branch, request)
   return coroutine.yield(execution_of.WAIT)
 end
 
