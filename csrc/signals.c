@@ -258,7 +258,6 @@ void signals_prepare(void) {
 void signals_install(struct limits *limits) {
   struct sigaction action = {.sa_handler = on_stop}, before;
   the_limits = limits;
-  sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, NULL, &before);

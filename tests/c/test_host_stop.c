@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "skillrt.h"
@@ -86,6 +87,24 @@ static void *stop_always(void *data) {
   return NULL;
 }
 
+/* A run waits inside a run for a program that takes 0.8 s to end after its stop. */
+static void check_rest(void) {
+  char text[2048];
+  snprintf(
+      text, sizeof text, nested,
+      "c.await { kind = 'command', argv = { 'sh', '-c', 'trap : TERM; sleep 0.4; sleep 0.8' } }");
+  struct stopper stopper = {open_run(text), 100000};
+  pthread_t thread;
+  CHECK(stopper.run && pthread_create(&thread, NULL, stop_after, &stopper) == 0);
+  clock_t before = clock();
+  step_to_the_end(stopper.run);
+  double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+  pthread_join(thread, NULL);
+  CHECK_STR(skillrt_reason(stopper.run), "user_exit");
+  CHECK(seconds < 0.1);
+  skillrt_close(stopper.run);
+}
+
 int main(void) {
   scratch_make(&folder);
   TEST("a stop from another thread ends an endless loop, also one in coroutines") {
@@ -103,6 +122,9 @@ int main(void) {
     check_nested("while true do end");
     check_nested("c.await { kind = 'sleep', seconds = 60 }");
     check_nested("");
+  }
+  TEST("a stopped run sleeps while its programs end") {
+    check_rest();
   }
   TEST("a stop after the end is none") {
     struct skillrt *run = open_run("local t = {} for i = 1, 20000 do t[i] = 'item ' .. i end "

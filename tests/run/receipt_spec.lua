@@ -185,4 +185,13 @@ describe("a receipt", function()
     local modes = io.popen(("stat -c %%a %s/.state/skillrt/receipt.key"):format(folder.path)):read "l"
     assert.equal("600", modes)
   end)
+
+  it("is refused, with what to install, where skillrt/sign.so cannot be loaded", function()
+    local name, loaded = "skillrt.sign", package.loaded["skillrt.sign"]
+    package.loaded[name], package.preload[name] = nil, function() error("no libcrypto.so.3", 0) end
+    local key, message = envelope.key "any"
+    package.loaded[name], package.preload[name] = loaded, nil
+    assert.is_nil(key)
+    assert.matches("install libcrypto .*\n.*no libcrypto.so.3", message)
+  end)
 end)
