@@ -240,6 +240,20 @@ describe("skillrt replay", function()
     assert.matches("^same: 2 steps, 4 calls answered", run.out)
   end)
 
+  it("is the same where the script has another name, which an error said that was then sent", function()
+    local here <close> = kit.folder()
+    here.file("before.lua", [[return require("skillrt").skill { name = "s", actions = {
+      { id = "a", priority = 2, optional = true, run = function() return nil, select(2, pcall(function() error "no" end)) end },
+      { id = "b", run = function(state, ctx)
+        ctx.await { kind = "command", argv = { "echo", state.errors[1].message } }
+      end } } }]])
+    assert.equal(0, kit.run(here, { "before.lua", "--work-dir", "w" }).code)
+    assert(os.rename(here.path .. "/before.lua", here.path .. "/after.lua"))
+    local run = kit.run(here, { "replay", "w", "--skill", "after.lua" })
+    assert.equal(0, run.code, run.out .. run.err)
+    assert.matches("1 call answered", run.out)
+  end)
+
   it("gives what came at one time in the order in which it came: what was due then is no earlier", function()
     folder.file("ties.lua", [[
       return require("skillrt").skill { name = "ties", actions = { { id = "a", run = function(_, ctx)

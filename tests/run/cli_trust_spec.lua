@@ -104,6 +104,22 @@ return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
     assert.equal(8, kit.run(folder, { "run", "c", env = env }).code) -- the skill it names changed
   end)
 
+  it("is what a config starts in a chain of chains, and in as many skills of skills as a run nests", function()
+    local folder <close> = kit.folder()
+    local agent = ('{"kind": "chain", "links": ['):rep(20) .. '{"kind": "command", "argv": ["sh"]}' .. ("]}"):rep(20)
+    for number = 8, 0, -1 do
+      os.execute(("mkdir -p %s/c%d/phases"):format(folder.path, number))
+      folder.file(("c%d/phases/01-a.md"):format(number), "# A\n")
+      folder.file(("c%d/skill-config.json"):format(number), ([[{"skill_name": "deep", "display_name": "C", "description": "d",
+        "execution_mode": "sequential", "sequential_config": {"phases": [{"id": "01-a", "name": "A", "output": "a.json",
+        "agent": {"type": "x"}}]}, "x_skillrt": {"agents": {"x": %s}}}]]):format(agent))
+      local run = kit.run(folder, { "run", "c" .. number })
+      assert.equal(8, run.code, run.err)
+      assert.matches("agent x, [1, ]+: starts sh", run.err)
+      agent = ('{"kind": "chain", "links": [{"kind": "skill", "skill": "../c%d"}]}'):format(number)
+    end
+  end)
+
   it("is a strategy that lies in it, though no script does", function()
     local folder <close> = kit.folder()
     os.execute("mkdir -p " .. folder.path .. "/c/strategies")

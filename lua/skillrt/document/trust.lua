@@ -13,7 +13,7 @@ local tables = require("skillrt.base.tables")
 local M = {}
 
 local MAX_FILE <const> = 16 << 20
-local MAX_NESTED <const> = 8
+local MAX_NESTED <const> = 8 -- skills in skills: no run nests them deeper
 -- With more or larger files in a folder, size and time are compared instead of content.
 local MAX_READ <const> = 4000
 -- Files in more folders, or deeper, are in no digest; the person is shown that.
@@ -173,7 +173,7 @@ local function add_agent(code, where, agent, dir, depth)
   elseif type(agent) == "table" and agent.kind == nil and type(agent[1]) == "string" then
     agent = { kind = "command", argv = agent }
   end
-  if type(agent) ~= "table" or depth > MAX_NESTED then
+  if type(agent) ~= "table" then
     return
   end
   local argv = type(agent.argv) == "table" and agent.argv or agent.kind == "command" and agent or nil
@@ -200,7 +200,7 @@ local function add_agent(code, where, agent, dir, depth)
     tables.append(code.calls, inner and inner.calls or {})
   end
   for i, link in ipairs(tables.object(agent.links)) do
-    add_agent(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
+    add_agent(code, ("%s, %d"):format(where, i), link, dir, depth)
   end
 end
 
@@ -238,13 +238,13 @@ local function add_tools(code, where, tools, name)
 end
 
 -- Whether an agent is a program that may use what it is permitted without asking.
-local function takes_permissions(agent, depth)
+local function takes_permissions(agent)
   agent = type(agent) == "string" and require("skillrt.agent.choice").of(agent) or agent
-  if type(agent) ~= "table" or depth > MAX_NESTED then
+  if type(agent) ~= "table" then
     return false
   end
   for _, link in ipairs(tables.object(agent.links)) do
-    if takes_permissions(link, depth + 1) then
+    if takes_permissions(link) then
       return true
     end
   end
@@ -430,7 +430,7 @@ local function code_of_document(dir, document, depth)
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   end
   for _, agent in pairs(definition.agents or {}) do
-    code.agent = code.agent or takes_permissions(agent, 0) and agent or nil
+    code.agent = code.agent or takes_permissions(agent) and agent or nil
   end
   add_config(code, document.config, dir, depth)
   add_page_commands(code, definition, dir)

@@ -50,6 +50,12 @@ describe("a skill as a graph", function()
     }, edges(graph))
   end)
 
+  it("says once what an action makes true in two ways", function()
+    local graph = graph_of.of(skill({ { id = "add", effects = { "a++", "b++" } }, { id = "use", when = "a + b > 3" } },
+      { state = { a = 0, b = 0 } }))
+    assert.same({ "action add > action use: a + b > 3", "action use > end", "start > action add" }, edges(graph))
+  end)
+
   it("draws every action, also those that wait for nothing and those nobody waits for (F9)", function()
     local actions = {}
     for i = 1, 300 do
