@@ -24,12 +24,14 @@ local OTHERS = tables.words "00-spec-study orchestrator _orchestrator state-sche
 
 local WORDS = tables.words "phase step stage p"
 
--- "03.5-merge" and "03-5-merge" are 3.5.
-local function number_of(base)
+-- "03.5-merge" and "03-5-merge" are 3.5, and so is "35-merge" if its title says "Phase 3.5".
+local function number_of(base, title)
   local rest = base:gsub("^%a+[-_ ]?%f[%d]", function(word)
     return WORDS[word:lower():match "^%a+"] and "" or nil -- "phase-1-scope", "P1-scope"
   end)
   local digits = rest:match "^%d+%-%d+%f[-]" or rest:match "^%d[%d.]*"
+  local dotted = digits and (title or ""):match "%f[%d]%d+%.%d+%f[^%d.]"
+  digits = dotted and dotted:gsub("%.", "") == digits and dotted or digits
   local out = {}
   for part in (digits or ""):gmatch "%d+" do
     out[#out + 1] = tonumber(part)
@@ -83,15 +85,16 @@ end
 -- Phases without numbers are in the order in which SKILL.md names them.
 local function by_links(list, tree, found)
   local place = places_in(tree)
-  local out = {}
+  local out, others = {}, {}
   for _, one in ipairs(list) do
-    if place[one.path] then
-      one.place = place[one.path]
-      out[#out + 1] = one
-    else
-      local what = "its name has no number and SKILL.md does not name it"
-      found:warn("phase-order", { file = one.path }, what, "it is not run", "name it NN-name.md")
-    end
+    one.place = place[one.path]
+    local into = one.place and out or others
+    into[#into + 1] = one
+  end
+  for _, one in ipairs(others) do
+    local tell = out[1] and found.warn or found.note -- where SKILL.md names none of them, it is what runs
+    tell(found, "phase-order", { file = one.path }, "its name has no number and SKILL.md does not name it",
+      "it is not run", "name it NN-name.md")
   end
   table.sort(out, function(a, b)
     return a.place < b.place
@@ -147,7 +150,7 @@ function M.files(tree, found, has_actions)
   for _, path in ipairs(documents_in(tree)) do
     local base = path:match "([^/]+)%.md$"
     if not OTHERS[base] then
-      local one = { path = path, base = base, number = number_of(base) }
+      local one = { path = path, base = base, number = number_of(base, markdown.title(tree:document(path))) }
       local list = #one.number > 0 and numbered or others
       list[#list + 1] = one
     end

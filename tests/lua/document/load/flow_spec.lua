@@ -43,6 +43,25 @@ describe("the order of phases", function()
     assert.same({ "01-plan", "01-5-clarify", "02-write", "10-end" }, folder_of.ids(skill.phases))
   end)
 
+  it("takes 15 as 1.5 and 05 as 0.5 where the titles say so", function()
+    local skill, found = read("", { "02-write", "15-clarify", "05-look", "1-plan", "10-end" }, {
+      ["phases/15-clarify.md"] = "# Phase 1.5: Clarify\n", ["phases/05-look.md"] = "# 0.5 Look\n" })
+    assert.same({ "05-look", "1-plan", "15-clarify", "02-write", "10-end" }, folder_of.ids(skill.phases))
+    assert.equal("", told(found, "phase-order"))
+  end)
+
+  it("is none of documents without numbers that SKILL.md does not name: SKILL.md runs, and that is no warning", function()
+    local levels = {}
+    for _, text in ipairs { "Do it.\n", "Read phases/a.md.\n" } do
+      local skill, found = read(text, { "a", "b" })
+      for _, one in ipairs(found) do
+        levels[#levels + 1] = one.code == "load.phase-order" and one.file:find "%.md$" and one.level .. " " .. one.file or nil
+      end
+      assert.equal(1, #skill.phases)
+    end
+    assert.same({ "note phases/a.md", "note phases/b.md", "warning phases/b.md" }, levels)
+  end)
+
   it("takes a phase whose name only holds the word orchestrator as a phase", function()
     local skill = read("", { "01-plan", "02-orchestrator-design", "02-orchestrator" })
     assert.same({ "01-plan", "02-orchestrator-design" }, folder_of.ids(skill.phases))
@@ -222,10 +241,32 @@ describe("a sentence about phases", function()
       ["steps/step-02-b.md"] = "# Step 2: B\n", ["steps/step-03-c.md"] = "# Step 3: C\n" })))
   end)
 
+  it("is quoted where it names the folder of the phases as a whole, but not where it names one in it or draws it", function()
+    assert.equal("SKILL.md:6, SKILL.md:7", (quotes "只读 `phases/` 中的一个文件。\n1. One file of phases/*.md is enough.\n"))
+    assert.equal("", (quotes "`phases/01-plan.md`\n`my-phases/` and `phases/x/` of others\n\n```\nphases/\n└── 01-plan.md\n```\n"))
+  end)
+
+  it("is quoted where the title of a phase says more than its name", function()
+    assert.equal("phases/04-end.md:1, phases/05-out.md:1", (quotes("", nil, { ["phases/04-end.md"] = "# Phase 4: End (opcional)\n",
+      ["phases/05-out.md"] = "# Out\u{FF08}\u{53EF}\u{9009}\u{FF09}\n\n## Notes (long)\n" })))
+  end)
+
+  it("is quoted in a phase's code where it names another phase than the next one by its document", function()
+    assert.equal("phases/03-check.md:4", (quotes("", nil, { ["phases/03-check.md"] = "# Check\n\n```yaml\ngoto: 01-plan\n"
+      .. "then: 04-end\nself: 03-check\nfile: x-01-plan\n```\n", ["phases/04-end.md"] = "# End\n" })))
+  end)
+
+  it("is quoted in a step's document by a number that no part of the document has", function()
+    assert.equal("steps/step-01-a.md:5", (quotes("", {}, {
+      ["steps/step-01-a.md"] = "# Step 1: A\n\nIf it is bad, see step 2 or step 3.\n\nIf empty, step 4.\n\n### 3. Look\n",
+      ["steps/step-02-b.md"] = "# Step 2: B\n", ["steps/step-03-c.md"] = "# Step 3: C\n",
+      ["steps/step-04-d.md"] = "# Step 4: D\n\n1. Do.\n\nStep 1 of 1.\n" })))
+  end)
+
   it("takes P1 in a phase's document for a priority, but where documents are called so", function()
     local notes = { ["phases/03-check.md"] = "# Check\n\nSort by P0, P1 and P2.\n" }
     assert.equal("", (quotes("", nil, notes)))
-    assert.equal("SKILL.md:6", (quotes("P2 and P3 alternate.\n", nil, notes)))
+    assert.equal("SKILL.md:6", (quotes("P2 and P3 alternate.\nGate QG-P1 is another's.\n", nil, notes)))
     assert.equal("phases/P3-end.md:3", (quotes("", { "P1-plan", "P2-write" }, {
       ["phases/P3-end.md"] = "# End\n\nIf it is bad, P1 again.\n" })))
   end)
@@ -304,6 +345,7 @@ describe("a sentence about phases", function()
   it("is a diagram as a whole, by its first line, and each row that says where runs begin or what repeats", function()
     for _, drawing in ipairs {
       "```mermaid\ngraph TD\n  A[Phase 1] --> B[Phase 2] --> C[Phase 3]\n  C -->|score < 8| B\n```\n",
+      "```\n┌──────┐\n│ Plan │◀─┐\n│ DONE │──┘\n└──────┘\n```\n",
       "```dot\ndigraph g {\n  a [label=\"Phase 2\"];\n  b [label=\"Phase 3\"];\n  a -> b;\n  b -> a;\n}\n```\n" } do
       local text, found = quotes(drawing)
       assert.equal("SKILL.md:8", text)

@@ -23,6 +23,9 @@ end
 ---@field phases skillrt.load.PhaseFile[]
 ---@field by_path table<string, integer>
 ---@field steps boolean  its documents are called steps, so "step" means a phase
+---@field parts table<integer, boolean>  numbers of headings and items of the document that is being read: in a step,
+---  "step 3" is that part of it
+---@field folder string?  a pattern for its folder as a whole
 ---@field letter boolean?  its documents are called P1, P2; otherwise these are priorities, except in SKILL.md
 local Mentions = {}
 Mentions.__index = Mentions
@@ -34,13 +37,20 @@ function M.name_of(text)
   return (plain(text):lower():gsub("^%a*[-_ ]?[%d.]+%a?%f[-_ ]", ""):gsub("[-_ ]+", " "):gsub("^ ", ""))
 end
 
+-- A pattern for the folder of the phases, named as a whole: "load one file of `phases/`".
+local function folder_of(phase)
+  local folder = phase and phase.path:match "^(.+)/"
+  return folder and "%f[%w_-]" .. folder:gsub("%p", "%%%0") .. "/[^%w_.{<$%[-]"
+end
+
 ---@param phases skillrt.load.PhaseFile[]  in their order
 ---@param titles string[]  of their documents
 ---@return skillrt.load.Mentions
 function M.new(phases, titles)
   local steps = #phases > 0 and phases[1].base:lower():find "^step" ~= nil
   local self = setmetatable({ phases = phases, by_number = {}, by_path = {}, by_id = {}, by_name = {}, steps = steps,
-    words = tables.words(PHASES .. " " .. STEPS), titles = titles }, Mentions)
+    parts = {}, words = tables.words(PHASES .. " " .. STEPS), titles = titles,
+    folder = folder_of(phases[1]) }, Mentions)
   self.of_phases = setmetatable({}, { __index = self.words }) -- in a phase's document, steps are parts of it
   for word in STEPS:gmatch "%S+" do
     self.of_phases[word] = false
@@ -94,7 +104,7 @@ end
 function Mentions:is_named(text, start, after, own)
   local words = own and self.of_phases or self.words
   local before = text:sub(math.max(1, start - 40), start - 1):gsub("[%s*_`#]*$", "")
-  if before:find "%f[%w]P$" and (self.letter or not own) or ends_with_word(words, before:lower()) then
+  if before:find "%f[%w_-]P$" and (self.letter or not own) or ends_with_word(words, before:lower()) then
     return true
   end
   local behind = text:match("^%s*([\128-\255]+)", after)
@@ -140,10 +150,13 @@ function Mentions:of(text, own)
   local chain = 0 -- how far a list of numbers such as "2-4" or "2, 3" has been read
   for at, digits, after in text:gmatch "()%f[%d](%d[%d.]*)()" do
     local dashed = self.steps and text:sub(1, at - 1):find "%f[%w][Ss]tep[-_]$"
-    local named = dashed or not (own and self.steps) and self:is_named(text, at, after, own)
+    local index, in_step = self:number(digits, own), own and self.steps
+    local is_near = in_step and (not index or index == own or index == own + 1)
+    local is_other = not in_step or not is_near and not self.parts[tonumber(digits:match "%d+")]
+    local named = dashed or is_other and self:is_named(text, at, after, not in_step and own or nil)
       or chain > 0 and text:sub(chain, at - 1):find "^%s*[-,/&~\128-\255]+%s*$"
     chain = named and not text:find("^%a", after) and after or 0
-    add(chain > 0 and self:number(digits, own) or nil, at)
+    add(chain > 0 and index or nil, at)
   end
   table.sort(out)
   return out, first

@@ -116,6 +116,7 @@ end
 
 local PLAIN_FENCES <const> = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
 
+local ARROWS <const> = "\xE2[\x96\x97][\xB2\xB6\xBA\xBC\x80\x84]" -- heads of arrows, U+25B2 to U+25C4: a drawn graph
 local DIAGRAMS <const> = { mermaid = true, dot = true, graphviz = true }
 
 -- The first line of a diagram that names a phase: of all of it, as it is not read.
@@ -123,6 +124,7 @@ local function read_diagram(self, block, file)
   local line = block.line
   for one in (block.text .. "\n"):gmatch "(.-)\n" do
     line = line + 1
+    one = one:gsub("\u{2502}", "|")
     local named, at = self.mentions:of(one)
     if named[1] then
       self:add(one, { file = file, line = line }, at, not block.text:find "[|{]" and not block.text:find "label",
@@ -149,6 +151,33 @@ end
 -- "- **Condition**: `size > 3`", in any language: below a phase's heading it is about that phase.
 local CONDITION <const> = "^[%s*_]*[%a\128-\255 ]+[%s*_:]*`[^`]*[=<>!][^`]*`%s*$"
 
+-- A line of code in a phase's document that names another phase than the next one: "goto: step-02-scope".
+local function read_code(self, text, place, own)
+  for at, word in text:gmatch "()([%w_./-]+)" do
+    local index = self.mentions.by_id[word] or self.mentions.by_path[word]
+    if index and index ~= own and index ~= own + 1 and #self.mentions.phases[index].number > 0 then
+      return self:add(text, place, at, true, "code names a phase and was not read")
+    end
+  end
+end
+
+-- "Phase 5: Simulate (optional)", in any language.
+local function has_addition(title)
+  return title:find("(", 1, true) or title:find("\u{FF08}", 1, true)
+end
+
+-- Numbers of a document's own parts: "## 3. Check", "### Step 3", "3. check".
+local function parts_of(blocks, text)
+  local out = {} ---@type table<integer, boolean>
+  for _, block in ipairs(blocks) do
+    out[block.kind == "heading" and tonumber(block.text:match "%d+") or 0] = true
+  end
+  for digits in ("\n" .. text):gmatch "\n%s*(%d+)[.)]%s" do
+    out[tonumber(digits)] = true
+  end
+  return out
+end
+
 ---Quotes the lines of one document.
 ---@param blocks skillrt.load.Markdown
 ---@param text string   the whole document
@@ -157,6 +186,8 @@ local CONDITION <const> = "^[%s*_]*[%a\128-\255 ]+[%s*_:]*`[^`]*[=<>!][^`]*`%s*$
 ---@param used table<string, boolean>  places that yielded a fact
 function Quotes:read(blocks, text, file, own, used)
   local under
+  local folder = self.mentions.folder
+  self.mentions.parts = own and self.mentions.steps and parts_of(blocks, text) or {}
   read_front(self, text, file, own)
   passages.each(blocks, function(passage)
     local heading, place = passage.kind == "heading", { file = file, line = passage.line }
@@ -165,17 +196,27 @@ function Quotes:read(blocks, text, file, own, used)
     elseif under and passage.kind == "item" and not own and passage.text:find(CONDITION) then
       return self:add(passage.text, place, 1, nil, "a condition of a phase was not read")
     end
-    if passage.kind ~= "comment" and not passage.box and not used[file .. ":" .. passage.line] then
+    if passage.kind == "comment" or passage.box or used[file .. ":" .. passage.line] then
+      return
+    elseif own and passage.level == 1 and has_addition(passage.text) then
+      self:add(passage.text, place, 1, true, "a title says more of its phase and was not read")
+    elseif not own and folder and (passage.text .. "\n"):find(folder) and not self.mentions:of(passage.text)[1] then
+      self:add(passage.text, place, 1, true, "names the folder of the phases and was not read")
+    else
       self:line(passage.text, place, own, heading)
     end
   end, function(block)
-    local line = block.line
-    if not own and DIAGRAMS[block.lang] then
-      read_diagram(self, block, file)
-    end
-    for one in (not own and PLAIN_FENCES[block.lang] and block.text .. "\n" or ""):gmatch "(.-)\n" do
+    local line, count = block.line, self.count
+    for one in ((own or PLAIN_FENCES[block.lang]) and block.text .. "\n" or ""):gmatch "(.-)\n" do
       line = line + 1
-      self:line(one, { file = file, line = line })
+      if own then
+        read_code(self, one, { file = file, line = line }, own)
+      else
+        self:line(one, { file = file, line = line })
+      end
+    end
+    if not own and (DIAGRAMS[block.lang] or count == self.count and block.text:find(ARROWS)) then
+      read_diagram(self, block, file)
     end
   end)
 end
@@ -183,8 +224,9 @@ end
 ---Says what runs, and what was left out of documents with many lines.
 ---@param runs string
 function Quotes:finish(runs)
-  local why = self.count > 0 and ("%d lines name phases and were not read"):format(self.count) or nil
-  self.found:note("flow", { file = "SKILL.md" }, runs, why, why and FIX)
+  local is_all = self.count == 0
+  local why = is_all and "no other line names them" or ("%d lines name phases and were not read"):format(self.count)
+  self.found:note("flow", { file = "SKILL.md" }, runs, why, not is_all and FIX or nil)
   for file, count in pairs(self.of_file) do
     if count > MAX_OF_FILE then
       self.found:note("quote", { file = file }, ("and %d more of its lines name phases and were not read"):format(
