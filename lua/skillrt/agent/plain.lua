@@ -82,7 +82,7 @@ function M.commands(body)
       fence = nil
     elseif not fence then
       for before, bang, command, last in (" " .. line):gmatch("(.)()!`([^`]+)`()") do
-        if not before:find("%w") then
+        if not before:find("[%w`]") then
           add(from + bang - 2, from + last - 2, command)
         end
       end

@@ -129,8 +129,9 @@ function M.nearest(name, names)
   local bytes = { name:lower():byte(1, -1) }
   for _, known in ipairs(M.sorted(names)) do
     if math.abs(#known - #name) < least then
-      local away = distance(bytes, { known:lower():byte(1, -1) }, least)
-      if away < least then
+      local most = math.min(least, math.max(1, #known // 3) + 1)
+      local away = distance(bytes, { known:lower():byte(1, -1) }, most)
+      if away < most then
         best, least = known, away
       end
     end

@@ -55,7 +55,8 @@ local function flat(block)
       value = value:match '^"(.*)"$' or value:match "^'(.*)'$" or value
       fields[key], lines[key], last = value, at, key
     elseif line:find "^%s+%S" and last then
-      fields[last] = (fields[last] .. " " .. trim(line)):gsub("^[>|][+-]? ", "")
+      local is_object = fields[last] == json.null or fields[last] == "" and line:find "^%s+[%w_-]+:%f[%s\0]"
+      fields[last] = is_object and json.null or (fields[last] .. " " .. trim(line)):gsub("^[>|][+-]? ", "")
     elseif line:find "%S" and not line:find "^%s*#" then
       return nil
     end

@@ -71,11 +71,13 @@ end
 ---@return { arguments: string[]|nil, first: integer|nil, commands: string[]|nil }
 function M.placeholders(page, found)
   local line, body = page.body_line, page.body
-  local commands = page.is_plain and plain.commands(body)
-  for text in body:gmatch "([^\n]*)\n?" do
-    local command = text:match "!(`[^`]+`)" or text:match "^%s*```!%s*$" and " and the lines below it"
-    if command and not commands then
-      found:warn("command-unrun", { file = page.file, line = line }, ("!%s is not expanded"):format(command))
+  local commands, places = plain.commands(body)
+  for at, text in body:gmatch "()([^\n]*)\n?" do
+    for from = at, page.is_plain and 0 or at + #text do
+      if places[from] then
+        found:warn("command-unrun", { file = page.file, line = line },
+          ("!`%s` is not expanded"):format(places[from].command:match "[^\n]*"))
+      end
     end
     for name in text:gmatch "%${(CLAUDE_[%u_]+)}" do
       if not M.FILLED[name] then
@@ -89,7 +91,7 @@ function M.placeholders(page, found)
   local counts = page.is_command or page.arguments ~= nil or page.hint ~= nil or has_zero
   local from_one = page.is_command and not has_zero
   return { arguments = names_of(page.arguments), first = counts and (from_one and 1 or 0) or nil,
-    commands = commands and commands[1] and commands or nil }
+    commands = page.is_plain and commands[1] and commands or nil }
 end
 
 -- Checks the keys by their table, and that the folder has the skill's name.

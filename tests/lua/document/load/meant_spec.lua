@@ -47,4 +47,14 @@ describe("an unknown name", function()
       assert.matches(case[2], told(case[1], case[3]))
     end)
   end
+
+  it("is not told with a short one that it is far from, and makes no warning where other programs have keys", function()
+    assert.matches("\nnote: module: no such key$", told { ["SKILL.md"] = SKILL:gsub("\n%-%-%-\n", "\nmodule: x\n---\n", 1) })
+  end)
+
+  it("in an object below a line that is no YAML is not looked for: what it holds is not read", function()
+    local said = told { ["SKILL.md"] = SKILL:gsub("\n%-%-%-\n", "\nhint: a: b\nmetadata:\n  one:\n    tags: [x]\n---\n", 1) }
+    assert.matches("is no YAML", said)
+    assert.is_nil(said:find("metadata", 1, true), said)
+  end)
 end)
