@@ -77,6 +77,10 @@ describe("core.serve", function()
     assert.equal("string", type(code))
   end)
 
+  it("waits for a list of programs, and for nothing else", function()
+    assert.has_error(function() core.serve.wait(0, nil, "sh") end, "bad argument #3 to 'wait' (table expected, got string)")
+  end)
+
   it("ends them, told or at once", function()
     for now, code in pairs { [false] = 143, [true] = 137 } do
       local program = assert(core.serve.start({ "sleep", "30" }, ""))

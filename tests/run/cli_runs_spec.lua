@@ -75,6 +75,20 @@ describe("a command that names no run", function()
   end)
 end)
 
+describe("a URL of PostgreSQL", function()
+  it("with a password, without a database, or with a run's name that is none is refused, without asking a server", function()
+    local folder <close> = kit.folder()
+    for url, told in pairs { ["me:secret@host/db/run"] = "~/.pgpass", ["h/d/r?a=1&password=secret"] = "~/.pgpass",
+      host = "names no database", ["host/db"] = "names no run", ["host/db/a%20b"] = "1 to 64 of",
+      ["host/db/" .. ("r"):rep(65)] = "run name too long" } do
+      local run = kit.run(folder, { "status", "postgres://" .. url })
+      assert.equal(2, run.code)
+      assert.matches(told, run.err, 1, true)
+      assert.is_nil(run.err:find("secret", 1, true))
+    end
+  end)
+end)
+
 describe("a command for several runs", function()
   it("(F90) does nothing with runs that filters chose before somebody says so, and tells how many", function()
     local folder <close> = folder_of("fail", "none")

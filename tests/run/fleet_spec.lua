@@ -142,15 +142,6 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.is_true(opens > 2 and opens <= 8, opens .. " statements: " .. log)
   end)
 
-  it("refuses a password in a URL, a database without a name, and a run's name that is none", function()
-    local told = skillrt("status", "postgres://me:secret@host/db/run").err
-    assert.matches("~/.pgpass", told, 1, true)
-    assert.is_nil(told:find("secret", 1, true))
-    assert.matches("names no database", skillrt("list", "postgres://host").err, 1, true)
-    assert.matches("names no run", skillrt("status", server.url).err, 1, true)
-    assert.matches("1 to 64 of", skillrt("status", server.run "a%20b").err, 1, true)
-  end)
-
   it("takes every command that looks at a run, under its own id where no name is given", function()
     local told = good("run", "hello.lua", "--work-dir", server.url)
     local url = good("latest", server.url):match "%S+"

@@ -237,7 +237,12 @@ static bool make_null(void) {
   return made;
 }
 static bool set_user_id(void) {
-  return opens("suid", O_WRONLY | O_CREAT) && chmod("suid", 04755) == 0 && chmod("suid", 0644) == 0;
+  int fd = open("suid", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  bool set = chmod("suid", 04755) == 0 || fchmod(fd, 04755) == 0 || fchmod(fd, 04005) == 0 ||
+             fchmodat(AT_FDCWD, "suid", 04005, 0) == 0 || mknod("suid4", S_IFREG | 04005, 0) == 0 ||
+             creat("suid5", 04005) >= 0;
+  chmod("suid", 0600);
+  return set;
 }
 static bool set_user_id_new(void) {
   struct stat about;
