@@ -134,10 +134,11 @@ describe("--log FILE", function()
     assert.equal(0, kit.run(folder, { "resume", "w", "--quiet", "--add", "calls=5", "--log", "a.log" }).code)
     local said, ids = {}, {}
     for _, line in ipairs(kit.objects(folder.read "a.log")) do
-      said[#said + 1] = line.message == "State transition" and ("%s -> %s"):format(line.from, line.to) or nil
+      said[#said + 1] = line.message == "State transition" and ("%s -> %s %s"):format(line.from, line.to, line.action) or nil
       ids[line.run_id] = line.skill
     end
-    assert.same({ "pending -> executing", "executing -> paused", "paused -> executing", "executing -> completed" }, said)
+    assert.same({ "pending -> executing a", "executing -> paused call_limit", "paused -> executing nil",
+      "executing -> completed task_completed" }, said)
     assert.equal("two", select(2, next(ids)))
     folder.file("plain.lua", (PLAIN:gsub('good \\"\\\\', "good")))
     kit.run(folder, { "plain.lua", "--work-dir", "p", "--quiet", "--log", "p.log" })

@@ -186,7 +186,6 @@ function M.stands(status)
 end
 
 local UNITS <const> = { [1] = "s", [60] = "min", [3600] = "h", [86400] = "days" }
-local agos = {} -- cached by seconds: a few hundred
 
 ---How long ago something was, in seconds, minutes, hours or days: at least two of them.
 ---@param ms integer  UTC
@@ -194,9 +193,7 @@ local agos = {} -- cached by seconds: a few hundred
 function M.ago(ms)
   local passed = math.max(0, core.wall_ms() - ms) // 1000
   local unit = passed < 120 and 1 or passed < 7200 and 60 or passed < 172800 and 3600 or 86400
-  local said = passed - passed % unit
-  agos[said] = agos[said] or ("%d %s ago"):format(passed // unit, UNITS[unit])
-  return agos[said]
+  return ("%d %s ago"):format(passed // unit, UNITS[unit])
 end
 
 local function step_line(step)

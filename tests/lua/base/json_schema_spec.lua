@@ -93,6 +93,15 @@ describe("a value judged by a JSON Schema", function()
 end)
 
 describe("a JSON Schema", function()
+  it("of more than 64 levels is refused", function()
+    local schema = { type = "string" }
+    for _ = 1, 63 do
+      schema = { items = schema }
+    end
+    assert(json_schema.check(schema))
+    assert.matches("is more than 64 levels deep", wrong { items = schema }, 1, true)
+  end)
+
   it("with a keyword that nobody checks is refused", function()
     assert.equal('schema.a: keyword "minimun" is not checked by skillrt (did you mean "minimum"?)',
       wrong { properties = { a = { minimun = 1 } } })

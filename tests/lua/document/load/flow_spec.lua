@@ -127,6 +127,7 @@ describe("a table of phases", function()
     assert.same({ "!input.mode", false, "(input.mode === 'full' || outputs['choose-mode'] === 'full')", false },
       conditions(skill.phases))
     assert.truthy(told(found, "flow-mode"):find("quick, full", 1, true))
+    assert.same({ {}, nil, nil }, { skill.phases[2].input, skill.phases[3].input, skill.phases[4].input })
   end)
 
   it("may give a mode as a condition, and takes one that it calls the default", function()
