@@ -129,7 +129,7 @@ function M.folder(tree, found)
   local workflow = #documents == 0 and tree:within("", "%.md$")[1]
   local _, kind = M.markdown(workflow and tree:read(workflow) or "---\n---\n")
   if #documents > 0 then
-    found:error("foreign", { file = "." }, ("holds %d commands or agents' files, and no skill"):format(#documents),
+    found:error("foreign", { file = "." }, "holds commands or agents' files, and no skill",
       "each of them is one by itself", ("give one: %s"):format(documents[1]))
   elseif kind and kind:find "GitHub" then
     M.tell(found, { file = workflow, line = 1 }, kind)

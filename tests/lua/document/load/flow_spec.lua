@@ -267,13 +267,13 @@ describe("a sentence about phases", function()
   it("takes P1 in a phase's document for a priority, but where documents are called so", function()
     local notes = { ["phases/03-check.md"] = "# Check\n\nSort by P0, P1 and P2.\n" }
     assert.equal("", (quotes("", nil, notes)))
-    assert.equal("SKILL.md:6", (quotes("P2 and P3 alternate.\nGate QG-P1 is another's.\n", nil, notes)))
+    assert.equal("SKILL.md:6", (quotes("P2 and P3 alternate.\nGate QG-P1 is another's.\nFrom P0 to P2.\n", nil, notes)))
     assert.equal("phases/P3-end.md:3", (quotes("", { "P1-plan", "P2-write" }, {
       ["phases/P3-end.md"] = "# End\n\nIf it is bad, P1 again.\n" })))
   end)
 
   it("names a phase by a cell, or by what an item begins with in bold, that is its name", function()
-    assert.equal("SKILL.md:8, SKILL.md:10", (quotes("| Node | Use |\n|---|---|\n| Write | only for long texts |\n\n"
+    assert.equal("SKILL.md:8, SKILL.md:11", (quotes("| Node | Use |\n|---|---|\n| Write | only for long texts |\n| `write` | a tool |\n\n"
       .. "- **Check** when it matters\n- **Checks** of others\n- Plan well\n")))
   end)
 

@@ -100,11 +100,21 @@ local function ends_with_word(words, text)
   return false
 end
 
+-- Whether P1 means a phase in a text: not in most phases' documents, nor next to a P0 that is no phase.
+function Mentions:has_letters(text, own)
+  for digits in text:gmatch "%f[%w_-]P(%d+)" do
+    if not self:number(digits) then
+      return self.letter
+    end
+  end
+  return self.letter or not own
+end
+
 -- Whether a noun for phases is directly before a number or, as in Asian languages, after it.
 function Mentions:is_named(text, start, after, own)
   local words = own and self.of_phases or self.words
   local before = text:sub(math.max(1, start - 40), start - 1):gsub("[%s*_`#]*$", "")
-  if before:find "%f[%w_-]P$" and (self.letter or not own) or ends_with_word(words, before:lower()) then
+  if before:find "%f[%w_-]P$" and self:has_letters(text, own) or ends_with_word(words, before:lower()) then
     return true
   end
   local behind = text:match("^%s*([\128-\255]+)", after)
@@ -144,7 +154,7 @@ function Mentions:of(text, own)
     end
   end
   for at, cell in ("|" .. text .. "|"):gmatch "()|([^|]+)%f[|]" do
-    local name = text:find("|", 1, true) and cell or cell:match "^%s*%*%*([^*]+)%*%*" or ""
+    local name = text:find("|", 1, true) and (cell:find "`" and "" or cell) or cell:match "^%s*%*%*([^*]+)%*%*" or ""
     add(#name < 80 and self.by_name[M.name_of(name)] or nil, at)
   end
   local chain = 0 -- how far a list of numbers such as "2-4" or "2, 3" has been read
