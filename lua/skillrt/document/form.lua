@@ -457,10 +457,6 @@ local function is_text(value)
   return type(value) == "string"
 end
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
-
 -- Why a value is no path that stays below its folder (F13), and that a document can name.
 local function path_problem(path)
   local confined, problem = names.confined(path)
@@ -506,7 +502,7 @@ local LEAVES = {
   count = leaf("a whole number of at least 1", function(value) return math.type(value) == "integer" and value > 0 end),
   whole = leaf("a whole number of at least 0", function(value) return math.type(value) == "integer" and value >= 0 end),
   rank = leaf("a number", function(value) return type(value) == "number" and value == value end),
-  object = leaf("an object", is_object),
+  object = leaf("an object", json.is_object),
   tools = leaf("a text or a list", function(value) return type(value) == "string" or json.is_array(value) end),
   id = function(value) return select(2, names.id(value)) end,
   path = path_problem,

@@ -47,6 +47,8 @@ local REFUSED <const> = {
   { "choice", { name = "mode", choices = { all = { P1, P2, P3 }, few = { P1 } } }, "no choice runs 04-publish" },
   { "ask", { phases = { P2 }, name = P1, question = "Go on?" }, 'name "01-plan" is a phase\'s already' },
   { "ask", { phases = { P2 }, name = "may", question = "" }, "needs question" },
+  { "ask", { phases = { P2 }, name = "may", question = "Go on?", first = { says = "ask", phases = { P3 }, name = "may",
+    question = "Publish?", at = { "SKILL.md:8" }, texts = { "Ask." } } }, 'name "may" is a phase\'s already' },
   { "needs", { condition = "n > 1" }, "applies only to an action's preconditions" },
 }
 

@@ -1,12 +1,14 @@
 -- document/check/inputs.lua: inputs that may be missing when a phase's turn comes, and outputs that two phases write.
 --
 -- Inputs that no phase makes are refused earlier. Called by document/check/init.lua.
+local when = require "skillrt.skill.when"
+
 local M = {}
 
 local function text_of(phase)
   local parts = {}
   for i, condition in ipairs(phase.when) do
-    parts[i] = type(condition) == "table" and condition.text or "a function"
+    parts[i] = when.text(condition)
   end
   return table.concat(parts, " && ")
 end

@@ -315,33 +315,30 @@ function APPLY.choice(self, statement, place)
   self:set(input, "default", modes.default, place)
 end
 
-function APPLY.ask(self, statement, place)
-  local _, before = self:phase(self:list(statement, 1)[1])
-  local id, problem = names.id(text_of(statement, "name"))
-  if not id or self.index[id] then
-    refuse("name %s", problem or names.show(id) .. " is a phase's already")
-  end
-  local phase = { id = id }
-  self:set(phase, "id", id, place)
-  self:set(phase, "question", text_of(statement, "question"), place)
-  self:set(phase, "options", statement.options and #statement.options > 0 and json.array(statement.options) or nil,
-    place)
-  self.index[id] = false
-  table.insert(self.phases, before, phase)
-end
-
-function APPLY.skill(self, statement, place)
-  local _, behind = self:phase(self:list(statement, 1)[1])
-  local path = text_of(statement, "name")
-  local id, problem = names.id(path:match "[^/]*$")
+-- A phase beside the one that a statement names, with an id that none has.
+local function insert(self, statement, name, offset, place)
+  local _, at = self:phase(self:list(statement, 1)[1])
+  local id, problem = names.id(name)
   if not id or self.index[id] ~= nil then
     refuse("name %s", problem or names.show(id) .. " is a phase's already")
   end
   local phase = {}
   self:set(phase, "id", id, place)
-  self:set(phase, "skill", path, place)
   self.index[id] = false
-  table.insert(self.phases, behind + 1, phase)
+  table.insert(self.phases, at + offset, phase)
+  return phase
+end
+
+function APPLY.ask(self, statement, place)
+  local phase = insert(self, statement, text_of(statement, "name"), 0, place)
+  self:set(phase, "question", text_of(statement, "question"), place)
+  self:set(phase, "options", statement.options and #statement.options > 0 and json.array(statement.options) or nil,
+    place)
+end
+
+function APPLY.skill(self, statement, place)
+  local path = text_of(statement, "name")
+  self:set(insert(self, statement, path:match "[^/]*$", 1, place), "skill", path, place)
 end
 
 function APPLY.needs(self, statement, place)

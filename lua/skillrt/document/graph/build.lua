@@ -105,7 +105,7 @@ end
 local function conditions_of(one)
   local parts = {}
   for _, condition in ipairs(one.when) do
-    parts[#parts + 1] = type(condition) == "table" and condition.text or "a function"
+    parts[#parts + 1] = machine_graph.text_of(condition)
   end
   return #parts > 0 and "when " .. table.concat(parts, "\n and ") or nil
 end
@@ -240,7 +240,7 @@ local function add_rounds(graph, model)
     local lines = {}
     for _, row in ipairs { { "over", "until " }, { "again", "while " } } do
       for _, condition in ipairs(one[row[1]] or {}) do
-        lines[#lines + 1] = row[2] .. (type(condition) == "table" and condition.text or "a function")
+        lines[#lines + 1] = row[2] .. machine_graph.text_of(condition)
       end
     end
     lines[#lines + 1] = one.max_rounds and ("at most %d times"):format(one.max_rounds) or nil

@@ -20,11 +20,14 @@ function M.key(from, to, action)
   return ("%s\0%s\0%s"):format(from, to, action)
 end
 
-local function text_of(condition)
+---A condition, or several of a transition, as a graph shows it.
+---@param condition any
+---@return string
+function M.text_of(condition)
   if type(condition) == "table" and type(condition.text) ~= "string" and condition[1] then
     local parts = {}
     for i, one in ipairs(condition) do
-      parts[i] = text_of(one)
+      parts[i] = M.text_of(one)
     end
     return table.concat(parts, "\n and ")
   end
@@ -38,7 +41,7 @@ end
 -- The label of an edge: the action, its condition, its limit, how often the run took it.
 local function label_of(action, edge, guard, count)
   local lines = { action }
-  lines[#lines + 1] = guard ~= nil and "when " .. text_of(guard) or nil
+  lines[#lines + 1] = guard ~= nil and "when " .. M.text_of(guard) or nil
   lines[#lines + 1] = edge.max_runs and "at most " .. times(edge.max_runs) or nil
   lines[#lines + 1] = count and "taken " .. times(count) or nil
   return table.concat(lines, "\n")
@@ -46,7 +49,7 @@ end
 
 local function note_of(state, path)
   local lines = { state.entry }
-  lines[#lines + 1] = state.when ~= nil and "if " .. text_of(state.when) or nil
+  lines[#lines + 1] = state.when ~= nil and "if " .. M.text_of(state.when) or nil
   lines[#lines + 1] = path and path.at == state.name and "the run is here" or nil
   return lines[1] and table.concat(lines, "\n") or nil
 end

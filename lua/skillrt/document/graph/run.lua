@@ -4,6 +4,7 @@
 -- A view of the run's story; nothing of the skill is read. Called by cli/command/graph.
 
 local story_of = require "skillrt.run.story"
+local terminal_text = require "skillrt.base.terminal_text"
 local text_of = require "skillrt.base.text"
 local tables = require "skillrt.base.tables"
 
@@ -13,11 +14,6 @@ local MOST <const> = 12 -- agents that are named in one box
 
 -- Kinds of calls that ask somebody.
 local ASKS <const> = tables.words "command http host session"
-
-local function duration(ms)
-  return ms < 1000 and ("%d ms"):format(ms) or ms < 120000 and ("%.1f s"):format(ms / 1000)
-    or ("%d min"):format(ms // 60000)
-end
 
 local function short(text)
   local line = text_of.trim((tostring(text):gsub("%s+", " ")))
@@ -41,14 +37,14 @@ local WORDS <const> = { completed = "done", partial = "partly done", skipped = "
 local function note_of_step(self, step)
   local failed, word = step.attempts[#step.attempts], WORDS[step.status]
   if word and step.status ~= "skipped" then
-    return ("%s in %s"):format(word, duration(self.story:ms_of(step)))
+    return ("%s in %s"):format(word, terminal_text.duration(self.story:ms_of(step)))
   end
   return word or failed and ("failed, attempt %d: %s"):format(#step.attempts, short(failed.message)) or "open"
 end
 
 local function note_of_call(self, call)
   local how = call.ok and "answered" or short(call.class or call.message)
-  local over = call.ended and ("%s in %s"):format(how, duration(self.story:ms_of(call)))
+  local over = call.ended and ("%s in %s"):format(how, terminal_text.duration(self.story:ms_of(call)))
   local parts, tokens = { over or call.doubt and "outcome unknown" or "open" }, (call.used or {}).tokens
   parts[#parts + 1] = tokens and ("%d tokens"):format(tokens) or nil
   parts[#parts + 1] = (call.a or 1) > 1 and ("%d attempts"):format(call.a) or nil

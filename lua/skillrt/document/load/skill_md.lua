@@ -118,12 +118,6 @@ end
 ---@param found skillrt.Findings
 ---@return skillrt.load.SkillMd
 function M.read(text, file, folder, found)
-  local good, bad = utf8.len(text)
-  if not good then
-    local line = select(2, text:sub(1, bad):gsub("\n", "")) + 1
-    found:error("encoding", { file = file, line = line }, "is no UTF-8")
-    return { allowed_tools = {}, lines = {}, body = "", body_line = 1 }
-  end
   local front = front_matter.read(text, file, found)
   local body, body_line = front_matter.body(text)
   if not text:find "^%-%-%-[ \t]*\n" then

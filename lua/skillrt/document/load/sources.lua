@@ -22,7 +22,7 @@ local M = {}
 local MAX_DESCRIPTION = 1024 -- bytes of a config's; a SKILL.md counts characters
 
 local function object(value)
-  return type(value) == "table" and not json.is_array(value) and value or nil
+  return json.is_object(value) and value or nil
 end
 
 -- A JSON file with the places of its keys.

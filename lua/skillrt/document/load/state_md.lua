@@ -96,7 +96,7 @@ local function read_initial(block, out)
       end
     end
   end
-  if type(value) == "table" and not json.is_array(value) then
+  if json.is_object(value) then
     out.initial = value
   end
 end

@@ -13,10 +13,6 @@ local tables = require "skillrt.base.tables"
 
 local M = {}
 
-local function object(value)
-  return type(value) == "table" and not json.is_array(value) and value or nil
-end
-
 -- The positions of the phases in the order of phases_to_run, each found by its id (R28).
 local function chosen(document, at, found)
   local by_id, out, seen, order = {}, {}, {}, document.phases_to_run
@@ -202,7 +198,7 @@ end
 ---@return (fun(key: string): { file: string, line: integer? })? place  the place of a key of raw
 ---@return skillrt.load.WorkflowFlow? flow
 function M.config(document, at, found)
-  if not object(document) then
+  if not json.is_object(document) then
     found:error("workflow", at "", "must be an object with phases", "nothing of it was read")
     return nil
   elseif not form.check("workflow", document, found, at) then
