@@ -25,6 +25,31 @@ function M.append(into, list)
   return table.move(list, 1, #list, #into + 1, into)
 end
 
+---The items of a list, each below what one of its fields holds.
+---@generic T
+---@param list T[]|nil
+---@param key string
+---@return table<any, T>
+function M.by(list, key)
+  local out = {}
+  for _, item in ipairs(list or {}) do
+    out[item[key]] = item
+  end
+  return out
+end
+
+---One field of the items of a list.
+---@param list table[]|nil
+---@param key string
+---@return any[]
+function M.column(list, key)
+  local out = {}
+  for i, item in ipairs(list or {}) do
+    out[i] = item[key]
+  end
+  return out
+end
+
 ---The items of a list, each as a key.
 ---@param list any[]
 ---@return table<any, true>

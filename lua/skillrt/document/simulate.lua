@@ -40,10 +40,7 @@ end
 
 -- A workflow script: its flow is code, so only what it asks in a dry run is known, and its limit.
 local function of_script(flow)
-  local labels = {}
-  for i, agent in ipairs(flow.agents) do
-    labels[i] = agent.label
-  end
+  local labels = tables.column(flow.agents, "label")
   return { ends = { completed = labels }, least = labels, unmet = {}, states = 1, complete = false, most = flow.most,
     rounds = true, unknown = { "its agents" },
     worst = { calls = flow.most, tokens = 0, dollars = 0, limited = { calls = flow.most } } }

@@ -6,6 +6,7 @@
 local machine_check = require("skillrt.skill.machine_check")
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -78,10 +79,7 @@ function M.check(skill, where)
   if not machine then
     return message:sub(#where + 3)
   end
-  local by_id = {}
-  for _, one in ipairs(skill.actions) do
-    by_id[one.id] = one
-  end
+  local by_id = tables.by(skill.actions, "id")
   skill.machine = machine
   local strategy = skill.strategy
   if strategy ~= "priority" and not (type(strategy) == "table" and strategy.name == "priority") then

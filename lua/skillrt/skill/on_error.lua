@@ -5,6 +5,7 @@
 
 local names = require("skillrt.base.names")
 local retry = require("skillrt.skill.retry")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -48,10 +49,7 @@ end
 ---@return string? problem
 function M.check(skill)
   for _, list in ipairs({ skill.actions, skill.phases }) do
-    local by_id = {}
-    for _, one in ipairs(list) do
-      by_id[one.id] = one
-    end
+    local by_id = tables.by(list, "id")
     for _, one in ipairs(list) do
       local where = ('%s "%s"'):format(one.kind, one.id)
       local message = check_one(one, by_id, where, "on_error") or check_one(one, by_id, where, "alternative")

@@ -5,6 +5,7 @@
 local action = require("skillrt.skill.action")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -32,10 +33,7 @@ local function place_of(phases, id, where)
       return i
     end
   end
-  local ids = {}
-  for _, phase in ipairs(phases) do
-    ids[phase.id] = true
-  end
+  local ids = tables.by(phases, "id")
   return nil, ('%s: "%s" is no phase%s'):format(where, id, names.suggest(id, ids))
 end
 

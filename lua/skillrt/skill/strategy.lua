@@ -8,6 +8,7 @@
 -- Called by the loader of skills and by the modes.
 
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -31,10 +32,7 @@ local ORDERS = { priority = true, declaration = true }
 ---@field has fun(self: skillrt.Available, id: string): boolean
 
 local function named(available)
-  local ids = {}
-  for i, one in ipairs(available) do
-    ids[i] = one.id
-  end
+  local ids = tables.column(available, "id")
   return ids[1] and "available: " .. names.listed(ids, 20) or "nothing is available"
 end
 

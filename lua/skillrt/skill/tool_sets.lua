@@ -99,10 +99,7 @@ end
 ---@param name any
 ---@return string
 function M.unknown(skill, name)
-  local all = {}
-  for _, set in ipairs(skill.tool_sets) do
-    all[set.name] = true
-  end
+  local all = tables.by(skill.tool_sets, "name")
   return ("there is no tool set %s%s"):format(names.show(name), names.suggest(tostring(name), all))
 end
 

@@ -4,6 +4,7 @@
 -- Knows the model, no files. Called by document/check/init.lua.
 local names = require "skillrt.base.names"
 local expr = require "skillrt.expr"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -83,12 +84,8 @@ end
 
 -- Keys that a document's list of fields names; the list promises no types, so it is no schema.
 local function fields_of(subject)
-  local out = {}
   local said = subject.prose and subject.prose.state
-  for _, field in ipairs(said and said.fields or {}) do
-    out[field.name] = true
-  end
-  return out
+  return tables.by(said and said.fields, "name")
 end
 
 local function check_keys(subject, model, found)

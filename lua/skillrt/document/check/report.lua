@@ -7,6 +7,7 @@
 local files_of = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local outline = require "skillrt.base.outline"
+local tables = require "skillrt.base.tables"
 local write = require "skillrt.document.write"
 
 local M = {}
@@ -82,11 +83,8 @@ local OUTLINED = { phase = true, action = true }
 
 -- Whether a document of a step, or a spec, is unchanged since it was generated: by the manifest, or by its text.
 local function outlines_of(result)
-  local tree, specs = result.subject.tree, {}
+  local tree, specs = result.subject.tree, tables.by(result.subject.specs, "path")
   local made = tree and tree:has(write.MANIFEST) and write.manifest(tree.dir)
-  for _, spec in ipairs(result.subject.specs or {}) do
-    specs[spec.path] = true
-  end
   return function(one, text)
     return (OUTLINED[one.kind] or specs[one.path]) and (outline.is(text)
       or made and made.files[one.path] == files_of.digest(files_of.read(files_of.join(tree.dir, one.path)))) or false

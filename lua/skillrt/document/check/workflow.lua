@@ -11,6 +11,7 @@ local names = require "skillrt.base.names"
 local runner = require "skillrt.run.runner"
 local skill = require "skillrt.skill"
 local script = require "skillrt.skill.workflow.script"
+local tables = require "skillrt.base.tables"
 local workflow = require "skillrt.skill.workflow"
 
 local M = {}
@@ -124,10 +125,7 @@ local function try(path, source, name, args)
 end
 
 local function check_phases(meta, tried, place, found)
-  local declared = {}
-  for _, one in ipairs(meta and meta.phases or {}) do
-    declared[one.title] = true
-  end
+  local declared = tables.by(meta and meta.phases, "title")
   for title in pairs(tried.phases) do
     if next(declared) and not declared[title] then
       found:add("workflow.phase", place, ("phase %q is not among those of meta"):format(title))

@@ -359,21 +359,14 @@ function APPLY.needs(self, statement, place)
 end
 
 function Made:ids()
-  local ids = json.array {}
-  for i, phase in ipairs(self.phases) do
-    ids[i] = phase.id
-  end
-  return ids
+  return json.array(tables.column(self.phases, "id"))
 end
 
 -- What the readers found, in the form of workflow.json.
 local function of_facts(document)
   local stated = document.stated
-  local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, actions = {}, asks = {}, needs = {}, known = {},
-    at = {}, index = {}, stated = stated }, Made)
-  for _, one in ipairs(document.definition.actions or {}) do
-    self.known[one.id] = true
-  end
+  local self = setmetatable({ phases = {}, rounds = {}, inputs = {}, actions = {}, asks = {}, needs = {}, at = {},
+    index = {}, known = tables.by(document.definition.actions, "id"), stated = stated }, Made)
   for _, ask in ipairs(document.asks or {}) do
     self.asks[("%s %s"):format(place_of(ask), ask.text)], self.actions[ask.action] = ask, {}
   end

@@ -245,10 +245,7 @@ local function check_order(config, found)
     end
     hybrid.loop_at = hybrid.loop_at or id == M.LOOP and i or nil
   end
-  local declared = {}
-  for i, phase in ipairs(phases) do
-    declared[i] = phase.id
-  end
+  local declared = tables.column(phases, "id")
   if not hybrid.loop_at then
     found:error("order", "x_skillrt.hybrid.order", "does not say where the loop runs: put %s into it", M.LOOP)
   elseif table.concat(wanted, "\n") ~= table.concat(declared, "\n") then
@@ -259,10 +256,7 @@ local function check_order(config, found)
 end
 
 local function check_termination(autonomous, found)
-  local fields = {}
-  for _, field in ipairs(autonomous.state_schema.fields) do
-    fields[field.name] = true
-  end
+  local fields = tables.by(autonomous.state_schema.fields, "name")
   for i, condition in ipairs(autonomous.termination_conditions) do
     local bare = condition:find "^[%a_][%w_]*$"
     if bare and not ends.is_builtin[condition] and not fields[condition] then

@@ -14,6 +14,7 @@ local ordered = require "skillrt.document.generate.ordered"
 local skill_md = require "skillrt.document.generate.skill_md"
 local spec_study = require "skillrt.document.generate.spec_study"
 local state_schema = require "skillrt.document.generate.state_schema"
+local tables = require "skillrt.base.tables"
 local template = require "skillrt.base.template"
 local templates = require "skillrt.document.generate.templates"
 local view = require "skillrt.document.generate.view"
@@ -90,10 +91,7 @@ end
 
 -- Documents that the config names: an outline for each that skillrt does not write itself.
 local function write_outlines(writer, config, shared)
-  local written = {}
-  for _, file in ipairs(writer.files) do
-    written[file.path] = true
-  end
+  local written = tables.by(writer.files, "path")
   for _, list in ipairs { config.specs, config.templates } do
     for _, entry in ipairs(list) do
       if not written[entry.path] then

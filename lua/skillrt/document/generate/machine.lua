@@ -107,10 +107,7 @@ end
 
 -- The states that only errors lead to.
 local function error_states(machine)
-  local set, list = {}, {}
-  for _, one in ipairs(machine.errors) do
-    set[one.to] = true
-  end
+  local set, list = tables.by(machine.errors, "to"), {}
   for _, edge in ipairs(machine.edges) do
     set[edge.to] = nil
   end

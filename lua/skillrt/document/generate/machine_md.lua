@@ -7,6 +7,7 @@ local machine_of = require "skillrt.skill.machine"
 local of_config = require "skillrt.document.generate.machine"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
+local tables = require "skillrt.base.tables"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
@@ -33,10 +34,7 @@ local function state_views(machine, said)
 end
 
 local function registry_views(machine, shared, said)
-  local by_id, list = {}, of_config.registry(machine)
-  for _, action in ipairs(shared.actions) do
-    by_id[action.id] = action
-  end
+  local by_id, list = tables.by(shared.actions, "id"), of_config.registry(machine)
   for _, row in ipairs(list) do
     row.any, row.text = row.any or false, said(by_id[row.action].description or by_id[row.action].name)
   end

@@ -9,6 +9,7 @@ local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
+local tables = require "skillrt.base.tables"
 
 local M = {}
 
@@ -176,10 +177,7 @@ local function flow_of(config, phases)
   if config.execution_mode == "autonomous" then
     order = { config_of.LOOP }
   end
-  local by_id = {}
-  for _, phase in ipairs(phases) do
-    by_id[phase.id] = phase
-  end
+  local by_id = tables.by(phases, "id")
   if order then
     for i, id in ipairs(order) do
       flow[i] = { phase = by_id[id] or false, is_loop = id == config_of.LOOP }

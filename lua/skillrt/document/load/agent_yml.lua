@@ -162,10 +162,7 @@ end
 
 -- The names of sets below a key of `switching`.
 local function sets_in(given, key, sets, at, found)
-  local known = {}
-  for _, set in ipairs(sets) do
-    known[set.name] = true
-  end
+  local known = tables.by(sets, "name")
   for _, name in ipairs(type(given) == "table" and given or { given }) do
     if not known[name] then
       found:error("tool-set", at("switching." .. key), ("switching: %s: there is no tool set %s%s"):format(key,
@@ -354,10 +351,7 @@ end
 
 -- What the sets become: one step for an agent that switches itself; the flow; or one phase each.
 local function add_steps(definition, sets, given, retries, at, found)
-  local by_name = {}
-  for _, set in ipairs(sets) do
-    by_name[set.name] = set
-  end
+  local by_name = tables.by(sets, "name")
   definition.tool_sets = sets
   if given.by and given.by ~= "orchestrator" then
     return add_work(definition, sets, definition.switching.start or sets[1] and sets[1].name)

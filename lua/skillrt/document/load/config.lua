@@ -11,6 +11,7 @@ local json = require "skillrt.base.json"
 local limits_table = require "skillrt.skill.limits"
 local machine_skill = require "skillrt.skill.machine_skill"
 local skill = require "skillrt.skill"
+local tables = require "skillrt.base.tables"
 local types = require "skillrt.skill.types"
 
 local M = {}
@@ -76,14 +77,6 @@ local function phases_of(config, options, agents)
     list[i] = phase_of(phase, trailing[phase.id], config, options, agents)
   end
   return list
-end
-
-local function paths_of(documents)
-  local paths = {}
-  for i, document in ipairs(documents) do
-    paths[i] = document.path
-  end
-  return paths
 end
 
 local function limits_of(config)
@@ -194,7 +187,7 @@ function M.definition(raw, options)
     limits = limits_of(config),
     timeouts = form.taken("timeouts", own.timeouts_s or {}), -- nothing if it says nothing
     protocol = true,
-    specs = list_or_nil(paths_of(config.specs)),
+    specs = list_or_nil(tables.column(config.specs, "path")),
     config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
   })

@@ -199,10 +199,7 @@ end
 
 -- What a workflow.json leaves out; and the documents it was compiled from that have changed since.
 local function tell_workflow(self)
-  local runs = {}
-  for _, phase in ipairs(self.workflow and self.flow.phases or {}) do
-    runs[phase.id] = true
-  end
+  local runs = tables.by(self.workflow and self.flow.phases, "id")
   for _, one in ipairs(self.workflow and self.phase_files or {}) do
     if not runs[one.id] and not one.base:lower():find "orchestrator$" then
       self.found:note("workflow", { file = one.path }, ("is no phase of %s"):format(self.workflow), "it does not run")
@@ -310,14 +307,6 @@ local function read_documents(self)
   return out
 end
 
-local function told_of(specs)
-  local set = {}
-  for _, one in ipairs(specs) do
-    set[one.path] = true
-  end
-  return set
-end
-
 -- Whether nothing in a folder is a part of a skill.
 local function holds_nothing(tree)
   return not tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua",
@@ -368,7 +357,7 @@ function M.read(dir, options)
     tell_code(self)
   end
   tell_workflow(self)
-  references.check(self.tree, read_documents(self), found, told_of(specs))
+  references.check(self.tree, read_documents(self), found, tables.by(specs, "path"))
   return {
     kind = "folder",
     path = dir,
