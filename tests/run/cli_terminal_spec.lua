@@ -86,7 +86,11 @@ end } } }]])
     screen.key "never C-c"
     screen.shows "\nicanon"
     assert.equal("waiting_for_person", core.json.decode(kit.run(folder, { "status", "left", "--json" }).out).reason)
-    screen.type(kit.program .. " resume left")
+    screen.type("clear; " .. kit.program .. " resume left; echo code $?")
+    screen.shows "(question 1 is open)\nWhich name?\nanswer (Enter: later)>"
+    screen.key "C-d"
+    screen.shows "\ncode 3"
+    screen.type("clear; " .. kit.program .. " resume left")
     screen.shows "(question 1 is open)\nWhich name?\nanswer (Enter: later)>"
     screen.key "grxen Left Left BSpace" -- gr|en
     screen.key "ü C-e r C-a A Space" -- A |grüenr
