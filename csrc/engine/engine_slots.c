@@ -53,8 +53,7 @@ static bool table_reserve(struct slots *s, struct error *error) {
   if ((s->count + 1) * 2 <= s->capacity) return true;
   struct slots wider = {.sys = s->sys, .capacity = s->capacity ? s->capacity * 2 : 16};
   wider.table = sys_alloc(s->sys, wider.capacity * sizeof *wider.table);
-  if (!wider.table)
-    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu calls at once", s->count + 1);
+  if (!wider.table) return error_set(error, ERROR_MEMORY, "engine: no memory for one more call");
   for (size_t i = 0; i < s->capacity; i++)
     if (s->table[i]) table_put(&wider, s->table[i]);
   if (s->table) sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
@@ -78,7 +77,7 @@ static struct slot *slot_again(struct slots *s) {
 static struct slot *slot_new(struct slots *s, struct error *error) {
   struct slot *slot = sys_alloc(s->sys, sizeof *slot);
   if (!slot) {
-    error_set(error, ERROR_MEMORY, "engine: no memory for %zu calls at once", s->count + 1);
+    error_set(error, ERROR_MEMORY, "engine: no memory for one more call");
     return NULL;
   }
   task_init(&slot->task, s->sys);

@@ -137,6 +137,23 @@ end)
 describe("a changed script", function()
   after_each(R.clean)
 
+  it("repeats no recorded call before somebody says yes to that", function()
+    local function skill(text)
+      return R.skill { name = "repeats", actions = { { id = "a", run = function(_, ctx)
+        ctx.await { kind = "command", argv = { "printf", text } }
+        ctx.ask "Now?"
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    assert(skill "before":run { work_dir = dir })
+    local options = { skill = skill "after", accept_changes = true }
+    local _, message, code = skillrt.resume(dir, options)
+    assert.equal("changed", code)
+    assert.matches("discarded: 1 %(printf, may have acted%)\nto resume and repeat them: %-%-accept%-changes %-%-yes", message)
+    options.yes = true
+    assert.equal("waiting_for_person", assert(skillrt.resume(dir, options)).reason)
+  end)
+
   it("sends no other request with the idempotency key that a call of a finished round had (F19)", function()
     local function skill(run)
       return R.skill { name = "keys", actions = { { id = "a", run = run } } }

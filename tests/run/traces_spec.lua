@@ -178,14 +178,19 @@ describe("traces", function()
   it("do not hold the run up: steps go on while a collector is silent", function()
     local silent <close> = setmetatable(R.server "/silence\n", { __close = function(self) self.stop() end })
     local folder <close> = kit.folder()
-    folder.file("many.lua", [[return require "skillrt".skill { name = "many", state = { n = 0 }, durability = "process",
+    local script = [[return require "skillrt".skill { name = "many", state = { n = 0 }, durability = "process",
       limits = { max_iterations = 9999 }, actions = { { id = "a", max_runs = 1e6, when = "n < 3000", run = function(s)
-      return { n = s.n + 1 } end } } }]])
+      return { n = s.n + 1 } end } } }]]
+    folder.file("many.lua", script)
     local run = kit.run(folder, { "many.lua", "--work-dir", "w",
       env = "OTEL_EXPORTER_OTLP_TIMEOUT=1000 OTEL_EXPORTER_OTLP_ENDPOINT=" .. silent.url .. "/plan", "--quiet" })
     assert.equal(0, run.code, run.err)
     local records = kit.objects(kit.run(folder, { "log", "w", "--json" }).out)
     assert.truthy(records[#records].at - records[1].at < 5000, "the run waited for the collector")
     assert.truthy(run.err:find("spans were not sent", 1, true), run.err)
+    local slow <close> = setmetatable(R.server "/slow?ms=500\n", { __close = function(self) self.stop() end })
+    folder.file("some.lua", (script:gsub("3000", "450")))
+    run = kit.run(folder, { "some.lua", "--work-dir", "v", env = "OTEL_EXPORTER_OTLP_ENDPOINT=" .. slow.url .. "/plan", "--quiet" })
+    assert.equal("", run.err) -- what is under way when more is sent is waited for at the end
   end)
 end)
