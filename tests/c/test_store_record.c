@@ -112,6 +112,33 @@ static void test_cost(struct scratch *s) {
   }
 }
 
+static bool count_one(void *data, const struct record *record, struct error *e) {
+  (void)record, (void)e;
+  ++*(int *)data;
+  return true;
+}
+
+static void test_last(struct scratch *s) {
+  TEST("the last records are read without those before them") {
+    enum { LONG = 12000 }; /* several reads long */
+    struct faulty *f = faulty_new(sys_real());
+    struct kit k;
+    int count = 0;
+    scratch_empty(s);
+    kit_init(&k, s);
+    k.sys = faulty_sys(f);
+    k.options.durability = DURABILITY_PROCESS;
+    CHECK(kit_open(&k, STORE_CREATE));
+    for (int i = 0; i < LONG; i += 100)
+      CHECK(kit_append(&k, i, 100, APPEND_WHOLE));
+    faulty_reset(f);
+    CHECK(k.store->ops->read(k.store, k.store->ops->seq(k.store) - 1, count_one, &count, &k.error));
+    CHECK(count == 2 && faulty_count(f, FAULTY_BIT(FAULTY_READ)) == 1);
+    kit_close(&k);
+    faulty_free(f);
+  }
+}
+
 static void test_damage(struct scratch *s) {
   struct kit k;
   kit_init(&k, s);
@@ -146,6 +173,7 @@ int main(void) {
   scratch_make(&s);
   test_reading(&s);
   test_cost(&s);
+  test_last(&s);
   test_damage(&s);
   scratch_remove(&s);
   return check_finish();
