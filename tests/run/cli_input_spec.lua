@@ -77,6 +77,24 @@ describe("core.serve", function()
     assert.equal("string", type(code))
   end)
 
+  it("hears one guest after the other at a port, also after one whose request it does not read", function()
+    local listener, port = core.serve.listen(0)
+    local function take(words)
+      local guest = ([[exec 3<>/dev/tcp/127.0.0.1/%d; printf '%s HTTP/1.1\r\n\r\n' >&3; cat <&3]]):format(port, words)
+      local program, path = assert(core.serve.start({ "bash", "-c", guest }, "")), nil
+      for _ = 1, 200 do
+        path = listener:take()
+        if path or program:code() then break end
+        core.serve.wait(20, nil, { program }, listener)
+      end
+      program:stop(true)
+      return path
+    end
+    assert.equal("/a?b=1", take "GET /a?b=1")
+    assert.is_nil(take "POST /b")
+    assert.equal("/c", take "GET /c")
+  end)
+
   it("waits for a list of programs, and for nothing else", function()
     assert.has_error(function() core.serve.wait(0, nil, "sh") end, "bad argument #3 to 'wait' (table expected, got string)")
   end)
