@@ -105,6 +105,22 @@ static void check_rest(void) {
   skillrt_close(stopper.run);
 }
 
+static void check_time(void) {
+  static const char text[] =
+      "return require('skillrt').skill { name = 's', context = 'memory',\n"
+      "limits = { step_timeout = 0.2 }, actions = { { id = 'a', run = print } },\n"
+      "strategy = function() while true do end end }\n";
+  scratch_write(&folder, "t.lua", text, sizeof text - 1);
+  struct skillrt_options options = {.size = sizeof options,
+                                    .script = scratch_path(&folder, "t.lua")};
+  struct skillrt *run = skillrt_open(&options, error, sizeof error);
+  CHECK(run);
+  if (!run) return;
+  step_to_the_end(run);
+  CHECK_STR(skillrt_reason(run), "step_timeout");
+  skillrt_close(run);
+}
+
 int main(void) {
   scratch_make(&folder);
   TEST("a stop from another thread ends an endless loop, also one in coroutines") {
@@ -125,6 +141,9 @@ int main(void) {
   }
   TEST("a stopped run sleeps while its programs end") {
     check_rest();
+  }
+  TEST("a limit of time ends a choice that never ends, as a stop does") {
+    check_time();
   }
   TEST("a stop after the end is none") {
     struct skillrt *run = open_run("local t = {} for i = 1, 20000 do t[i] = 'item ' .. i end "
