@@ -40,7 +40,7 @@ struct worker_row {
 struct run_row {
   bool there;
   char run[80], id[80], owner[40], status[STORE_STATUS], about[STORE_ABOUT];
-  int64_t due, taking;
+  int64_t due, taking, rests_ns; /* until then nobody claims it */
 };
 
 struct arrival_row {
@@ -254,6 +254,7 @@ static void set_deadline(struct worker_row *w, int64_t deadline_ns) {
 
 static void add_worker(struct call *a) {
   struct worker_row *w = DB->workers;
+  if (worker_of(text_of(a, 1))) return; /* its key is taken */
   while (w < DB->workers + DB->worker_count && !w->gone)
     w++;
   assert(w < DB->workers + WORKERS_MAX);
@@ -329,6 +330,50 @@ static void take_run(struct call *a) {
   a->to->changed = 1;
 }
 
+static bool is_waiting(void) {
+  const struct run_row *run = &DB->run;
+  bool comes = run->due > 0 && run->due <= world->wall_ms + world->now_ns / MS;
+  for (size_t i = 0; i < DB->arrival_count; i++)
+    comes = comes || strcmp(DB->arrivals[i].fate, "waits") == 0;
+  return run->there && !run->owner[0] && run->rests_ns <= world->now_ns &&
+         (strcmp(run->status, "executing") == 0 || (strcmp(run->status, "paused") == 0 && comes));
+}
+
+static void next_claims(struct call *a) {
+  const struct run_row *run = &DB->run;
+  columns(a, 8);
+  if (!is_waiting()) return;
+  add_text(a, run->run);
+  add_text(a, "");
+  for (int i = 0; i < 3; i++)
+    add_number(a, 0);
+  add_text(a, run->status);
+  add_number(a, run->due);
+  add_text(a, run->about);
+}
+
+/* Of a list of one run. */
+static void claim_run(struct call *a) {
+  struct run_row *run = &DB->run;
+  if (!run->there || run->owner[0] || !worker_of(text_of(a, 1))) return;
+  snprintf(run->owner, sizeof run->owner, "%s", text_of(a, 1));
+  run->taking = strtoll(text_of(a, 3) + 1, NULL, 10);
+  strcpy(run->status, "executing");
+  run->due = 0;
+  run->about[0] = '\0';
+  a->to->changed = 1;
+}
+
+static void remove_lapsed(struct call *a) {
+  for (size_t i = 0; i < DB->worker_count; i++) {
+    struct worker_row *w = &DB->workers[i];
+    if (w->gone || w->deadline_ns >= world->now_ns) continue;
+    w->gone = true;
+    a->to->changed++;
+    if (strcmp(DB->run.owner, w->id) == 0) DB->run.owner[0] = '\0';
+  }
+}
+
 static void give_back(struct call *a) {
   struct run_row *run = &DB->run;
   if (!run->owner[0] || strcmp(run->owner, text_of(a, 2)) != 0) return;
@@ -337,6 +382,7 @@ static void give_back(struct call *a) {
   snprintf(run->status, sizeof run->status, "%s", text_of(a, 3));
   run->due = number_of(a, 4);
   snprintf(run->about, sizeof run->about, "%s", text_of(a, 5));
+  run->rests_ns = number_of(a, 7) > 0 ? world->now_ns + number_of(a, 7) * MS : 0;
   a->to->changed = 1;
 }
 
@@ -560,6 +606,11 @@ static const struct {
   void (*perform)(struct call *);
 } statements[] = {
     {"begin", nothing},
+    {"commit", nothing},
+    {"rollback", nothing},
+    {"with slots as materialized", next_claims},
+    {"update skillrt.run r set owner = $1, taking = t.taking", claim_run},
+    {"delete from skillrt.worker where deadline < clock_timestamp()", remove_lapsed},
     {"select set_config", one_row},
     {"select version, lease_ms from skillrt.fleet", version},
     {"select pg_advisory_xact_lock", one_row},
@@ -734,6 +785,13 @@ static void travel(void) {
   fleet_sleep(50000 + (int64_t)world_draw(400000));
 }
 
+static void note_statement(const struct call *a) {
+  const char *from =
+      strncmp(a->text, LAZILY, strlen(LAZILY)) == 0 ? a->text + strlen(LAZILY) : a->text;
+  world_note("process %u, owner %.6s, %d changed, %d cells: %.70s", fleet_process(), DB->run.owner,
+             a->to->changed, a->to->count, from);
+}
+
 static PGresult *ask(PGconn *c, const char *text, int count, const char *const *values,
                      const int *lengths) {
   enum harm_of_statement harm = draw_harm();
@@ -749,6 +807,7 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
   perform_late();
   PGresult *r = a.to = new_result();
   statements[which].perform(&a);
+  if (world->shows) note_statement(&a);
   if (strstr(text, "skillrt.journal")) DB->knows[fleet_process()] = DB->losses;
   if (strncmp(text, "select set_config('synchronous_commit'", 38) == 0)
     c->is_lazy = values[0] && strcmp(values[0], "off") == 0;
@@ -756,7 +815,9 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
   if (DB->kept && changes && !c->is_lazy && strncmp(text, LAZILY, strlen(LAZILY)) != 0)
     DB->kept->durable = true;
   /* A server performs a statement once. What changes nothing the second time is tried twice. */
-  if (harm == TWICE && statements[which].perform != take_run) arrive_later(&a, count);
+  bool repeats = statements[which].perform != take_run && statements[which].perform != claim_run &&
+                 statements[which].perform != add_worker;
+  if (harm == TWICE && repeats) arrive_later(&a, count);
   if (harm == LOST_AFTER) {
     travel();
     PQclear(r);
@@ -910,6 +971,16 @@ int PQgetlength(const PGresult *r, int row, int column) {
 
 int PQgetisnull(const PGresult *r, int row, int column) {
   return r->cells[row * r->columns + column].is_null;
+}
+
+PGresult *PQcopyResult(const PGresult *r, int flags) {
+  PGresult *copy = new_result();
+  (void)flags;
+  copy->status = r->status;
+  copy->columns = r->columns;
+  for (int i = 0; i < r->count; i++)
+    add_cell(copy, r->cells[i].data, r->cells[i].length, r->cells[i].is_null);
+  return copy;
 }
 
 void PQclear(PGresult *r) {

@@ -25,12 +25,14 @@ struct worker {
   int64_t stopped_ns;                         /* until then nothing of it is performed */
   int64_t stop_ns, wall_ms, clock_ms;
   int64_t drift; /* of its clock, in thousandths */
+  bool claimed;
   char data[PROCESS_DATA];
 };
 
 /* A thread of a worker. */
 struct thread {
   struct worker *worker; /* NULL: there is none */
+  struct worker *joins;  /* who has to join it before its place is free */
   ucontext_t context;
   char *stack;
   void *(*body)(void *);
@@ -82,6 +84,10 @@ bool fleet_is_over(void) {
   return over;
 }
 
+bool fleet_claimed(void) {
+  return now && now->worker->claimed;
+}
+
 /* ---- clocks ---- */
 
 int64_t fleet_boot_ns(void) {
@@ -116,7 +122,7 @@ static void enter_task(void) {
 static struct thread *begin(struct worker *w, void *(*body)(void *), void *argument,
                             int64_t at_ns) {
   struct thread *t = tasks;
-  while (t->worker)
+  while (t->worker || t->joins)
     assert(++t < tasks + TASKS);
   if (!t->stack) {
     t->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -183,7 +189,7 @@ static void begin_process(struct worker *w, int64_t at_ns) {
 static void kill_worker(struct worker *w) {
   world_note("process %u is killed", w->process);
   for (struct thread *t = tasks; t < tasks + TASKS; t++)
-    if (t->worker == w) t->worker = NULL;
+    if (t->worker == w || t->joins == w) t->worker = t->joins = NULL;
   world_episode_over(w->episode);
   begin_process(w, world->now_ns + (int64_t)world_draw(20000) * MS);
 }
@@ -266,7 +272,9 @@ int fleet_wake(pthread_cond_t *condition) {
 
 int fleet_thread(pthread_t *to, void *(*body)(void *), void *data) {
   assert(now);
-  *to = (pthread_t)(begin(now->worker, body, data, world->now_ns) - tasks + 1);
+  struct thread *t = begin(now->worker, body, data, world->now_ns);
+  t->joins = now->worker;
+  *to = (pthread_t)(t - tasks + 1);
   return 0;
 }
 
@@ -277,6 +285,7 @@ int fleet_join(pthread_t thread) {
     now->wakes_ns = INT64_MAX;
     give_way();
   }
+  t->joins = NULL;
   return 0;
 }
 
@@ -290,15 +299,31 @@ int fleet_pid(void) {
 
 /* ---- a worker ---- */
 
+static bool note_claim(void *data, const char *url) {
+  (void)url;
+  ((struct worker *)data)->claimed = true;
+  return true;
+}
+
+/* False: the process claims its runs, and got none. A person's process claims none. */
+static bool claim(struct worker *w, struct claims **claims) {
+  w->claimed = false;
+  if (!world->begun || world_draw(2) == 0) return true;
+  if (!*claims && !claims_open(world_sys(), DATABASE, "default", claims, NULL)) return false;
+  return (*claims)->ops->take(*claims, 1, note_claim, w, NULL) && w->claimed;
+}
+
 static void *work(void *data) {
   struct worker *w = data;
   struct url url;
   struct lease *lease = NULL;
+  struct claims *claims = NULL;
   bool keeps = world_draw_for(2, "worker %u has other runs", w->number);
   if (keeps && url_read(DATABASE, false, &url, NULL)) lease_take(world_sys(), &url, &lease, NULL);
   while (!over && !world->wrong[0]) {
     fleet_sleep((int64_t)world_draw(6000) * MS);
     if (over) break;
+    if (!claim(w, &claims)) continue;
     w->episode = world->episode = ++world->episodes;
     if (w->episode > EPISODES_MAX) {
       world_wrong("the run does not end in %d episodes: %s %s %s", EPISODES_MAX, world->status,
@@ -309,7 +334,10 @@ static void *work(void *data) {
     bool ended = sim_episode();
     over = over || (ended && losses == database_losses()); /* else its end may be lost */
     world_episode_over(w->episode);
+    if (w->claimed) claims->ops->settle(claims, DATABASE "/run", world_draw(2));
+    w->claimed = false;
   }
+  claims_close(&claims);
   lease_release(lease);
   return NULL;
 }
@@ -330,7 +358,7 @@ void fleet_run(unsigned count, bool harmed) {
   harms = harmed;
   memset(workers, 0, sizeof workers);
   for (struct thread *t = tasks; t < tasks + TASKS; t++)
-    t->worker = NULL;
+    t->worker = t->joins = NULL;
   here = NULL;
   for (unsigned i = 0; i < count; i++) {
     workers[i].number = i;

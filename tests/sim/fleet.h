@@ -23,6 +23,7 @@ void fleet_sleep(int64_t ns);
 unsigned fleet_process(void);
 bool fleet_lives(unsigned process);
 bool fleet_is_over(void); /* the run has ended, and nobody goes on */
+bool fleet_claimed(void); /* the process that is performed has claimed the run */
 /* The clock of the worker: it may go too slow or too fast. */
 int64_t fleet_boot_ns(void);
 int64_t fleet_wall_ms(void); /* what is added to the world's */

@@ -32,6 +32,8 @@ int PQntuples(const PGresult *);
 char *PQgetvalue(const PGresult *, int row, int column);
 int PQgetlength(const PGresult *, int row, int column);
 int PQgetisnull(const PGresult *, int row, int column);
+enum { PG_COPYRES_TUPLES = 2 };
+PGresult *PQcopyResult(const PGresult *, int flags);
 void PQclear(PGresult *);
 
 #endif

@@ -117,6 +117,11 @@ static int l_episode(lua_State *S) {
   lua_pushinteger(S, world->episode);
   return 1;
 }
+static int l_claimed(lua_State *S) {
+  lua_pushboolean(S, fleet_claimed());
+  return 1;
+}
+
 static int l_note(lua_State *S) {
   world_note("%s", luaL_checkstring(S, 1));
   return 0;
@@ -446,26 +451,14 @@ static void run_file(const char *path) {
 }
 
 static void open_lua(void) {
-  static const luaL_Reg functions[] = {{"draw", l_draw},
-                                       {"draw_for", l_draw_for},
-                                       {"leaves_out", l_leaves_out},
-                                       {"performed", l_performed},
-                                       {"trace", l_trace},
-                                       {"episode", l_episode},
-                                       {"outside", l_outside},
-                                       {"note", l_note},
-                                       {"wrong", l_wrong},
-                                       {"allow", l_allow},
-                                       {"reported", l_reported},
-                                       {"later", l_later},
-                                       {"forked", l_forked},
-                                       {"durable", l_durable},
-                                       {"sent", l_sent},
-                                       {"place", l_place},
-                                       {"records", l_records},
-                                       {"unnoticed", l_unnoticed},
-                                       {"lost", l_lost},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"draw", l_draw},           {"draw_for", l_draw_for}, {"leaves_out", l_leaves_out},
+      {"performed", l_performed}, {"trace", l_trace},       {"episode", l_episode},
+      {"claimed", l_claimed},     {"outside", l_outside},   {"note", l_note},
+      {"wrong", l_wrong},         {"allow", l_allow},       {"reported", l_reported},
+      {"later", l_later},         {"forked", l_forked},     {"durable", l_durable},
+      {"sent", l_sent},           {"place", l_place},       {"records", l_records},
+      {"unnoticed", l_unnoticed}, {"lost", l_lost},         {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL, 0);
   lua_gc(L, LUA_GCINC, 110, 400, 0); /* what is kept lies close together */

@@ -432,7 +432,7 @@ local function rewrite(resume)
 end
 
 function episode(seed, resume, rough)
-  if in_fleet() and resume and sim.draw(4) > 0 and core.holder(here()) then
+  if in_fleet() and resume and not sim.claimed() and sim.draw(4) > 0 and core.holder(here()) then
     return { code = "busy", error = "another worker has it" }
   end
   rewrite(resume)
