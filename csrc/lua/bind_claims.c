@@ -2,8 +2,8 @@
  * `submit` and `pause`.
  *
  * claims(url, queue) -> claims | nil, message, code; claims:take(count) -> { url ... } | nil,
- * message, code; claims:settle(url). While it is open, core.serve.wait returns when there may be
- * more to claim. Called by bind_core.c. */
+ * message, code; claims:settle(url, later). While it is open, core.serve.wait returns when there
+ * may be more to claim. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 #include "lua/bind_store.h"
@@ -65,7 +65,7 @@ static int claims_take(lua_State *L) {
 
 static int claims_settle(lua_State *L) {
   struct claims *claims = check_claims(L);
-  claims->ops->settle(claims, luaL_checkstring(L, 2));
+  claims->ops->settle(claims, luaL_checkstring(L, 2), lua_toboolean(L, 3));
   return 0;
 }
 
@@ -84,27 +84,38 @@ static int core_claims(lua_State *L) {
   return 1;
 }
 
-static int64_t number_of(lua_State *L, const char *field) {
-  lua_getfield(L, 2, field);
-  return luaL_optinteger(L, -1, 0);
+static int64_t number_of(lua_State *L, int at, const char *field) {
+  lua_getfield(L, at, field);
+  int64_t number = luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
+  return number;
 }
 
-static const char *text_of(lua_State *L, const char *field) {
-  lua_getfield(L, 2, field);
-  return luaL_optstring(L, -1, NULL);
+static const char *text_of(lua_State *L, int at, const char *field) {
+  lua_getfield(L, at, field);
+  const char *text = luaL_optstring(L, -1, NULL);
+  lua_pop(L, 1);
+  return text;
+}
+
+void bind_label(lua_State *L, int at, struct label *label) {
+  luaL_checktype(L, at, LUA_TTABLE);
+  at = lua_absindex(L, at);
+  *label = (struct label){.queue = text_of(L, at, "queue"),
+                          .prio = number_of(L, at, "prio"),
+                          .key = text_of(L, at, "key"),
+                          .most = number_of(L, at, "most"),
+                          .rate = number_of(L, at, "rate"),
+                          .rate_ms = number_of(L, at, "rate_ms")};
+  luaL_argcheck(L, label->queue != NULL, at, "names no queue");
 }
 
 /* label(url, { queue, prio, key, most, rate, rate_ms }) -> true | nil, message, code; each of them
  * by its name, and as struct label has it. */
 static int core_label(lua_State *L) {
   const char *url = bind_url(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  struct label label = {.queue = text_of(L, "queue"), .key = text_of(L, "key")};
-  luaL_argcheck(L, label.queue != NULL, 2, "names no queue");
-  label.prio = number_of(L, "prio");
-  label.most = number_of(L, "most");
-  label.rate = number_of(L, "rate");
-  label.rate_ms = number_of(L, "rate_ms");
+  struct label label;
+  bind_label(L, 2, &label);
   struct error error = {0};
   if (!store_label(bind_sys(L), url, &label, &error)) return bind_fail(L, &error);
   lua_pushboolean(L, true);

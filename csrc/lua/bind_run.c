@@ -47,18 +47,25 @@ static int choice_option(lua_State *L, int at, const char *name, const char *con
   return chosen;
 }
 
-static void read_options(lua_State *L, int at, struct runtime_options *options) {
-  static const char *const modes[] = {"create", "resume", NULL};
+static void read_options(lua_State *L, int at, struct runtime_options *options,
+                         struct label *label) {
+  static const char *const modes[] = {"create", "submit", "resume", NULL};
+  static const enum store_open modes_of[] = {STORE_CREATE, STORE_SUBMIT, STORE_RESUME};
   static const char *const durabilities[] = {"power", "process", NULL};
   luaL_checktype(L, at, LUA_TTABLE);
   *options = (struct runtime_options){.sys = bind_sys(L)};
   if (lua_getfield(L, at, "directory") != LUA_TNIL) options->url = bind_url(L, -1);
   lua_pop(L, 1); /* still held by the options table */
   options->http_module = text_option(L, at, "http_module");
-  options->store.mode = choice_option(L, at, "mode", modes) ? STORE_RESUME : STORE_CREATE;
+  options->store.mode = modes_of[choice_option(L, at, "mode", modes)];
   options->store.durability =
       choice_option(L, at, "durability", durabilities) ? DURABILITY_PROCESS : DURABILITY_POWER;
   options->store.run_id = text_option(L, at, "run_id");
+  if (lua_getfield(L, at, "label") != LUA_TNIL) {
+    bind_label(L, -1, label);
+    options->store.label = label;
+  }
+  lua_pop(L, 1); /* still held by the options table */
   options->store.accept_edits = flag_option(L, at, "accept_edits");
   lua_getfield(L, at, "segment_bytes");
   options->store.segment_bytes = (uint64_t)luaL_optinteger(L, -1, 0);
@@ -85,7 +92,8 @@ static int core_functions(lua_State *L) {
 static int core_open(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   struct runtime_options options;
-  read_options(L, 2, &options);
+  struct label label;
+  read_options(L, 2, &options, &label);
   lua_settop(L, 2);
   struct error error = {0};
   options.loop = bind_loop(L, &error); /* before the run, so that it is finalized after it */

@@ -11,6 +11,8 @@ void bind_report(lua_State *L, const struct store_report *);
 /* The URL of a store at this argument; one that needs a module is told where that lies, as far as
  * package.cpath says. */
 const char *bind_url(lua_State *L, int at);
+/* Reads a label, as core.label takes it; its texts stay those of the table. */
+void bind_label(lua_State *L, int at, struct label *);
 /* Puts read, salvage and holder into the table at the top. */
 int bind_store(lua_State *L);
 

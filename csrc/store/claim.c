@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/directory.h"
 #include "store/file.h"
@@ -59,15 +60,25 @@ static bool wake(const struct sys *sys, const char *folder, struct error *e) {
   return fleet_path(sys, folder, "wake", path, e) && sys_replace_file(sys, path, "", 0, false, e);
 }
 
-bool directory_label(const struct sys *sys, const char *path, const struct label *label,
-                     struct error *e) {
-  char text[LABEL_MAX], file[PATH_MAX], folder[PATH_MAX];
+bool directory_wake(const struct sys *sys, const char *path, struct error *e) {
+  char folder[PATH_MAX];
+  sys_parent(folder, path);
+  return wake(sys, folder, e);
+}
+
+bool directory_label_ahead(const struct sys *sys, const char *path, const struct label *label,
+                           struct error *e) {
+  char text[LABEL_MAX], file[PATH_MAX];
   int length = snprintf(
       text, sizeof text, "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", label->queue,
       label->prio, label->most, label->rate, label->rate_ms, label->key ? label->key : "");
-  sys_parent(folder, path);
   return file_path(file, path, "label", e) &&
-         sys_replace_file(sys, file, text, (size_t)length, true, e) && wake(sys, folder, e);
+         sys_replace_file(sys, file, text, (size_t)length, true, e);
+}
+
+bool directory_label(const struct sys *sys, const char *path, const struct label *label,
+                     struct error *e) {
+  return directory_label_ahead(sys, path, label, e) && directory_wake(sys, path, e);
 }
 
 /* Reads the label of a run; a run without one belongs to the queue "default". */
@@ -119,8 +130,7 @@ static size_t claimed_count(const struct folder *f) {
   return f->claimed.length / sizeof(struct claimed);
 }
 
-static void settle(struct claims *claims, const char *url) {
-  struct folder *f = (struct folder *)claims;
+static void forget(struct folder *f, const char *url) {
   size_t count = claimed_count(f);
   for (size_t i = 0; i < count; i++)
     if (strcmp(claimed_at(f, i)->url, url) == 0) {
@@ -128,6 +138,10 @@ static void settle(struct claims *claims, const char *url) {
       f->claimed.length -= sizeof(struct claimed);
       return;
     }
+}
+
+static void settle(struct claims *claims, const char *url, bool later) {
+  if (!later) forget((struct folder *)claims, url); /* else the claim ends after its time */
 }
 
 static bool is_claimed(struct folder *f, const char *url) {
@@ -140,7 +154,7 @@ static bool is_claimed(struct folder *f, const char *url) {
 static bool claim(struct folder *f, const char *url, struct error *e) {
   struct claimed one = {.until_ns = f->sys->boot_ns(f->sys) + (int64_t)CLAIM_MS * 1000000};
   snprintf(one.url, sizeof one.url, "%s", url);
-  settle(&f->claims, url);
+  forget(f, url);
   return buffer_append(&f->claimed, &one, sizeof one, e);
 }
 
@@ -264,7 +278,8 @@ static bool lock_queue(struct folder *f, struct error *e) {
       !file_make_folders(f->sys, path, false, e))
     return false;
   f->lock = lock_take(f->sys, path, e);
-  if (f->lock >= 0) lock_sign(f->sys, f->lock, "");
+  /* The one to stop is the worker whose process this is. */
+  if (f->lock >= 0) lock_sign(f->sys, f->lock, getppid(), "");
   if (f->lock < 0 && e->code == ERROR_BUSY) {
     const struct error held = *e;
     error_set(e, ERROR_BUSY,

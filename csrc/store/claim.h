@@ -9,6 +9,11 @@
 #include "store/store.h"
 
 bool directory_label(const struct sys *, const char *path, const struct label *, struct error *);
+/* The label of a run that is not there yet: wakes nobody. */
+bool directory_label_ahead(const struct sys *, const char *path, const struct label *,
+                           struct error *);
+/* The run at this path may be claimed: wakes the workers of its folder. */
+bool directory_wake(const struct sys *, const char *path, struct error *);
 bool directory_pause(const struct sys *, const char *path, const char *queue, bool paused,
                      struct error *);
 bool directory_claims(const struct sys *, const char *path, const char *queue, struct claims **,

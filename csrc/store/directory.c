@@ -7,8 +7,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/blob.h"
+#include "store/claim.h"
 #include "store/cut.h"
 #include "store/file.h"
 #include "store/journal.h"
@@ -30,6 +32,7 @@ struct directory {
   struct journal_index index;
   char digest[65];     /* of the state.json last written */
   struct watch *inbox; /* NULL: nobody listens */
+  bool is_submitted;   /* others are to perform it */
 };
 
 static const struct journal_end *directory_end(const struct directory *d) {
@@ -126,6 +129,7 @@ static void directory_close(struct store *store) {
   watch_close(&d->inbox);
   if (d->journal) directory_held(d, NULL);
   journal_close(d->journal);
+  if (d->is_submitted) directory_wake(d->sys, d->path, NULL);
   journal_index_clear(&d->index);
   lock_release(d->sys, d->lock);
   sys_free(d->sys, d->path, d->path_size);
@@ -216,7 +220,7 @@ static bool directory_lock(struct directory *d, struct error *e) {
 static void directory_sign(const struct directory *d) {
   char boot[SYS_BOOT];
   if (d->sys->boot(d->sys, boot) < 0) boot[0] = '\0';
-  lock_sign(d->sys, d->lock, boot);
+  lock_sign(d->sys, d->lock, getpid(), boot);
 }
 
 static bool directory_create(struct directory *d, const struct store_options *o, struct error *e) {
@@ -236,6 +240,8 @@ static bool directory_create(struct directory *d, const struct store_options *o,
   if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
     return false; /* another process was faster */
   directory_sign(d);
+  if (o->label && !directory_label_ahead(d->sys, d->path, o->label, e)) return false;
+  d->is_submitted = o->mode == STORE_SUBMIT;
   if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
     return false;
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
@@ -351,7 +357,7 @@ static bool directory_resume(struct directory *d, const struct store_options *o,
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", d->path);
   if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
   lock_boot(d->sys, d->lock, boot);
-  lock_sign(d->sys, d->lock, boot); /* for people; its boot when all is in order */
+  lock_sign(d->sys, d->lock, getpid(), boot); /* for people; its boot when all is in order */
   return directory_recover(d, o, report, e);
 }
 
@@ -361,7 +367,8 @@ bool directory_open(const struct sys *sys, const char *path, const struct store_
   if (!d) return false;
   d->durability = o->durability;
   bool good = file_is_folder(sys, path, "journal", e) && file_is_folder(sys, path, "blobs", e);
-  good = good && (o->mode == STORE_CREATE   ? directory_create(d, o, e)
+  bool is_new = o->mode == STORE_CREATE || o->mode == STORE_SUBMIT;
+  good = good && (is_new                    ? directory_create(d, o, e)
                   : o->mode == STORE_RESUME ? directory_resume(d, o, report, e)
                                             : directory_inspect(d, o, report, e));
   if (!good) {
@@ -369,7 +376,7 @@ bool directory_open(const struct sys *sys, const char *path, const struct store_
     return false;
   }
   if (o->mode == STORE_READ) report->cut_doubtful = false;
-  if (o->mode == STORE_CREATE) {
+  if (is_new) {
     memcpy(report->run_id, directory_end(d)->run_id, sizeof report->run_id);
     report->view_missing = true;
   }

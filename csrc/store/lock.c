@@ -112,7 +112,7 @@ void lock_boot(const struct sys *sys, int fd, char boot[SYS_BOOT]) {
   snprintf(boot, SYS_BOOT, "%.*s", SYS_BOOT - 1, at ? at : "");
 }
 
-void lock_sign(const struct sys *sys, int fd, const char *boot) {
+void lock_sign(const struct sys *sys, int fd, pid_t pid, const char *boot) {
   char host[65] = "", text[200], start[STAMP_SIZE];
   int from = sys->open(sys, "/proc/sys/kernel/hostname", O_RDONLY, 0);
   if (from >= 0) {
@@ -120,7 +120,7 @@ void lock_sign(const struct sys *sys, int fd, const char *boot) {
     sys->close(sys, from);
   }
   stamp_text(start, sys->wall_ms(sys));
-  int length = snprintf(text, sizeof text, "%ld %s %s%s%s\n", (long)getpid(), host[0] ? host : "?",
+  int length = snprintf(text, sizeof text, "%ld %s %s%s%s\n", (long)pid, host[0] ? host : "?",
                         start, boot[0] ? " " : "", boot);
   /* Truncate after the write, not before: ext4 flushes a file that was truncated to 0 when it
    * closes. */

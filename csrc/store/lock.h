@@ -26,7 +26,7 @@ int lock_look(const struct sys *, const char *folder);
 void lock_boot(const struct sys *, int fd, char boot[SYS_BOOT]);
 /* Writes the holder and this boot, for people and for an open after a power cut. Ignores a failure
  * (full disk). */
-void lock_sign(const struct sys *, int fd, const char *boot);
+void lock_sign(const struct sys *, int fd, pid_t, const char *boot);
 /* Releases it; -1 is fine. */
 void lock_release(const struct sys *, int fd);
 

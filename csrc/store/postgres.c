@@ -10,7 +10,7 @@
 
 #include "store/blob.h"
 
-enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16 };
+enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16, LOOKS = 8 };
 
 struct postgres {
   struct store store; /* first: a store is cast to this */
@@ -19,16 +19,19 @@ struct postgres {
   struct commits *commits;
   struct lease *lease;  /* NULL: only read */
   struct taking taking; /* of this run by this store */
+  struct claim *claim;  /* by which this store took it, until it is open; NULL: by none */
+  uint64_t openings;    /* link_openings before it was last seen that the run is held */
   bool taken;           /* the lease holds the run since */
   bool doubtful;        /* or may hold it: nobody knows */
   char run_id[JOURNAL_RUN_ID + 1];
-  struct rows_end end; /* after the last append */
-  PGresult *all;       /* the rows before the first append, where they are few; NULL: not kept */
-  struct buffer out;   /* the lines of the last batch */
-  struct put put;      /* the last batch */
-  bool failed;         /* refuses all batches except last words */
-  bool spent;          /* they were written */
-  struct error why;    /* of `failed` */
+  struct rows_end end;       /* after the last append */
+  struct journal_chain seen; /* the last line of this store that was committed */
+  PGresult *all;     /* the rows before the first append, where they are few; NULL: not kept */
+  struct buffer out; /* the lines of the last batch */
+  struct put put;    /* the last batch */
+  bool failed;       /* refuses all batches except last words */
+  bool spent;        /* they were written */
+  struct error why;  /* of `failed` */
   uint64_t bytes, syncs;
   struct watch *inbox; /* NULL: the run has not asked to watch its inbox */
 };
@@ -85,6 +88,7 @@ static bool postgres_sync(struct store *store, struct error *e) {
   p->syncs++;
   switch (p->put.outcome) {
   case OUTCOME_OURS:
+    p->seen = p->end.chain;
     return true;
   case OUTCOME_ANOTHERS:
     error_set(&why, ERROR_LOST,
@@ -178,20 +182,36 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
   return true;
 }
 
+/* Behind a new connection there may be a standby that was promoted, and has lost that this process
+ * took the run, or what was committed since. False with `*gone`: it has. */
+static bool look_again(struct postgres *p, bool *gone, struct error *e) {
+  uint64_t openings = link_openings();
+  struct link *l = enter(p, e);
+  int rows = l ? run_is_held(l, p->url.run, lease_id(p->lease), p->taking.number, e) : -1;
+  if (rows == 1) rows = commits_has(l, p->url.run, p->seen.batch, p->seen.crc, e);
+  if (l) commits_leave(p->commits);
+  if (rows == 1) p->openings = openings;
+  *gone = rows == 0;
+  return *gone ? forgotten(p, e) : rows == 1;
+}
+
+/* Looks at the lease last, because a look at the run takes time. */
 static bool postgres_held(struct store *store, struct error *e) {
   struct postgres *p = (struct postgres *)store;
   struct error why = {0};
-  if (!p->lease || lease_held(p->lease, &why)) return true;
+  bool gone = false;
+  if (!p->lease) return true;
+  for (int i = 0; !gone && i < LOOKS && lease_held(p->lease, &why); i++) { /* each may be cut */
+    if (link_openings() == p->openings) return true;
+    look_again(p, &gone, &why);
+  }
   return fail(p, &why, e);
 }
 
 static bool postgres_blob_get(struct store *store, const char *digest, struct buffer *to,
                               struct error *e) {
   struct postgres *p = (struct postgres *)store;
-  struct link *l = postgres_sync(store, e) ? enter(p, e) : NULL;
-  bool good = l && blob_find(l, digest, to, e);
-  if (l) commits_leave(p->commits);
-  return good;
+  return postgres_sync(store, e) && commits_blob(p->commits, &p->url, digest, to, e);
 }
 
 /* Views are not stored: they can be written from the journal at any time. */
@@ -235,7 +255,7 @@ static bool say_closed(struct postgres *p) {
 /* Another taking of the run, by this process or by another one, is left alone. */
 static void give_back(struct postgres *p, const struct header *header) {
   struct link *l = enter(p, NULL);
-  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), p->taking.number, header);
+  bool given = l && run_give_back(l, p->url.run, lease_id(p->lease), p->taking.number, header, 0);
   if (l) commits_leave(p->commits);
   if (!given) lease_release_later(p->lease, p->url.run, p->taking.number, header);
 }
@@ -292,6 +312,7 @@ static enum outcome fence(struct postgres *p, struct error *e) {
   if (!journal_line_add(&p->out, &end.chain, JOURNAL_LAST, payload, e)) return OUTCOME_UNKNOWN;
   put(p, &end, true);
   commits_wait(p->commits, &p->put);
+  p->seen = p->end.chain;
   if (p->put.outcome == OUTCOME_UNKNOWN && e) *e = p->put.why;
   return p->put.outcome;
 }
@@ -304,8 +325,11 @@ static bool has_batches(struct postgres *p, struct link *l, bool *has, struct er
 }
 
 static bool read_end(struct postgres *p, struct link *l, struct rows_look *look, struct error *e) {
-  p->put.connection = l->opened;
-  return rows_end(l, p->url.run, look, &p->end, e);
+  const struct claim *claim = look->claim;
+  bool good = rows_end(l, p->url.run, look, &p->end, e);
+  /* Behind rows that another connection read, a batch is put once they were looked at again. */
+  p->put.connection = !claim ? l->opened : claim->link == l ? claim->opened : 0;
+  return good;
 }
 
 /* The end of the journal; of none, a segment 0. */
@@ -331,6 +355,7 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
   bool has;
   for (int i = 0; i < FENCES; i++) {
     bool known = i == 0 && mode == STORE_RESUME;
+    if (!known) look->claim = NULL;
     if (!known && !find_end(p, look, &has, e)) return false;
     if (mode == STORE_CREATE && p->end.records > 0) return exists(p, e);
     enum outcome outcome = fence(p, e);
@@ -342,7 +367,15 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
 }
 
 static bool take(struct postgres *p, struct error *e) {
-  struct link *l = lease_take(p->sys, &p->url, &p->lease, e) ? enter(p, e) : NULL;
+  if (!lease_take(p->sys, &p->url, &p->lease, e)) return false;
+  p->claim = lease_open_claim(p->lease, p->url.run, &p->taking);
+  if (p->claim) {
+    p->openings = p->claim->openings;
+    p->taken = true;
+    return lease_held(p->lease, e);
+  }
+  p->openings = link_openings();
+  struct link *l = enter(p, e);
   if (!l) return false;
   lease_knows(p->lease, &p->taking);
   bool good = run_take(l, p->url.run, lease_id(p->lease), p->taking.number, &p->taken, e);
@@ -410,6 +443,7 @@ static bool resume(struct postgres *p, const struct store_options *o, struct sto
         "%s: only a journal in a directory is cut; put the database back from a backup",
         p->url.whole);
   if (o->mode == STORE_RESUME && !take(p, e)) return false;
+  look.claim = o->mode == STORE_RESUME ? p->claim : lease_claim_at(&p->url);
   struct link *l = enter(p, e);
   bool good = l && read_end(p, l, &look, e);
   if (l) commits_leave(p->commits);
@@ -430,14 +464,18 @@ static bool open_as(struct postgres *p, const struct store_options *o, struct st
   return true;
 }
 
-bool postgres_open(const struct sys *sys, const char *at, const struct store_options *o,
-                   struct store **store, struct store_report *report, struct error *e) {
+static bool open_run(const struct sys *sys, const struct url *url, const struct store_options *o,
+                     struct store **store, struct store_report *report, struct error *e) {
   struct postgres *p = sys_alloc(sys, sizeof *p);
-  if (!p) return error_set(e, ERROR_MEMORY, "%.200s: out of memory", at);
+  if (!p) return error_set(e, ERROR_MEMORY, "%s: out of memory", url->whole);
   p->store.ops = &ops;
   p->sys = sys;
+  p->url = *url;
   buffer_init(&p->out, sys, BATCH_MAX);
-  if (url_read(at, true, &p->url, e) && open_as(p, o, report, e)) {
+  bool good = open_as(p, o, report, e);
+  claim_free(sys, p->claim);
+  p->claim = NULL;
+  if (good) {
     *store = &p->store;
     return true;
   }
@@ -446,6 +484,14 @@ bool postgres_open(const struct sys *sys, const char *at, const struct store_opt
   if (p->taken) give_back(p, NULL);
   postgres_close(&p->store);
   return false;
+}
+
+bool postgres_open(const struct sys *sys, const char *at, const struct store_options *o,
+                   struct store **store, struct store_report *report, struct error *e) {
+  struct url url;
+  if (!url_read(at, true, &url, e)) return false;
+  return o->mode == STORE_SUBMIT ? postgres_submit(sys, &url, o, store, report, e)
+                                 : open_run(sys, &url, o, store, report, e);
 }
 
 /* ---- between runs ---- */

@@ -2,7 +2,8 @@
  *
  *   skillrt.fleet    one row: the version of the tables, and how long a lease is
  *   skillrt.run      a row for each run: who holds it, since which taking of it (a number that no
- *                    other one has), and what the last batch's header said
+ *                    other one has), and what the last batch's header said. It changes when a
+ *                    process claims or opens the run, and when it gives it back
  *   skillrt.journal  a row for each batch, with the lines that a directory would have. Its key is
  *                    (run, batch), and rows are only added: a process that finds the key of its
  *                    batch taken has lost the run. A process that takes a run first adds a row
@@ -150,7 +151,14 @@ void commits_release(struct commits *); /* NULL is fine */
  * server. Never between the two: commits_wait, and what calls it. */
 struct link *commits_enter(struct commits *, const struct url *, struct error *);
 void commits_leave(struct commits *);
+/* Reads a blob, as blob_find does; small ones are kept. */
+bool commits_blob(struct commits *, const struct url *, const char *digest, struct buffer *,
+                  struct error *);
 void commits_put(struct commits *, struct put *);
+/* Whether a batch that ends with this crc is still there: a standby that was promoted may lack rows
+ * that its primary had committed, and a server that crashed those that were lazy; another process
+ * may have written in their place. -1: it is not known. */
+int commits_has(struct link *, const char *run, uint32_t batch, uint32_t crc, struct error *);
 /* Waits until the batch is settled, and commits what is there if nobody does. False: none was put.
  */
 bool commits_wait(struct commits *, struct put *);
@@ -177,6 +185,28 @@ struct taking {
 void lease_knows(struct lease *, struct taking *);
 /* `doubtful`: the statement that takes the run may still be on its way. */
 void lease_forgets(struct lease *, const struct taking *, bool doubtful);
+/* A run that a claim took for the lease, and that no store has opened yet. */
+struct claim {
+  struct claim *next;
+  struct taking taking; /* the lease knows it */
+  uint64_t openings;    /* link_openings before it was taken */
+  char run[JOURNAL_RUN_ID + 1];
+  struct header header;    /* what lists showed of it before */
+  PGresult *rows;          /* of its journal, as rows_end read them first; nobody adds any before it
+                              is opened. NULL: they were not read */
+  const struct link *link; /* on this connection */
+  uint64_t opened;         /* and then link->opened */
+};
+
+/* NULL: out of memory. */
+struct claim *lease_claim(struct lease *, const char *run, const struct header *);
+struct claim *lease_find_claim(struct lease *, const char *run); /* NULL: there is none */
+/* That of a URL, where this process has a lease for the database. */
+struct claim *lease_claim_at(const struct url *);
+void lease_drop_claim(struct lease *, struct claim *, bool doubtful);
+/* A store opens the run: the claim and its taking become the store's. NULL: it was not claimed. */
+struct claim *lease_open_claim(struct lease *, const char *run, struct taking *);
+void claim_free(const struct sys *, struct claim *); /* NULL is fine */
 /* To be called where the database could not be reached when a run was to be released: that is done
  * with the next renewal. */
 void lease_release_later(struct lease *, const char *run, int64_t taking, const struct header *);
@@ -190,9 +220,12 @@ bool lease_is_dead(const struct sys *, const char *process);
 bool run_take(struct link *, const char *run, const char *owner, int64_t taking, bool *taken,
               struct error *);
 /* Releases the run if it is held since this taking; lists show this header, that of the last batch,
- * from now on (NULL: none). False: the database was not reached. */
+ * from now on (NULL: none), and nobody claims it for `rest_ms`. False: the database was not
+ * reached. */
 bool run_give_back(struct link *, const char *run, const char *owner, int64_t taking,
-                   const struct header *);
+                   const struct header *, int64_t rest_ms);
+/* Whether it is held since this taking; -1: it is not known. */
+int run_is_held(struct link *, const char *run, const char *owner, int64_t taking, struct error *);
 bool postgres_holder(const struct sys *, const char *at, char line[STORE_HOLDER]);
 bool postgres_exists(const struct sys *, const char *at);
 bool postgres_list(const struct sys *, const char *at,
@@ -215,9 +248,10 @@ struct rows_look {
   char *run_id; /* 65 bytes */
   bool present; /* ERROR_MISSING also where the run was moved away */
   struct span ending;
-  uint64_t newest; /* the last payload with that ending; 0: none, or none was searched for */
-  bool keeps;      /* `all` is wanted */
-  PGresult *all;   /* all rows, where they are few, for rows_give; to be cleared. NULL: too many */
+  uint64_t newest;     /* the last payload with that ending; 0: none, or none was searched for */
+  struct claim *claim; /* of the run, which is open nowhere yet; NULL: there is none */
+  bool keeps;          /* `all` is wanted */
+  PGresult *all; /* all rows, where they are few, for rows_give; to be cleared. NULL: too many */
 };
 
 /* Reads the end of a journal, as far back as the payload that is searched for. */
@@ -237,6 +271,8 @@ bool rows_record(struct link *, const char *run, const struct rows_end *, uint64
 
 /* ---- claims: postgres_claim.c ---- */
 
+/* The rows that count the runs with the label's key. */
+bool label_provide(const struct sys *, const struct url *, const struct label *, struct error *);
 bool postgres_label(const struct sys *, const char *at, const struct label *, struct error *);
 bool postgres_pause(const struct sys *, const char *at, const char *queue, bool paused,
                     struct error *);
@@ -247,6 +283,9 @@ bool postgres_claims(const struct sys *, const char *at, const char *queue, stru
 
 bool postgres_open(const struct sys *, const char *at, const struct store_options *,
                    struct store **, struct store_report *, struct error *);
+/* Opens a run as STORE_SUBMIT: postgres_submit.c */
+bool postgres_submit(const struct sys *, const struct url *, const struct store_options *,
+                     struct store **, struct store_report *, struct error *);
 bool postgres_hold(const struct sys *, const char *at, struct hold **, struct error *);
 bool postgres_inbox(const struct sys *, const char *at, struct inbox **, struct error *);
 bool postgres_watch(const struct sys *, const char *at, struct uv_loop_s *, void (*changed)(void *),

@@ -1,12 +1,13 @@
 /* postgres_claim.c: runs in PostgreSQL that wait for a process: labels, queues and claims.
  *
- * A claim marks the run's row for the time of a lease, so that two workers do not start processes
- * for the same run; run_take alone decides which process gets it. A key with a limit has as many
- * slots (rows) as runs may use it at the same time: a slot is free if its run has neither a process
- * nor a claim. A key with a rate has as many rows as claims may be made within its time; a row is
- * free again after that time. Called by store.c through struct kind. */
+ * A claim takes the run for the lease of this process; the store that opens it finds it taken. A
+ * key with a limit has as many slots (rows) as runs may use it at the same time: a slot is free if
+ * its run has no process, and none will have it soon. A key with a rate has as many rows as claims
+ * may be made within its time; a row is free again after that time. Called by store.c through
+ * struct kind. */
 #include "store/postgres.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct queue {
   const struct sys *sys;
   struct url url;
   struct link link;
+  struct lease *lease;
   char name[QUEUE_NAME + 1];
   int64_t swept; /* when expired leases were removed, on the monotonic clock */
 };
@@ -25,6 +27,7 @@ struct queue {
 
 /* Statements that may be repeated, all of them or none. */
 struct work {
+  bool of_run; /* changes the run's row, which must be there */
   const char *statement;
   int count;
   const struct value *values;
@@ -34,8 +37,9 @@ static bool try_to_perform(struct link *l, const struct work *all, size_t count,
   bool begun = link_do(l, "begin", 0, NULL, e) >= 0, good = begun;
   for (size_t i = 0; good && i < count; i++) {
     int rows = link_do(l, all[i].statement, all[i].count, all[i].values, e);
-    good = rows > 0 || (rows == 0 && i > 0);
-    if (rows == 0 && i == 0) error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+    good = rows > 0 || (rows == 0 && !all[i].of_run);
+    if (rows == 0 && all[i].of_run)
+      error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
   }
   if (begun && !good) link_do(l, "rollback", 0, NULL, NULL);
   return good && link_do(l, "commit", 0, NULL, e) >= 0;
@@ -57,26 +61,35 @@ static bool perform(const struct sys *sys, const struct url *url, const struct w
   return good;
 }
 
+#define ADD_SLOTS                                                                                  \
+  "insert into skillrt.slot (key, slot) select $1, generate_series(1, $2::bigint)"                 \
+  " on conflict do nothing"
+#define ADD_RATES                                                                                  \
+  "insert into skillrt.rate (key, slot) select $1, generate_series(1, $2::bigint)"                 \
+  " on conflict do nothing"
+
+bool label_provide(const struct sys *sys, const struct url *url, const struct label *label,
+                   struct error *e) {
+  struct value slots[] = {TEXT(label->key), NUMBER(label->most)};
+  struct value rates[] = {TEXT(label->key), NUMBER(label->rate)};
+  const struct work all[] = {{false, ADD_SLOTS, 2, slots}, {false, ADD_RATES, 2, rates}};
+  return perform(sys, url, all, sizeof all / sizeof *all, e);
+}
+
 bool postgres_label(const struct sys *sys, const char *at, const struct label *label,
                     struct error *e) {
   struct url url;
   if (!url_read(at, true, &url, e)) return false;
+  if (label->key && !label_provide(sys, &url, label, e)) return false;
   struct value key = {.data = label->key, .length = -1, .is_null = !label->key};
   struct value run[] = {TEXT(url.run),       TEXT(label->queue),  NUMBER(label->prio),   key,
                         NUMBER(label->most), NUMBER(label->rate), NUMBER(label->rate_ms)};
-  struct value slots[] = {key, NUMBER(label->key ? label->most : 0)};
-  struct value rates[] = {key, NUMBER(label->key ? label->rate : 0)};
   const struct work all[] = {
-      {"update skillrt.run set queue = $2, prio = $3, limit_key = $4, limit_most = $5,"
+      {true,
+       "update skillrt.run set queue = $2, prio = $3, limit_key = $4, limit_most = $5,"
        " limit_rate = $6, limit_ms = $7 where run = $1 and status <> 'moved'",
        7, run},
-      {"insert into skillrt.slot (key, slot) select $1, generate_series(1, $2::bigint)"
-       " on conflict do nothing",
-       2, slots},
-      {"insert into skillrt.rate (key, slot) select $1, generate_series(1, $2::bigint)"
-       " on conflict do nothing",
-       2, rates},
-      {"select pg_notify('skillrt_queue', '')", 0, NULL},
+      {false, "select pg_notify('skillrt_queue', '')", 0, NULL},
   };
   return perform(sys, &url, all, sizeof all / sizeof *all, e);
 }
@@ -86,17 +99,18 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
   struct url url;
   struct value values[] = {TEXT(queue), NUMBER(paused)};
   const struct work all[] = {
-      {"insert into skillrt.queue (queue, paused) values ($1, $2::int = 1)"
+      {false,
+       "insert into skillrt.queue (queue, paused) values ($1, $2::int = 1)"
        " on conflict (queue) do update set paused = excluded.paused",
        2, values},
-      {"select pg_notify('skillrt_queue', '')", 0, NULL},
+      {false, "select pg_notify('skillrt_queue', '')", 0, NULL},
   };
   return url_read(at, false, &url, e) && perform(sys, &url, all, sizeof all / sizeof *all, e);
 }
 
 /* ---- claims ---- */
 
-/* SQL: whether the run in a slot has neither a process nor a claim. */
+/* SQL: whether the run in a slot has no process, and was not given back for another one. */
 #define SLOT_FREE                                                                                  \
   " (s.run is null or not exists (select 1 from skillrt.run o"                                     \
   " left join skillrt.worker h on h.worker = o.owner where o.run = s.run"                          \
@@ -106,6 +120,7 @@ bool postgres_pause(const struct sys *sys, const char *at, const char *queue, bo
 #define RATE_FREE(ms)                                                                              \
   " (t.taken is null or t.taken + " ms " * interval '1 millisecond' <= clock_timestamp())"
 
+/* SQL: no process has it, and none has given it back for a while. */
 #define MAY_BE_CLAIMED                                                                             \
   " r.owner is null and (r.claimed is null or r.claimed < statement_timestamp())"
 
@@ -131,7 +146,8 @@ static const char asked_next[] =
     "(select r.run from skillrt.run r where r.run in (select i.run from skillrt.inbox i"
     " where i.fate = 'waits') and r.queue = $1 and r.status = 'paused' and" MAY_BE_CLAIMED
     " and" ROOM FIRST_ONES "))"
-    " select r.run, coalesce(r.limit_key, ''), r.limit_most, r.limit_rate, r.limit_ms"
+    " select r.run, coalesce(r.limit_key, ''), r.limit_most, r.limit_rate, r.limit_ms, r.status,"
+    " r.due, r.about"
     " from skillrt.run r where r.run in (select run from ready)"
     " and (r.status = 'executing' or r.status = 'paused') and" MAY_BE_CLAIMED
     " and not exists (select 1 from skillrt.queue q where q.queue = $1 and q.paused)"
@@ -182,39 +198,68 @@ static PGresult *ask_next(struct queue *q, int64_t count, struct error *e) {
   return link_ask(&q->link, asked_next, 2, (struct value[]){TEXT(q->name), NUMBER(count)}, e);
 }
 
-/* 1: the run in this row was claimed; 0: its key has no room; -1: it failed. */
-static int claim(struct queue *q, const PGresult *next, int row, const char *run, const char *key,
-                 struct error *e) {
-  int rows = key[0] ? take_limits(&q->link, next, row, run, key, e) : 1;
-  if (rows != 1) return rows;
-  struct value values[] = {TEXT(run), NUMBER(q->link.lease_ms)};
-  return link_do(&q->link,
-                 "update skillrt.run set claimed = clock_timestamp()"
-                 " + $2::bigint * interval '1 millisecond' where run = $1",
-                 2, values, e);
+struct batch_of_claims {
+  int count, taken; /* the first ones are */
+  struct claim *all[CLAIMS];
+};
+
+/* Takes the runs for the lease that are not taken yet, or none: their rows are locked where the
+ * database locks rows. */
+static bool take_rest(struct queue *q, struct batch_of_claims *some, struct error *e) {
+  char runs[CLAIMS * (JOURNAL_RUN_ID + 1) + 2] = "{", takings[CLAIMS * 21 + 2] = "{";
+  size_t at = 1, to = 1;
+  int wanted = some->count - some->taken;
+  for (int i = some->taken; i < some->count; i++) {
+    const char *more = i + 1 < some->count ? "," : "}";
+    at += (size_t)snprintf(runs + at, sizeof runs - at, "%s%s", some->all[i]->run, more);
+    to += (size_t)snprintf(takings + to, sizeof takings - to, "%" PRId64 "%s",
+                           some->all[i]->taking.number, more);
+  }
+  if (wanted == 0) return true;
+  some->taken = some->count;
+  struct value values[] = {TEXT(lease_id(q->lease)), TEXT(runs), TEXT(takings)};
+  int rows = link_do(&q->link,
+                     "update skillrt.run r set owner = $1, taking = t.taking, status = 'executing',"
+                     " due = 0, about = '' from unnest($2::text[], $3::bigint[]) as t (run, taking)"
+                     " where r.run = t.run and r.owner is null",
+                     3, values, e);
+  return rows == wanted ||
+         (rows >= 0 && error_set(e, ERROR_BUSY,
+                                 "%s: another process takes its runs now; nothing "
+                                 "was claimed",
+                                 q->url.whole));
 }
 
-struct batch_of_claims {
-  int count;
-  char runs[CLAIMS][JOURNAL_RUN_ID + 1];
-};
+static bool add_claim(struct queue *q, const PGresult *next, int row, const char *run,
+                      struct batch_of_claims *to, struct error *e) {
+  struct header header = {.due = cell_number(next, row, 6)};
+  cell_text(next, row, 5, header.status, sizeof header.status);
+  cell_text(next, row, 7, header.about, sizeof header.about);
+  to->all[to->count] = lease_claim(q->lease, run, &header);
+  if (!to->all[to->count]) return error_set(e, ERROR_MEMORY, "%s: out of memory", q->url.whole);
+  to->count++;
+  return true;
+}
 
 /* Claims up to `most` runs, of which those with a key have the same one: whoever waits for the lock
  * of a second key may hold that of a first one for which another waits. */
 static bool claim_some(struct queue *q, int64_t most, struct batch_of_claims *to, struct error *e) {
-  char key[QUEUE_NAME + 1], first[QUEUE_NAME + 1] = "";
+  char run[JOURNAL_RUN_ID + 1], key[QUEUE_NAME + 1], first[QUEUE_NAME + 1] = "";
   PGresult *next = ask_next(q, most, e);
   int rows = next ? 1 : -1;
   for (int i = 0; rows >= 0 && i < PQntuples(next); i++) {
-    cell_text(next, i, 0, to->runs[to->count], JOURNAL_RUN_ID + 1);
+    cell_text(next, i, 0, run, sizeof run);
     cell_text(next, i, 1, key, sizeof key);
     if (key[0] && first[0] && strcmp(key, first) != 0) continue;
     if (key[0]) strcpy(first, key);
-    rows = claim(q, next, i, to->runs[to->count], key, e);
-    if (rows == 1) to->count++;
+    rows = key[0] ? take_limits(&q->link, next, i, run, key, e) : 1;
+    if (rows == 0) continue; /* its key has no room */
+    bool good = rows > 0 && add_claim(q, next, i, run, to, e);
+    if (good && key[0]) good = take_rest(q, to, e); /* it counts for the next one with the key */
+    if (!good) rows = -1;
   }
   PQclear(next);
-  return rows >= 0;
+  return rows >= 0 && take_rest(q, to, e);
 }
 
 /* Whether a run could be claimed; -1: it failed. Most looks find none, and need no transaction. */
@@ -225,30 +270,73 @@ static int look(struct queue *q, struct error *e) {
   return rows;
 }
 
+/* In one transaction; where that fails, nobody knows whether the runs are taken. */
+static bool claim_batch(struct queue *q, int64_t most, struct batch_of_claims *some,
+                        struct error *e) {
+  if (link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
+  bool good = claim_some(q, most < CLAIMS ? most : CLAIMS, some, e) &&
+              (some->count == 0 || link_do(&q->link, "commit", 0, NULL, e) >= 0);
+  if (!good || some->count == 0) link_do(&q->link, "rollback", 0, NULL, NULL);
+  for (int i = 0; !good && i < some->count; i++)
+    lease_drop_claim(q->lease, some->all[i], true);
+  return good;
+}
+
+/* A run that was not opened since it was claimed is as it was before. */
+static void give_back(struct queue *q, const char *run, bool later) {
+  struct claim *claim = lease_find_claim(q->lease, run);
+  if (!claim) return;
+  int64_t ms = later ? q->link.lease_ms : 0;
+  bool given = link_open(&q->link, NULL) && run_give_back(&q->link, run, lease_id(q->lease),
+                                                          claim->taking.number, &claim->header, ms);
+  if (!given) lease_release_later(q->lease, run, claim->taking.number, &claim->header);
+  lease_drop_claim(q->lease, claim, false);
+}
+
+/* False: `each` takes no more. */
+static bool give_all(struct queue *q, const struct batch_of_claims *some,
+                     bool (*each)(void *data, const char *url), void *data) {
+  char url[PATH_MAX];
+  bool more = true;
+  for (int i = 0; i < some->count; i++) {
+    more = more && url_write(&q->url, some->all[i]->run, url) && each(data, url);
+    if (!more) give_back(q, some->all[i]->run, false);
+  }
+  return more;
+}
+
+/* A lease that another process found expired is replaced. */
+static bool hold_lease(struct queue *q, struct error *e) {
+  struct error why = {0};
+  struct lease *lost = q->lease;
+  if (lease_held(lost, &why)) return true;
+  if (why.code != ERROR_LOST || !lease_take(q->sys, &q->url, &q->lease, &why)) {
+    q->lease = lost;
+    if (e) *e = why;
+    return false;
+  }
+  lease_release(lost);
+  return true;
+}
+
 static bool take(struct claims *claims, int64_t count, bool (*each)(void *data, const char *url),
                  void *data, struct error *e) {
   struct queue *q = (struct queue *)claims;
-  char url[PATH_MAX];
   while (count > 0) {
     struct batch_of_claims some = {0};
-    if (!link_open(&q->link, e) || !sweep(q, e)) return false;
+    if (!hold_lease(q, e) || !link_open(&q->link, e) || !sweep(q, e)) return false;
     int waiting = look(q, e);
     if (waiting <= 0) return waiting == 0;
-    if (link_do(&q->link, "begin", 0, NULL, e) < 0) return false;
-    bool good = claim_some(q, count < CLAIMS ? count : CLAIMS, &some, e) &&
-                (some.count == 0 || link_do(&q->link, "commit", 0, NULL, e) >= 0);
-    if (!good || some.count == 0) link_do(&q->link, "rollback", 0, NULL, NULL);
-    if (!good || some.count == 0) return good;
-    for (int i = 0; i < some.count; i++)
-      if (url_write(&q->url, some.runs[i], url) && !each(data, url)) return true;
+    if (!claim_batch(q, count, &some, e)) return false;
+    if (some.count == 0 || !give_all(q, &some, each, data)) return true;
     count -= some.count;
   }
   return true;
 }
 
-/* Does nothing: closing a run in a database also ends its claim. */
-static void settle(struct claims *claims, const char *url) {
-  (void)claims, (void)url;
+static void settle(struct claims *claims, const char *url, bool later) {
+  struct url run;
+  if (url_read(url, true, &run, NULL)) give_back((struct queue *)claims, run.run, later);
 }
 
 static bool watch(struct claims *claims, struct uv_loop_s *loop, void (*changed)(void *),
@@ -260,6 +348,7 @@ static bool watch(struct claims *claims, struct uv_loop_s *loop, void (*changed)
 static void close_queue(struct claims *claims) {
   struct queue *q = (struct queue *)claims;
   link_close(&q->link);
+  lease_release(q->lease);
   sys_free(q->sys, q, sizeof *q);
 }
 
@@ -273,7 +362,8 @@ bool postgres_claims(const struct sys *sys, const char *at, const char *queue,
   snprintf(q->name, sizeof q->name, "%s", queue);
   link_init(&q->link, sys, &q->url);
   q->link.commit = "off"; /* who opens the run commits, and with that what came before */
-  if (url_read(at, false, &q->url, e) && link_open(&q->link, e)) {
+  if (url_read(at, false, &q->url, e) && lease_take(sys, &q->url, &q->lease, e) &&
+      link_open(&q->link, e)) {
     q->link.at_once = true; /* a worker claims again a second later */
     *claims = &q->claims;
     return true;

@@ -10,10 +10,17 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PATIENCE_S = 30, GROUP_MAX = 1024 };
 enum { GROUP_BYTES = 64 << 20, ARRAYS_MAX = 512 << 20, SETTING = 8 };
+enum { BLOBS = 16, SMALL_BLOB = 64 << 10 };
+
+struct kept_blob {
+  char digest[65]; /* "": none */
+  struct buffer value;
+};
 
 struct commits {
   struct commits *next;
@@ -22,6 +29,8 @@ struct commits {
   struct url url;
   char setting[SETTING]; /* "": the server's own */
   struct link link;
+  struct kept_blob blobs[BLOBS]; /* the last ones: many runs have the same files */
+  size_t next_blob;
   struct buffer arrays;         /* the parameters of a statement */
   struct put *group[GROUP_MAX]; /* the batches of a statement */
   pthread_mutex_t mutex;        /* of the fields below */
@@ -50,6 +59,8 @@ static struct commits *make(const struct sys *sys, const struct url *url, const 
   link_init(&c->link, sys, &c->url);
   c->link.commit = c->setting[0] ? c->setting : NULL;
   buffer_init(&c->arrays, sys, ARRAYS_MAX);
+  for (size_t i = 0; i < BLOBS; i++)
+    buffer_init(&c->blobs[i].value, sys, SMALL_BLOB);
   pthread_mutex_init(&c->mutex, NULL);
   pthread_cond_init(&c->changed, NULL);
   c->last = &c->first;
@@ -83,6 +94,8 @@ void commits_release(struct commits *c) {
   pthread_mutex_unlock(&all_mutex);
   if (!last) return;
   link_close(&c->link);
+  for (size_t i = 0; i < BLOBS; i++)
+    buffer_clear(&c->blobs[i].value);
   buffer_clear(&c->arrays);
   pthread_cond_destroy(&c->changed);
   pthread_mutex_destroy(&c->mutex);
@@ -111,6 +124,35 @@ struct link *commits_enter(struct commits *c, const struct url *url, struct erro
   if (link_open(&c->link, e)) return &c->link;
   commits_leave(c);
   return NULL;
+}
+
+static const struct kept_blob *kept_blob(const struct commits *c, const char *digest) {
+  for (size_t i = 0; i < BLOBS; i++)
+    if (c->blobs[i].digest[0] && strcmp(c->blobs[i].digest, digest) == 0) return &c->blobs[i];
+  return NULL;
+}
+
+static void keep_blob(struct commits *c, const char *digest, struct span value) {
+  struct kept_blob *blob = &c->blobs[c->next_blob];
+  if (value.length > SMALL_BLOB) return;
+  buffer_reset(&blob->value);
+  blob->digest[0] = '\0';
+  if (!buffer_append(&blob->value, value.data, value.length, NULL)) return;
+  snprintf(blob->digest, sizeof blob->digest, "%s", digest);
+  c->next_blob = (c->next_blob + 1) % BLOBS;
+}
+
+bool commits_blob(struct commits *c, const struct url *url, const char *digest, struct buffer *to,
+                  struct error *e) {
+  size_t from = to->length;
+  struct link *l = commits_enter(c, url, e);
+  if (!l) return false;
+  const struct kept_blob *blob = kept_blob(c, digest);
+  bool good = blob ? buffer_append(to, blob->value.data, blob->value.length, e)
+                   : blob_find(l, digest, to, e);
+  if (good && !blob) keep_blob(c, digest, (struct span){to->data + from, to->length - from});
+  commits_leave(c);
+  return good;
 }
 
 /* ---- one statement ---- */
@@ -214,45 +256,42 @@ static bool send_group(struct commits *c, struct put **group, size_t count, stru
 
 /* ---- settling ---- */
 
-/* The row of a batch of the put's run; NULL: it is not known. */
-static PGresult *ask_row(struct commits *c, const struct put *put, uint32_t batch,
-                         struct error *e) {
-  struct value values[] = {TEXT(put->url->run), NUMBER(batch)};
-  return link_ask(&c->link,
-                  "select segment, lines from skillrt.journal where run = $1 and batch = $2", 2,
+/* The row of a batch; NULL: it is not known. */
+static PGresult *ask_row(struct link *l, const char *run, uint32_t batch, struct error *e) {
+  struct value values[] = {TEXT(run), NUMBER(batch)};
+  return link_ask(l, "select segment, lines from skillrt.journal where run = $1 and batch = $2", 2,
                   values, e);
 }
 
-/* Called where the batch's row is missing: is the batch before it still there? A standby that was
- * promoted may lack rows that its primary had committed, and a server that crashed those that were
- * lazy; another process may have written in their place. */
-static enum outcome look_before_place(struct commits *c, const struct put *put, struct error *e) {
-  if (put->batch == 0) return OUTCOME_NOBODYS;
-  PGresult *result = ask_row(c, put, put->batch - 1, e);
-  if (!result) return OUTCOME_UNKNOWN;
+int commits_has(struct link *l, const char *run, uint32_t batch, uint32_t crc, struct error *e) {
+  PGresult *result = ask_row(l, run, batch, e);
+  if (!result) return -1;
   struct span rest = PQntuples(result) == 1 ? cell_bytes(result, 0, 1) : (struct span){"", 0};
-  struct journal_line line = {.crc = ~put->before};
+  struct journal_line line = {.crc = ~crc};
   for (size_t size;
        rest.length > 0 && journal_line_read(rest.data, rest.length, &line, &size) == JOURNAL_WHOLE;)
     rest = (struct span){rest.data + size, rest.length - size};
   PQclear(result);
-  return line.crc == put->before ? OUTCOME_NOBODYS : OUTCOME_GONE;
+  return line.crc == crc;
+}
+
+/* Called where the batch's row is missing: is the batch before it still there? */
+static enum outcome look_before_place(struct commits *c, const struct put *put, struct error *e) {
+  if (put->batch == 0) return OUTCOME_NOBODYS;
+  int there = commits_has(&c->link, put->url->run, put->batch - 1, put->before, e);
+  return there < 0 ? OUTCOME_UNKNOWN : there ? OUTCOME_NOBODYS : OUTCOME_GONE;
 }
 
 /* Called where the batch may be written: such a standby may also lack that the run was begun, or
  * taken by this process. */
 static enum outcome look_at_owner(struct commits *c, const struct put *put, struct error *e) {
-  struct value values[] = {TEXT(put->url->run), TEXT(put->owner), NUMBER(put->taking)};
-  int rows = link_do(&c->link,
-                     "select 1 from skillrt.run where run = $1 and owner = $2"
-                     " and taking = $3::bigint",
-                     3, values, e);
+  int rows = run_is_held(&c->link, put->url->run, put->owner, put->taking, e);
   return rows < 0 ? OUTCOME_UNKNOWN : rows == 1 ? OUTCOME_NOBODYS : OUTCOME_GONE;
 }
 
 /* Finds out which process wrote the row with the batch's key. */
 static enum outcome look_at_place(struct commits *c, const struct put *put, struct error *e) {
-  PGresult *result = ask_row(c, put, put->batch, e);
+  PGresult *result = ask_row(&c->link, put->url->run, put->batch, e);
   if (!result) return OUTCOME_UNKNOWN;
   enum outcome outcome = OUTCOME_NOBODYS;
   if (PQntuples(result) == 1) {

@@ -37,7 +37,8 @@ struct lease {
   char id[ID], process[PROCESS];
   pthread_t thread;
   struct left *left;
-  struct taking *known;  /* of runs that stores of this process have */
+  struct claim *claims;
+  struct taking *known;  /* of runs that stores and claims of this process have */
   int64_t newest;        /* the number of the last taking */
   bool doubts;           /* a taking that is not known may come */
   pthread_mutex_t mutex; /* of link, ending, and all between */
@@ -152,7 +153,8 @@ static void forget_left(struct lease *l) {
 
 /* The caller holds the mutex. False: the database is out of reach. */
 static bool release_left(struct lease *l) {
-  while (l->left && run_give_back(&l->link, l->left->run, l->id, l->left->taking, &l->left->header))
+  while (l->left &&
+         run_give_back(&l->link, l->left->run, l->id, l->left->taking, &l->left->header, 0))
     forget_left(l);
   return !l->left;
 }
@@ -178,14 +180,90 @@ void lease_knows(struct lease *l, struct taking *taking) {
   pthread_mutex_unlock(&l->mutex);
 }
 
-void lease_forgets(struct lease *l, const struct taking *taking, bool doubtful) {
-  pthread_mutex_lock(&l->mutex);
+/* Where the list of those that are known points to it, or its end. */
+static struct taking **place_of(struct lease *l, const struct taking *taking) {
   struct taking **at = &l->known;
   while (*at && *at != taking)
     at = &(*at)->next;
+  return at;
+}
+
+void lease_forgets(struct lease *l, const struct taking *taking, bool doubtful) {
+  pthread_mutex_lock(&l->mutex);
+  struct taking **at = place_of(l, taking);
   if (*at) *at = taking->next;
   l->doubts = l->doubts || doubtful;
   pthread_mutex_unlock(&l->mutex);
+}
+
+struct claim *lease_claim(struct lease *l, const char *run, const struct header *header) {
+  struct claim *claim = sys_alloc(l->sys, sizeof *claim);
+  if (!claim) return NULL;
+  claim->openings = link_openings();
+  claim->header = *header;
+  snprintf(claim->run, sizeof claim->run, "%s", run);
+  lease_knows(l, &claim->taking);
+  pthread_mutex_lock(&l->mutex);
+  claim->next = l->claims;
+  l->claims = claim;
+  pthread_mutex_unlock(&l->mutex);
+  return claim;
+}
+
+struct claim *lease_find_claim(struct lease *l, const char *run) {
+  pthread_mutex_lock(&l->mutex);
+  struct claim *claim = l->claims;
+  while (claim && strcmp(claim->run, run) != 0)
+    claim = claim->next;
+  pthread_mutex_unlock(&l->mutex);
+  return claim;
+}
+
+static struct lease *find(const struct url *url) {
+  for (struct lease *l = all; l; l = l->next)
+    if (strcmp(l->url.database, url->database) == 0 && !atomic_load(&l->gone)) return l;
+  return NULL;
+}
+
+struct claim *lease_claim_at(const struct url *url) {
+  pthread_mutex_lock(&all_mutex);
+  struct lease *l = find(url);
+  struct claim *claim = l ? lease_find_claim(l, url->run) : NULL;
+  pthread_mutex_unlock(&all_mutex);
+  return claim;
+}
+
+void claim_free(const struct sys *sys, struct claim *claim) {
+  if (!claim) return;
+  PQclear(claim->rows);
+  sys_free(sys, claim, sizeof *claim);
+}
+
+/* The caller holds the mutex. */
+static void remove_claim(struct lease *l, struct claim *claim) {
+  struct claim **at = &l->claims;
+  while (*at != claim)
+    at = &(*at)->next;
+  *at = claim->next;
+}
+
+void lease_drop_claim(struct lease *l, struct claim *claim, bool doubtful) {
+  lease_forgets(l, &claim->taking, doubtful);
+  pthread_mutex_lock(&l->mutex);
+  remove_claim(l, claim);
+  pthread_mutex_unlock(&l->mutex);
+  claim_free(l->sys, claim);
+}
+
+struct claim *lease_open_claim(struct lease *l, const char *run, struct taking *taking) {
+  struct claim *claim = lease_find_claim(l, run);
+  if (!claim) return NULL;
+  pthread_mutex_lock(&l->mutex);
+  *taking = claim->taking;
+  *place_of(l, &claim->taking) = taking;
+  remove_claim(l, claim);
+  pthread_mutex_unlock(&l->mutex);
+  return claim;
 }
 
 /* Gives back the runs that this lease has by a taking which nobody here knows: the statement was
@@ -274,12 +352,6 @@ const char *lease_id(const struct lease *l) {
 
 /* ---- taking and giving back ---- */
 
-static struct lease *find(const struct url *url) {
-  for (struct lease *l = all; l; l = l->next)
-    if (strcmp(l->url.database, url->database) == 0 && !atomic_load(&l->gone)) return l;
-  return NULL;
-}
-
 static struct lease *make(const struct sys *sys, const struct url *url, struct error *e) {
   struct lease *l = sys_alloc(sys, sizeof *l);
   pthread_condattr_t monotonic;
@@ -351,5 +423,10 @@ void lease_release(struct lease *l) {
   link_close(&l->link);
   while (l->left)
     forget_left(l);
+  while (l->claims) {
+    struct claim *claim = l->claims;
+    remove_claim(l, claim);
+    claim_free(l->sys, claim);
+  }
   sys_free(l->sys, l, sizeof *l);
 }

@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES_MAX = 8, DIGITS = 24, WAIT_MS = 20, WAIT_MOST_MS = 500, GONE_S = 10, RESTART_S = 30 };
+enum {
+  VALUES_MAX = 16,
+  DIGITS = 24,
+  WAIT_MS = 20,
+  WAIT_MOST_MS = 500,
+  GONE_S = 10,
+  RESTART_S = 30
+};
 
 void link_init(struct link *l, const struct sys *sys, const struct url *url) {
   *l = (struct link){.sys = sys, .url = url};

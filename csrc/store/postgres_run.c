@@ -97,16 +97,26 @@ bool run_take(struct link *l, const char *run, const char *owner, int64_t taking
 /* If a crash of the server loses this, the connection is cut, and a renewal of the lease releases
  * the run, or it is released with the lease. */
 bool run_give_back(struct link *l, const char *run, const char *owner, int64_t taking,
-                   const struct header *header) {
+                   const struct header *header, int64_t rest_ms) {
   static const struct header executing = {.status = "executing"};
   if (!header || !header->status[0]) header = &executing;
   struct value values[] = {TEXT(run),           TEXT(owner),         TEXT(header->status),
-                           NUMBER(header->due), TEXT(header->about), NUMBER(taking)};
+                           NUMBER(header->due), TEXT(header->about), NUMBER(taking),
+                           NUMBER(rest_ms)};
   return link_do(l,
                  LAZILY "update skillrt.run set owner = null, status = $3, due = $4, about = $5,"
-                        " claimed = null from quick"
+                        " claimed = case when $7::bigint > 0 then"
+                        " clock_timestamp() + $7::bigint * interval '1 millisecond' end from quick"
                         " where run = $1 and owner = $2 and taking = $6::bigint",
-                 6, values, NULL) >= 0;
+                 7, values, NULL) >= 0;
+}
+
+int run_is_held(struct link *l, const char *run, const char *owner, int64_t taking,
+                struct error *e) {
+  struct value values[] = {TEXT(run), TEXT(owner), NUMBER(taking)};
+  return link_do(l,
+                 "select 1 from skillrt.run where run = $1 and owner = $2 and taking = $3::bigint",
+                 3, values, e);
 }
 
 /* ---- looking ---- */

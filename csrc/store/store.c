@@ -119,12 +119,27 @@ static const struct kind *kind_of(const char *url, char *at, struct error *e) {
   return url_path(url, at, e) ? &directory : NULL;
 }
 
+/* Names of queues and keys are used as file names and as words of a line, so few characters fit. */
+static bool queue_valid(const char *name, struct error *e) {
+  size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+  if (length > 0 && length <= QUEUE_NAME && name[length] == '\0') return true;
+  return error_set(e, ERROR_INVALID, "\"%.80s\": a queue or key is 1 to 64 of A-Z a-z 0-9 . _ -",
+                   name);
+}
+
+static bool label_valid(const struct label *label, struct error *e) {
+  if (!queue_valid(label->queue, e) || (label->key && !queue_valid(label->key, e))) return false;
+  return (label->rate >= 0 && label->rate <= RATE_MAX && label->most >= 0) ||
+         error_set(e, ERROR_INVALID, "a rate is at most %d", RATE_MAX);
+}
+
 bool store_open(const struct sys *sys, const char *url, const struct store_options *options,
                 struct store **store, struct store_report *report, struct error *e) {
   char at[PATH_MAX];
   struct store_report unused;
   if (!report) report = &unused;
   *report = (struct store_report){0};
+  if (options->label && !label_valid(options->label, e)) return false;
   const struct kind *kind = kind_of(url, at, e);
   if (!kind || !kind->open(sys, at, options, store, report, e)) return false;
   (*store)->report = *report;
@@ -185,20 +200,10 @@ bool inbox_open(const struct sys *sys, const char *url, struct inbox **inbox, st
                      : error_set(e, ERROR_MISSING, "%s: has no inbox", url);
 }
 
-/* Names of queues and keys are used as file names and as words of a line, so few characters fit. */
-static bool queue_valid(const char *name, struct error *e) {
-  size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-  if (length > 0 && length <= QUEUE_NAME && name[length] == '\0') return true;
-  return error_set(e, ERROR_INVALID, "\"%.80s\": a queue or key is 1 to 64 of A-Z a-z 0-9 . _ -",
-                   name);
-}
-
 bool store_label(const struct sys *sys, const char *url, const struct label *label,
                  struct error *e) {
   char at[PATH_MAX];
-  if (!queue_valid(label->queue, e) || (label->key && !queue_valid(label->key, e))) return false;
-  if (label->rate < 0 || label->rate > RATE_MAX || label->most < 0)
-    return error_set(e, ERROR_INVALID, "a rate is at most %d", RATE_MAX);
+  if (!label_valid(label, e)) return false;
   const struct kind *kind = kind_of(url, at, e);
   if (!kind) return false;
   return kind->label ? kind->label(sys, at, label, e)

@@ -137,6 +137,7 @@ void store_close(struct store **store);
 
 enum store_open {
   STORE_CREATE, /* there must be no run (no payload) */
+  STORE_SUBMIT, /* the same; takes one batch, with which the run is there for others to perform */
   STORE_RESUME, /* there must be a run: locks it, and repairs its end after an unclean stop */
   STORE_READ    /* only reads: takes no lock, changes nothing; append and view fail */
 };
@@ -144,9 +145,10 @@ enum store_open {
 struct store_options {
   enum store_open mode;
   enum durability durability;
-  const char *run_id;     /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
-  uint64_t segment_bytes; /* the journal begins a new file at this size; 0: 64 MiB */
-  bool accept_edits;      /* a hand-edited state.json is no error */
+  const char *run_id;        /* of a new run: [A-Za-z0-9._-]{1,64} */
+  const struct label *label; /* STORE_SUBMIT: what it has from the beginning; NULL: none */
+  uint64_t segment_bytes;    /* the journal begins a new file at this size; 0: 64 MiB */
+  bool accept_edits;         /* a hand-edited state.json is no error */
   bool whole; /* STORE_READ: check the whole journal now; else its end only, and read checks the
                  rest */
   bool cut;   /* STORE_RESUME: a damaged journal is cut where the damage begins */
@@ -283,9 +285,9 @@ struct label {
   int64_t rate_ms;
 };
 
-/* Sets or replaces the label of an existing run, and wakes workers that watch for claims. A run in
- * a directory without a label is in the queue "default"; a run in a database is claimed only once
- * it has a label. */
+/* Replaces the label of an existing run, and wakes workers that watch for claims. A run in a
+ * directory without a label is in the queue "default"; a run in a database is claimed only once it
+ * has a label. */
 bool store_label(const struct sys *, const char *url, const struct label *, struct error *);
 
 /* Pauses or continues a queue: no run of a paused queue is claimed. `url`: a folder or database. */
@@ -306,13 +308,14 @@ struct claims;
 
 struct claims_ops {
   /* Calls `each` for up to `count` runs of the queue that wait for a process: paused runs that are
-   * due or have a new arrival, and runs whose process has ended. No other worker gets the same run
-   * until `settle`, or until the time of a lease has passed: the claimant has to open it meanwhile.
-   * A claim is no lock: only opening decides which process has the run. */
+   * due or have a new arrival, and runs whose process has ended. This process is to open them: no
+   * other worker gets the same run until it has closed it, or calls `settle`. In a folder a claim
+   * ends after 15 s, and only opening decides which process has the run. */
   bool (*take)(struct claims *, int64_t count, bool (*each)(void *data, const char *url),
                void *data, struct error *);
-  /* To be called when the process that was started for this run has closed it. */
-  void (*settle)(struct claims *, const char *url);
+  /* To be called when this process has closed the run, or will not open it. `later`: no claim
+   * gives it again for a while. */
+  void (*settle)(struct claims *, const char *url, bool later);
   /* From now on the loop calls `changed` when there may be something to claim. */
   bool (*watch)(struct claims *, struct uv_loop_s *, void (*changed)(void *), void *data,
                 struct watch **, struct error *);

@@ -414,6 +414,111 @@ static void test_cuts(struct proxy *proxy) {
   kit_close(&other);
 }
 
+/* Submits a run of two records through the proxy. */
+static bool submit_through(struct kit *k, const char *url) {
+  static const struct label label = {.queue = "cuts", .prio = 3, .key = "door", .most = 2};
+  k->options.label = &label;
+  bool good = open_at(k, url, STORE_SUBMIT) && kit_append(k, 0, 2, APPEND_WHOLE);
+  if (k->store) kit_close(k);
+  k->options.label = NULL;
+  return good;
+}
+
+static void test_submission(struct proxy *proxy) {
+  struct kit k;
+  struct scratch s = {"/nowhere"};
+  kit_init(&k, &s);
+  TEST("a run is submitted as a whole, with its label, or not at all, also where its connection is "
+       "cut at any message, and then it may be submitted again") {
+    int cuts = 0;
+    for (int after = 0; after < 2; after++) {
+      for (int n = 1, last = 1; n <= last + 1; n++) {
+        char run[32], url[512], label[160];
+        snprintf(run, sizeof run, "whole-%d-%d", after, n);
+        snprintf(url, sizeof url, "postgres://skillrt@/postgres/%s?host=%s", run, proxy->dir);
+        atomic_store(&proxy->wish->count, 0);
+        atomic_store(&proxy->wish->after, after);
+        atomic_store(&proxy->wish->cut_at, n);
+        bool good = submit_through(&k, url);
+        int count = atomic_load(&proxy->wish->count);
+        atomic_store(&proxy->wish->cut_at, 0);
+        if (!good) CHECK(k.error.code == ERROR_SYSTEM);
+        bool again = submit_through(&k, url);
+        CHECK(again || k.error.code == ERROR_EXISTS);
+        CHECK(!(good && again));
+        CHECK(open_at(&k, server_run(&server, run), STORE_READ) && kit_count(&k) == 2);
+        CHECK(!k.report.unclean);
+        kit_close(&k);
+        snprintf(label, sizeof label,
+                 "select queue || prio || limit_key || limit_most || (owner is null) from"
+                 " skillrt.run where run = '%s'",
+                 run);
+        CHECK_STR(query(label), "cuts3door2true");
+        cuts += count >= n;
+        if (count > last) last = count;
+      }
+    }
+    printf("# %d connections cut\n", cuts);
+    CHECK(cuts > 10);
+    CHECK_STR(query("select count(*) from skillrt.slot where key = 'door'"), "2");
+  }
+}
+
+static bool note_url(void *data, const char *url) {
+  (void)url;
+  ++*(int *)data;
+  return true;
+}
+
+static void test_claims(struct proxy *proxy) {
+  struct kit other;
+  struct scratch s = {"/nowhere"};
+  char url[512];
+  kit_init(&other, &s);
+  query("update skillrt.fleet set lease_ms = 600");
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres/claims?host=%s", proxy->dir);
+  CHECK(open_at(&other, url, STORE_CREATE)); /* keeps the lease */
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres?host=%s", proxy->dir);
+  TEST("a run whose claim was cut at any message, before or behind it, is soon claimed again") {
+    int cuts = 0;
+    query("delete from skillrt.run where queue = 'cuts' and run <> 'whole-0-1'");
+    for (int after = 0; after < 2; after++) {
+      for (int n = 1, last = 1; n <= last + 1; n++) {
+        struct claims *claims = NULL;
+        struct error error = {0};
+        int claimed = 0;
+        atomic_store(&proxy->wish->count, 0);
+        atomic_store(&proxy->wish->after, after);
+        atomic_store(&proxy->wish->cut_at, n);
+        if (claims_open(other.sys, url, "cuts", &claims, &error))
+          claims->ops->take(claims, 1, note_url, &claimed, &error);
+        int count = atomic_load(&proxy->wish->count);
+        atomic_store(&proxy->wish->cut_at, 0);
+        for (int i = 0; claimed == 0 && i < 100; i++) {
+          claims_close(&claims);
+          usleep(50000);
+          if (claims_open(other.sys, url, "cuts", &claims, &error))
+            claims->ops->take(claims, 1, note_url, &claimed, &error);
+        }
+        CHECK(claimed == 1);
+        snprintf(url, sizeof url, "postgres://skillrt@/postgres/whole-0-1?host=%s", proxy->dir);
+        claims->ops->settle(claims, url, false); /* it is as it was before */
+        snprintf(url, sizeof url, "postgres://skillrt@/postgres?host=%s", proxy->dir);
+        CHECK_STR(
+            query("select status || (owner is null) from skillrt.run where run = 'whole-0-1'"),
+            "executingtrue");
+        claims_close(&claims);
+        cuts += count >= n;
+        if (count > last) last = count < 30 ? count : 30;
+      }
+    }
+    printf("# %d connections cut\n", cuts);
+    CHECK(cuts > 10);
+  }
+  query("update skillrt.fleet set lease_ms = 15000");
+  kit_close(&other);
+}
+
 /* Opens the run, which another one of this process keeps the lease for, as often as it is refused:
  * how long that took, in ms; -1: it is refused for good. */
 static int64_t open_in_time(struct kit *k, const char *url) {
@@ -482,6 +587,8 @@ int main(void) {
   test_lease();
   proxy_start(&proxy, server.dir);
   test_cuts(&proxy);
+  test_submission(&proxy);
+  test_claims(&proxy);
   test_late(&proxy);
   proxy_stop(&proxy);
   server_stop(&server);

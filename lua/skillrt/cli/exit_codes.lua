@@ -11,6 +11,7 @@ local M = {}
 ---@field name string
 ---@field text string
 ---@field of_all boolean?  commands that drive no run have it, too
+---@field refuses boolean?  the process has not performed its run, which is not tried again at once
 ---@field service "success"|"again"|nil  for a service: not a failure; worth a restart; nil: it waits for a person
 
 ---@type skillrt.ExitCode[]
@@ -18,19 +19,20 @@ M.TABLE = {
   { code = 0, name = "completed", of_all = true, service = "again",
     text = "the run completed, or the command succeeded" },
   { code = 1, name = "failed", text = "the run failed" },
-  { code = 2, name = "usage", of_all = true,
+  { code = 2, name = "usage", of_all = true, refuses = true,
     text = "nothing was done: wrong usage, an invalid script or an unusable directory" },
   { code = 3, name = "person", service = "success", text = "paused: waits for a person's answer or decision" },
   { code = 4, name = "aborted", text = "the run was aborted" },
   { code = 5, name = "paused", text = "paused for another reason, such as a blocked run or a full disk" },
-  { code = 6, name = "busy", of_all = true, text = "another process is advancing the run" },
-  { code = 7, name = "damaged", of_all = true,
+  { code = 6, name = "busy", of_all = true, refuses = true, text = "another process is advancing the run" },
+  { code = 7, name = "damaged", of_all = true, refuses = true,
     text = "the journal is damaged or has a newer format, or a receipt does not hold" },
-  { code = 8, name = "changed", of_all = true,
+  { code = 8, name = "changed", of_all = true, refuses = true,
     text = "refused: the script, a prompt, a strategy or state.json changed, or code needs approval" },
   { code = 9, name = "answered",
     text = "the answer was not accepted: the question already has one, or is no longer open" },
-  { code = 70, name = "internal", of_all = true, service = "again", text = "an internal error of skillrt" },
+  { code = 70, name = "internal", of_all = true, refuses = true, service = "again",
+    text = "an internal error of skillrt" },
   { code = 74, name = "output", of_all = true, service = "again",
     text = "success, but not all of the output could be written" },
   { code = 129, name = "hung_up", service = "success",
@@ -43,6 +45,20 @@ M.TABLE = {
 
 for _, row in ipairs(M.TABLE) do
   M[row.name] = row.code
+end
+
+local KILLED <const> = 137
+
+---Whether a process that ended with this code has not performed its run.
+---@param code integer
+---@return boolean
+function M.refuses(code)
+  for _, row in ipairs(M.TABLE) do
+    if row.code == code then
+      return row.refuses == true
+    end
+  end
+  return code == KILLED
 end
 
 -- Codes of single limits go between those below and those above.

@@ -39,11 +39,8 @@ local function create(calls, call, place, given)
         return nil, why, cause
       end
       new.seal = seal.is_ours(first) and new.seal or nil -- what a worker submits is no more ours than its parent
-      local ok, wrong, kind = store:label_ahead({ queue = given.queue, prio = 0 })
-      if not ok then
-        return nil, wrong, kind
-      end
-      return travel.create(store, new, { travel.stop("submitted", "waits for a worker", given.at) }, blobs)
+      return travel.create(store, new, { travel.stop("submitted", "waits for a worker", given.at) }, blobs,
+        { queue = given.queue, prio = 0 })
     end })
 end
 

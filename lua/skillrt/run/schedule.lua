@@ -60,16 +60,17 @@ end
 ---@param store skillrt.Store
 ---@param first table    its first record
 ---@param blobs table[]  { digest, text }: the files that were submitted with it
+---@param label table    what workers claim it by
 ---@param since integer  UTC ms: firings count from then on
 ---@return skillrt.Books|nil books
 ---@return string? message
 ---@return string? code
-function M.submit(store, first, blobs, since)
+function M.submit(store, first, blobs, label, since)
   local due, problem = cron.next(first.schedule.cron, since - 1)
   if not due then
     return nil, problem, "invalid"
   end
-  return travel.create(store, first, { record_of({ begins = {}, missed = {}, due = due }), waits(due) }, blobs)
+  return travel.create(store, first, { record_of({ begins = {}, missed = {}, due = due }), waits(due) }, blobs, label)
 end
 
 -- Starts the run of a firing, unless that has happened.
@@ -82,10 +83,7 @@ local function begin(place, first, at)
     own.run, own.schedule, own.at = name, nil, nil
     own.seal = seal.is_ours(first) and seal.of(own) or nil
     began, message, code = travel.create(store_of.at(to), own, { travel.stop("submitted", "waits for a worker", at) },
-      travel.files_of(place, first))
-  end
-  if began then
-    began, message, code = core.label(to, first.schedule.label)
+      travel.files_of(place, first), first.schedule.label)
   end
   return began, message, code
 end

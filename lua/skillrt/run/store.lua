@@ -193,23 +193,6 @@ function Store:cuts()
   return names
 end
 
----Labels a run that does not exist yet, so that no worker of another queue finds it without its label. A run in a
----database has none until it is labelled, and is found by no worker.
----@param label table  as core.label takes it
----@return true|nil ok
----@return string? message
----@return string? code
-function Store:label_ahead(label)
-  if self.folder ~= self.place then
-    return true
-  end
-  local ok, message, code = self:make()
-  if ok then
-    return core.label(self.place, label)
-  end
-  return nil, message, code
-end
-
 ---The process that advances the run.
 ---@return { pid: integer?, host: string, since: string }|nil holder
 function Store:holder()

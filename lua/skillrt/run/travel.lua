@@ -70,11 +70,11 @@ for _, notice in ipairs({ "event", "stop", "forget", "progress" }) do
 end
 
 -- Opens the run, writes the records and closes it.
-local function write(store, mode, first, entries, blobs)
+local function write(store, mode, first, entries, blobs, label)
   local self = writer(store, entries)
   tables.append(self.blobs, blobs or {})
   local run, message, code = store:open(self, { mode = mode, durability = first.durability,
-    run_id = first.run })
+    run_id = first.run, label = label })
   if not run then
     return nil, message, code
   end
@@ -101,13 +101,14 @@ end
 ---@param first table     its first record
 ---@param others table[]  the records after it
 ---@param blobs table[]   { digest, text }: the files that were submitted with it
+---@param label table?    what workers claim it by, from the beginning: { queue, prio, key, most, rate, rate_ms }
 ---@return skillrt.Books|nil books
 ---@return string? message
 ---@return string? code
-function M.create(store, first, others, blobs)
-  return write(store, "create", first, function()
+function M.create(store, first, others, blobs, label)
+  return write(store, "submit", first, function()
     return tables.append({ first }, others)
-  end, blobs)
+  end, blobs, label)
 end
 
 ---Adds records to a run that no process advances.

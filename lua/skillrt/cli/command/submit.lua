@@ -29,7 +29,7 @@ local M = {
   options = {
     { name = "key", value = "NAME", help = "the name of the run; submitted again under this key, it stays one run" },
     { name = "each", value = "FILE", help = "begins a run for each line of a file (-: standard input): the line, a "
-      .. "JSON object, is its input; with --key its name has the number of the line behind the key" },
+      .. "JSON object, is its input, and its name ends with the number of the line" },
     { name = "queue", value = "NAME", help = "the queue whose workers perform it; default: default" },
     { name = "prio", value = "NUMBER", help = "runs with a higher number begin first; default: 0" },
     { name = "limit-key", value = "KEY=LIMITS", help = "of the runs with this key, so many at the same time "
@@ -107,6 +107,11 @@ local function time_of(args, name)
   return at, problem
 end
 
+-- A schedule has no steps that a limit could count.
+local function own_label(args, label)
+  return args.cron and { queue = label.queue, prio = label.prio } or label
+end
+
 -- Stores a new run or schedule: its files go into the database, and it has no folder that other machines would need.
 local function keeper(args, label, at)
   return function(first, store)
@@ -117,14 +122,11 @@ local function keeper(args, label, at)
       return nil, message, code
     end
     local ok
-    ok, message, code = store:label_ahead(label)
-    if not ok then
-      return nil, message, code
-    elseif args.cron then
-      ok, message, code = schedule.submit(store, first, blobs, at)
+    if args.cron then
+      ok, message, code = schedule.submit(store, first, blobs, own_label(args, label), at)
     else
       ok, message, code = travel.create(store, first, { travel.stop("submitted", args.at
-        and "begins at " .. instant.iso(at) or "waits for a worker", at) }, blobs)
+        and "begins at " .. instant.iso(at) or "waits for a worker", at) }, blobs, label)
     end
     return ok and { status = "paused" }, message, code
   end
@@ -143,17 +145,17 @@ local function submit(args, name, label)
   end
   local place = store_of.absolute(args.place, name)
   place = place == store_of.absolute(args.place) and files.join(place, name) or place
-  if not (args.key and is_there(place)) then
+  if args.key and is_there(place) then
+    local ok, message, code = core.label(place, own_label(args, label))
+    if not ok then
+      return nil, message, code
+    end
+  else
     args.work_dir, args.submit, args.quiet = place, keeper(args, label, at), true
     local result, printed = run.result(args)
     if not result then
       return printed --[[@as integer]]
     end
-  end
-  -- A schedule has no steps that a limit could count.
-  local ok, message, code = core.label(place, args.cron and { queue = label.queue, prio = label.prio } or label)
-  if not ok then
-    return nil, message, code
   end
   output.write(terminal_text.escape(place) .. "\n")
   return 0
@@ -172,7 +174,7 @@ local function submit_each(args, label)
   if not hold then
     return nil, cause, what
   end
-  local number = 0
+  local number, base = 0, args.key or names.new_run()
   while true do
     number = number + 1
     local line, broken = file:read("l")
@@ -185,7 +187,7 @@ local function submit_each(args, label)
         "invalid"
     end
     args.given = given
-    local code, message, kind = submit(args, args.key and ("%s-%d"):format(args.key, number) or names.new_run(), label)
+    local code, message, kind = submit(args, ("%s-%d"):format(base, number), label)
     if code ~= 0 then
       return code, message and ("%s: line %d: %s"):format(args.each, number, message), kind
     end

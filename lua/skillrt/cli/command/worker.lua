@@ -1,7 +1,8 @@
--- cli/command/worker.lua: `skillrt worker PLACE`: claims the runs of a queue and has its processes perform them.
+-- cli/command/worker.lua: `skillrt worker PLACE`: has its processes perform the runs of a queue.
 --
--- A process performs many runs (cli/performer.lua). Where it dies, its runs are resumed, and those that may be why are
--- performed each in a process of its own, so that they take no other along. All end with the worker.
+-- A process claims and performs many runs (cli/performer.lua). Where one dies, another one takes its place, its runs
+-- are resumed, and those that may be why are performed each in a process of its own, so that they take no other along.
+-- All end with the worker.
 
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
@@ -12,15 +13,9 @@ local terminal_text = require("skillrt.base.terminal_text")
 
 local US <const> = "/proc/self/exe"
 local POLL_MS <const> = 1000
--- So long a worker waits for more runs to end where less than an eighth of them has, and claims for all together.
-local GATHER_MS <const>, GATHERED <const> = 20, 8
 local MOST_SAID <const> = 4096
 local LONGEST <const> = 65536 -- of what a process says
 local MOST <const>, MOST_PROCESSES <const>, MOST_ALONE <const> = 1000, 8, 16
-
--- Exit codes of a process that has not performed its run: the claim stays for a while, so that it is not tried at once.
-local REFUSED <const> = { [exit_codes.usage] = true, [exit_codes.busy] = true, [exit_codes.damaged] = true,
-  [exit_codes.changed] = true, [exit_codes.internal] = true, [137] = true }
 
 local KILLED <const> = 128 -- above it, an exit code names a signal
 
@@ -33,7 +28,7 @@ local M = {
   arguments = { { name = "PLACE", help = "a folder of runs, or a database: postgres://USER@HOST/DATABASE" } },
   options = {
     { name = "concurrency", value = "N", help = "the most runs at the same time; default: 8" },
-    { name = "processes", value = "N", help = "how many processes perform them; default: 1" },
+    { name = "processes", value = "N", help = "of a database: how many processes perform them; default: 1" },
     { name = "queue", value = "NAME", help = "the queue; default: default" },
     { name = "once", help = "ends when no run can be performed now" },
     { name = "quiet", help = "prints errors only" },
@@ -70,16 +65,21 @@ end
 
 -- A run is not performed any more. `said`: what its process said; `words`: how it is, where that is known.
 local function over(worker, url, code, said, words)
-  worker.count = worker.count - 1
-  if not REFUSED[code] then
-    worker.claims:settle(url)
-  end
-  if REFUSED[code] and code ~= exit_codes.busy then
+  if exit_codes.refuses(code) and code ~= exit_codes.busy then
     ending.complain(("%s: ended with %d: %s"):format(url, code, said))
   else
     tell(worker, ("%s: %s"):format(url, words or outcome(url, code)))
   end
 end
+
+---@class skillrt.WorkerProcess
+---@field program userdata
+---@field urls table<string, integer>  the runs it has, and since when
+---@field lines userdata?   what it says; nil: it performs one run, and says nothing of it
+---@field refused table?     why it performs none: { message, code }
+---@field loading string?   the run whose code it loads
+---@field slot table?       of a process with many runs: its place in worker.slots
+---@field by skillrt.WorkerProcess?  of one that performs one run: which process has claimed it
 
 -- Starts a process; nil where that fails, which is said.
 local function start(worker, process, argv, input)
@@ -88,59 +88,67 @@ local function start(worker, process, argv, input)
     ending.complain(tostring(why))
     return nil
   end
-  process.program = program
+  process.program, process.urls = program, process.urls or {}
   worker.programs[#worker.programs + 1] = program
   worker.processes[#worker.processes + 1] = process
   return process
 end
 
----@class skillrt.WorkerProcess
----@field program userdata
----@field urls table<string, integer>  the runs it has, and since when
----@field count integer  how many
----@field alone boolean    it performs one run, and says nothing of it
----@field lines userdata?   what it says otherwise
----@field loading string?  the run whose code it loads
-
--- The process that has the fewest runs; one more, up to the number that was asked for.
-local function process_for(worker)
-  local least, count = nil, 0
-  for _, process in ipairs(worker.processes) do
-    if not process.alone then
-      count = count + 1
-      least = (not least or process.count < least.count) and process or least
+-- Starts the processes that are missing, each at most once a second.
+local function begin(worker)
+  local now = core.mono_ms()
+  for _, slot in ipairs(worker.slots) do
+    if not slot.process and now >= slot.at then
+      slot.at = now + POLL_MS
+      local argv = { US, "worker", worker.place, "--submitted", "--queue", worker.queue, "--concurrency",
+        tostring(slot.most), worker.once and "--once" or nil }
+      slot.process = start(worker, { slot = slot }, argv)
+      if slot.process then
+        slot.process.lines = core.serve.lines(LONGEST, slot.process.program)
+      end
     end
   end
-  if count < worker.most_processes and not (least and least.count == 0) then
-    least = start(worker, { urls = {}, count = 0, alone = false }, { US, "worker", worker.place, "--submitted" })
-    if least then
-      least.lines = core.serve.lines(LONGEST, least.program)
-    end
+end
+
+-- Begins the runs that are to be alone.
+local function begin_alone(worker)
+  while worker.alone[1] and #worker.processes < #worker.slots + MOST_ALONE do
+    local one = table.remove(worker.alone, 1)
+    start(worker, { urls = { [one.url] = core.wall_ms() }, by = one.by }, { US, "resume", one.url, "--submitted",
+      "--quiet" }, "")
   end
-  return least
 end
 
-local function give(process, url)
-  process.urls[url], process.count = core.wall_ms(), process.count + 1
-  process.program:say(url .. "\n")
+local function complain(worker, message)
+  if message and message ~= worker.problem then
+    ending.complain(message)
+  end
+  worker.problem = message
 end
 
-local function take_away(process, url)
-  process.urls[url], process.count = nil, process.count - 1
-end
-
--- What a process with many runs says of them.
+-- What a process with many runs says.
 local function listen(worker, process)
   local line = process.lines:next()
   while line do
     local said = json.decode(line) --[[@as table]]
     local url = said.url
-    process.loading = said.state == "loading" and url or nil
-    if said.state == "alone" then
-      take_away(process, url)
-      worker.alone[#worker.alone + 1] = url
+    if said.state == "ready" then
+      worker.is_ready = true
+    elseif said.state == "refused" then
+      process.refused = said
+    elseif not url then
+      complain(worker, said.message)
+    else
+      process.loading = said.state == "loading" and url or nil
+    end
+    if said.state == "loading" then
+      process.urls[url] = core.wall_ms()
+      tell(worker, url .. ": begun")
+    elseif said.state == "alone" then
+      process.urls[url] = nil
+      worker.alone[#worker.alone + 1] = { url = url, by = process }
     elseif said.state == "over" then
-      take_away(process, url)
+      process.urls[url] = nil
       over(worker, url, said.code, said.message, said.words)
     end
     line = process.lines:next()
@@ -149,13 +157,25 @@ end
 
 -- A process has ended: what becomes of its runs.
 local function reap(worker, process, code)
-  local said = not process.alone and "" or process.program:output(MOST_SAID):gsub("%s+$", "")
+  local said = process.by and process.program:output(MOST_SAID):gsub("%s+$", "") or ""
   for url, since in pairs(process.urls) do
-    local is_cause = process.alone or process.loading == url
+    local is_cause = process.by or process.loading == url
     if code > KILLED and is_cause then
       died(url, since, said, code)
     end
     over(worker, url, is_cause and code or exit_codes.failed, said)
+    if process.by and process.by.slot.process == process.by then
+      process.by.program:say(json.encode({ url = url, refused = exit_codes.refuses(code) }) .. "\n")
+    end
+  end
+  if process.slot then
+    if process.refused and worker.is_ready then
+      complain(worker, process.refused.message)
+    else
+      worker.refused = process.refused
+    end
+    process.slot.process, process.slot.code = nil, code
+    process.slot.at = worker.once and code <= KILLED and math.huge or process.slot.at
   end
 end
 
@@ -164,7 +184,7 @@ local function look(worker)
   for i = #worker.processes, 1, -1 do
     local process = worker.processes[i]
     local code = process.program:code()
-    if not process.alone then
+    if process.lines then
       listen(worker, process)
     end
     if code then
@@ -175,40 +195,16 @@ local function look(worker)
   end
 end
 
--- Begins the runs that are to be alone.
-local function begin_alone(worker)
-  while worker.alone[1] and #worker.processes < worker.most_processes + MOST_ALONE do
-    local url = table.remove(worker.alone, 1)
-    local process = { urls = { [url] = core.wall_ms() }, count = 1, alone = true }
-    if not start(worker, process, { US, "resume", url, "--submitted", "--quiet" }, "") then
-      worker.count = worker.count - 1
+-- Whether all has ended that there was to be performed once; how.
+local function is_over(worker)
+  local worst = 0
+  for _, slot in ipairs(worker.slots) do
+    worst = math.max(worst, slot.code or 0)
+    if slot.process or slot.at < math.huge then
+      return false
     end
   end
-end
-
--- Begins what there is room for. Where runs end one soon after the other, claims what follows them together. Returns
--- after how many ms to look again.
-local function begin(worker)
-  begin_alone(worker)
-  local room, wait = worker.most - worker.count, worker.claimed_at + GATHER_MS - core.mono_ms()
-  if room < worker.most // GATHERED and wait > 0 then
-    return wait
-  end
-  worker.claimed_at = core.mono_ms()
-  local urls, message = worker.claims:take(room)
-  if not urls and message ~= worker.problem then
-    ending.complain(message)
-  end
-  worker.problem = message
-  for _, url in ipairs(urls or {}) do
-    local process = process_for(worker)
-    if process then
-      worker.count = worker.count + 1
-      give(process, url)
-      tell(worker, url .. ": begun")
-    end
-  end
-  return POLL_MS + math.random(0, POLL_MS // 2)
+  return not worker.processes[1] and not worker.alone[1], worst
 end
 
 -- A whole number of an option from 1 to `most`; nil: it is none.
@@ -220,40 +216,41 @@ end
 ---@param args table
 ---@return integer code
 function M.run(args)
-  if args.submitted then
-    return require("skillrt.cli.performer").run()
-  end
   local most, processes = number_of(args.concurrency, 8, MOST), number_of(args.processes, 1, MOST_PROCESSES)
+  local queue, place = args.queue or "default", args.place
   if not most or not processes then
     return ending.refused(("--concurrency: must be a whole number from 1 to %d, --processes from 1 to %d"):format(MOST,
       MOST_PROCESSES), "usage")
+  elseif args.submitted then
+    return require("skillrt.cli.performer").run(place, queue, most, args.once)
   end
-  local is_database = args.place:find("^postgres") ~= nil
-  if not is_database and not core.files.stat(args.place) then
-    ending.complain(("%s: is not there"):format(args.place), "runs are performed once skillrt submit has made it")
+  local is_database = place:find("^postgres") ~= nil
+  if processes > 1 and not is_database then
+    return ending.refused("--processes: the runs of a folder have one; only those of a database may have more", "usage")
+  elseif not is_database and not core.files.stat(place) then
+    ending.complain(("%s: is not there"):format(place), "runs are performed once skillrt submit has made it")
   end
-  local claims, message, code = core.claims(args.place, args.queue or "default")
-  if not claims then
-    return ending.refused(message, code)
-  end
-  for line in (is_database and core.prepare(args.place, 0, true) or ""):gmatch("[^\n]+") do
+  for line in (is_database and core.prepare(place, 0, true) or ""):gmatch("[^\n]+") do
     output.say("warning", terminal_text.escape(line))
   end
   local programs <close> = setmetatable({}, { __close = core.serve.drain })
-  local worker = { place = args.place, claims = claims, most = most, most_processes = processes, programs = programs,
-    processes = {}, alone = {}, count = 0, claimed_at = 0, quiet = args.quiet }
-  local wait
+  local worker = { place = place, queue = queue, programs = programs, processes = {}, alone = {}, slots = {},
+    quiet = args.quiet, once = args.once }
+  for i = 1, math.min(processes, most) do
+    worker.slots[i] = { most = most // processes + (i <= most % processes and 1 or 0), at = 0 }
+  end
   repeat
     look(worker)
-    wait = begin(worker)
-    if args.once and worker.count == 0 then
-      for i = #programs, 1, -1 do -- they have nothing to do
-        programs[i]:stop(true)
-        programs[i] = nil
-      end
-      return worker.problem and exit_codes.failed or 0
+    if worker.refused then
+      return ending.refused(worker.refused.message, worker.refused.code)
     end
-  until not core.serve.wait(wait, nil, programs)
+    begin(worker)
+    begin_alone(worker)
+    local has_ended, code = is_over(worker)
+    if has_ended then
+      return code
+    end
+  until not core.serve.wait(POLL_MS, nil, programs)
   return exit_codes.interrupted
 end
 

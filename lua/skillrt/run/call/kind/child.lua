@@ -68,9 +68,6 @@ function M.submission(calls, request, queue)
     local place = place_of(calls.run, name)
     local ok, message, code = M.submit(calls, call, place, { skill = request.skill, input = request.input,
       queue = queue, depth = depth, at = core.wall_ms() })
-    if ok then
-      ok, message, code = core.label(place, { queue = queue, prio = 0 })
-    end
     return ok and name, message, code == "system" and "transient" or "permanent"
   end
   return own
