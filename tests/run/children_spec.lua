@@ -59,6 +59,20 @@ return skillrt.skill { name = "one", state = { one = 0 }, on_indoubt = "skip", a
     end } } }
 ]]
 
+-- Damages its state while it waits for a child.
+local SPOILT <const> = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "spoilt", mode = "sequential", state = { n = 0 }, invariants = "n <= 3", phases = {
+  { id = "keep", checkpoint = true, run = function() return "kept", { n = 1 } end },
+  { id = "wait", parallel = true, run = function(_, ctx)
+      return (ctx.run("child.lua", { n = 7 }, { queue = "kids" })).status
+    end },
+  { id = "spoil", parallel = true, run = function(_, ctx)
+      ctx.await { kind = "command", argv = { "sh", "-c", "until grep -q child witness; do sleep 0.05; done" } }
+      return "spoilt", { n = 9 }
+    end } } }
+]]
+
 local STRIKES <const> = 16
 
 -- `place`: of all runs; `url`: of one run there; `server`: of a database.
@@ -137,9 +151,11 @@ local function suite(what, place, url, server)
     end
 
     setup(function()
-      assert(os.execute(("cd %s && mkdir pack many"):format(folder.path)))
+      assert(os.execute(("cd %s && mkdir pack many spoilt"):format(folder.path)))
       folder.file("pack/skill.lua", PARENT)
       folder.file("pack/child.lua", CHILD)
+      folder.file("spoilt/skill.lua", SPOILT)
+      folder.file("spoilt/child.lua", CHILD)
       folder.file("many/skill.lua", MANY)
       folder.file("many/one.lua", ONE)
       folder.file("inline.lua", PARENT:gsub('input.child or "child.lua"',
@@ -220,6 +236,18 @@ local function suite(what, place, url, server)
       stands(rolled, "completed")
       assert.equal(2, #children(rolled))
       assert.equal("child\n", witness())
+    end)
+
+    it("are aborted where their parent damages its state, and is taken back to before them", function()
+      local _ <close> = begin()
+      folder.file("hold", "")
+      good("submit", place, "spoilt", "--trust", "--key", "spoilt")
+      stands("spoilt", "paused (rolled_back)")
+      local child = children("spoilt")[1]
+      os.remove(folder.path .. "/hold")
+      stands(child, "aborted (canceled)")
+      os.execute "sleep 1.5" -- a worker looks once a second
+      assert.matches("paused (rolled_back)", skillrt("status", url "spoilt").out, 1, true) -- a person resumes it
     end)
 
     it("give their outcome also where the parent waits anew, behind a rollback", function()

@@ -484,7 +484,11 @@ local function text_of(most, length)
     if type(text) ~= "string" then
       return "must be a text, not " .. M.show(text)
     end
-    return length(text) > most and ("is %d long; at most %d are allowed: shorten it"):format(length(text), most) or nil
+    local count = length(text)
+    if not count then
+      return "is no UTF-8"
+    end
+    return count > most and ("is %d long; at most %d are allowed: shorten it"):format(count, most) or nil
   end
 end
 

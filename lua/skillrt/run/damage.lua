@@ -4,6 +4,7 @@
 -- Called by turn.lua, when nothing is under way any more; the record is made in `load`, because the old state must be
 -- read.
 
+local child = require("skillrt.run.call.kind.child")
 local moment = require("skillrt.run.travel.moment")
 
 local M = {}
@@ -26,6 +27,7 @@ end
 ---The record that rolls the run back.
 ---@param turn skillrt.Turn
 ---@return table record
+---@return string[] children  that the run waits for at that place
 function M.record(turn)
   local store, name = turn.run.store, turn.books.checkpoint.name
   local dir = store.place
@@ -38,7 +40,7 @@ function M.record(turn)
   local rolled_files = require("skillrt.run.travel.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run is resumed
   rolled_files.tell_outputs(record, store, turn.books, there)
-  return record
+  return record, child.open(there)
 end
 
 return M

@@ -222,7 +222,6 @@ function M.rollback(dir, place)
     return nil, left, trouble
   end
   local aside, left_behind
-  local stays = tables.set(child.open(there))
   local name = math.tointeger(tonumber(place)) == nil and place or nil
   local store = store_of.at(dir)
   local books, message, code = write(store, "resume", first, function(books)
@@ -245,12 +244,7 @@ function M.rollback(dir, place)
     return nil, message, code
   end
   local others, written
-  local problem
-  for _, one in ipairs(left_behind) do
-    if not stays[one] then
-      problem = problem or select(2, child.cancel(store, one))
-    end
-  end
+  local problem = child.leave(store, left_behind, child.open(there))
   problem = problem or rolled_files.put_aside(store, aside, seq)
   if not problem then
     written, problem = output_files.restore(store, books)

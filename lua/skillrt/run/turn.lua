@@ -37,6 +37,7 @@ local M = {}
 ---@field verdict table|false  { status, reason, message }: how the run ends
 ---@field goes_back boolean  to a checkpoint, once its record is known
 ---@field rollback table|false  that record
+---@field stays string[]?  the children that the run waits for there
 ---@field has_told boolean  its parent, how it has ended
 ---@field is_canceled boolean  its parent does not wait for it any more, and steps are under way
 ---@field interruption table|nil  { reason, line of the script }: why its process stopped
@@ -151,7 +152,9 @@ end
 ---Performs steps again that need their records, or finds the place of a rollback: the store is read.
 function Turn:reload()
   local again = self.calls.queue.again
-  self.rollback = self.goes_back and require("skillrt.run.damage").record(self)
+  if self.goes_back then
+    self.rollback, self.stays = require("skillrt.run.damage").record(self)
+  end
   while again[1] do
     local step = table.remove(again, 1)
     step.live.home:perform_again(step)
@@ -173,7 +176,12 @@ local function write_end(self, status, reason, message, due)
   self.verdict = { status, reason, due }
   local limit = run.limits:named(reason)
   if reason == "rolled_back" then
+    local before = child.open(self.books)
     assert(self:emit(self.rollback))
+    local problem = child.leave(run.store, before, self.stays)
+    if problem then
+      self.journal:note("a child continues, as it could not be aborted: " .. problem)
+    end
   end
   local unkept, kept
   if self.books.session and run.skill.contexts then
@@ -202,10 +210,11 @@ local function interrupted(self)
   return "paused", reason, self.run.limits:interrupted(reason, line)
 end
 
--- A child records how it has ended, tells its parent, and then ends; true: that is under way.
+-- A child records how it has ended, tells its parent, and then ends; true: that is under way. A parent that has
+-- canceled it waits for nothing, and may be paused for a person, whom a message must not forestall.
 local function tells(self)
   local books, status, reason, message = self.books, table.unpack(self.verdict, 1, 3)
-  if not books.child_of or self.has_told or status == "paused" then
+  if not books.child_of or self.has_told or status == "paused" or reason == "canceled" then
     return false
   elseif not books.outcome then
     assert(self:emit(child.outcome(self.run, status, reason, message)))

@@ -11,6 +11,7 @@ local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
 local run_kind = require("skillrt.run.call.kind.run")
 local store_of = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
 local wait = require("skillrt.run.call.kind.wait")
 
 ---@class skillrt.call.Child: skillrt.CallKind
@@ -159,6 +160,21 @@ end
 ---@return string? message
 function M.cancel(store, name)
   return store_of.at(store_of.sibling(store.place, name)):put({ id = "cancel", cancel = store_of.name(store.place) })
+end
+
+---Cancels the children that a run waited for before it was rolled back, and does not wait for at that place.
+---@param store skillrt.Store
+---@param before string[]
+---@param there string[]
+---@return string? problem
+function M.leave(store, before, there)
+  local stays, problem = tables.set(there), nil
+  for _, name in ipairs(before) do
+    if not stays[name] then
+      problem = problem or select(2, M.cancel(store, name))
+    end
+  end
+  return problem
 end
 
 -- The same once everything recorded so far is durable.
