@@ -87,7 +87,7 @@ local function ends_of_workers(measure, server, findings)
   took = until_it_is(server, "select count(*) from skillrt.worker", "0")
   local ending = ("SIGTERM of a worker with %d runs"):format(OWNED)
   findings[#findings + 1] = measure.finding(ending, took, "<=", 1, "their calls may be repeated", "s")
-  server.query "update skillrt.run set queue = 'past' where run like 'owned%'" -- nobody performs them any more
+  server.query "update skillrt.run set queue = 'past' where run like 'owned%'" -- no worker performs them any more
 end
 
 local function polls(measure, server, findings)

@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 bool directory_label(const struct sys *, const char *path, const struct label *, struct error *);
-/* The label of a run that is not there yet: wakes nobody. */
+/* The label of a run that is not there yet: wakes no worker. */
 bool directory_label_ahead(const struct sys *, const char *path, const struct label *,
                            struct error *);
 /* The run at this path may be claimed: wakes the workers of its folder. */

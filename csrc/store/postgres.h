@@ -191,9 +191,9 @@ struct claim {
   struct taking taking; /* the lease knows it */
   uint64_t openings;    /* link_openings before it was taken */
   char run[JOURNAL_RUN_ID + 1];
-  struct header header;    /* what lists showed of it before */
-  PGresult *rows;          /* of its journal, as rows_end read them first; nobody adds any before it
-                              is opened. NULL: they were not read */
+  struct header header; /* what lists showed of it before */
+  PGresult *rows;       /* of its journal, as rows_end read them first; no process adds any before
+                           is opened. NULL: they were not read */
   const struct link *link; /* on this connection */
   uint64_t opened;         /* and then link->opened */
 };
@@ -220,7 +220,7 @@ bool lease_is_dead(const struct sys *, const char *process);
 bool run_take(struct link *, const char *run, const char *owner, int64_t taking, bool *taken,
               struct error *);
 /* Releases the run if it is held since this taking; lists show this header, that of the last batch,
- * from now on (NULL: none), and nobody claims it for `rest_ms`. False: the database was not
+ * from now on (NULL: none), and no worker claims it for `rest_ms`. False: the database was not
  * reached. */
 bool run_give_back(struct link *, const char *run, const char *owner, int64_t taking,
                    const struct header *, int64_t rest_ms);

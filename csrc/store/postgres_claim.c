@@ -270,7 +270,7 @@ static int look(struct queue *q, struct error *e) {
   return rows;
 }
 
-/* In one transaction; where that fails, nobody knows whether the runs are taken. */
+/* In one transaction; where that fails, the runs may be taken or not. */
 static bool claim_batch(struct queue *q, int64_t most, struct batch_of_claims *some,
                         struct error *e) {
   if (link_do(&q->link, "begin", 0, NULL, e) < 0) return false;

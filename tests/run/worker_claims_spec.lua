@@ -73,7 +73,7 @@ describe("a claim", function()
     server.query "delete from skillrt.worker"
     assert(core.claims(server.url, "other")) -- behind a new connection the lease is looked at
     local urls = assert(queue:take(2))
-    assert.matches("/late1%?", urls[1]) -- nobody has it any more
+    assert.matches("/late1%?", urls[1]) -- no process has it any more
     assert.matches("/late2%?", urls[2])
     server.query "update skillrt.run set status = 'completed' where run like 'late%'"
   end)

@@ -40,7 +40,7 @@ struct worker_row {
 struct run_row {
   bool there;
   char run[80], id[80], owner[40], status[STORE_STATUS], about[STORE_ABOUT];
-  int64_t due, taking, rests_ns; /* until then nobody claims it */
+  int64_t due, taking, rests_ns; /* until then no worker claims it */
 };
 
 struct arrival_row {

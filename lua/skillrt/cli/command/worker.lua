@@ -110,12 +110,21 @@ local function begin(worker)
   end
 end
 
+-- Tells the process that claimed a run how the one that performed it alone has ended, unless that process is gone.
+local function say_settled(by, url, code)
+  if by.slot.process == by then
+    by.program:say(json.encode({ url = url, refused = exit_codes.refuses(code) }) .. "\n")
+  end
+end
+
 -- Begins the runs that are to be alone.
 local function begin_alone(worker)
   while worker.alone[1] and #worker.processes < #worker.slots + MOST_ALONE do
     local one = table.remove(worker.alone, 1)
-    start(worker, { urls = { [one.url] = core.wall_ms() }, by = one.by }, { US, "resume", one.url, "--submitted",
-      "--quiet" }, "")
+    local process = { urls = { [one.url] = core.wall_ms() }, by = one.by }
+    if not start(worker, process, { US, "resume", one.url, "--submitted", "--quiet" }, "") then
+      say_settled(one.by, one.url, exit_codes.internal)
+    end
   end
 end
 
@@ -164,8 +173,8 @@ local function reap(worker, process, code)
       died(url, since, said, code)
     end
     over(worker, url, is_cause and code or exit_codes.failed, said)
-    if process.by and process.by.slot.process == process.by then
-      process.by.program:say(json.encode({ url = url, refused = exit_codes.refuses(code) }) .. "\n")
+    if process.by then
+      say_settled(process.by, url, code)
     end
   end
   if process.slot then

@@ -171,7 +171,8 @@ function M.leave(store, before, there)
   local stays, problem = tables.set(there), nil
   for _, name in ipairs(before) do
     if not stays[name] then
-      problem = problem or select(2, M.cancel(store, name))
+      local _, why = M.cancel(store, name) -- the others are canceled all the same
+      problem = problem or why
     end
   end
   return problem
