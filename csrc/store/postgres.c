@@ -10,7 +10,7 @@
 
 #include "store/blob.h"
 
-enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, FENCES = 16, LOOKS = 8 };
+enum { BATCH_MAX = 256 << 20, FENCES = 16, LOOKS = 8 };
 
 struct postgres {
   struct store store; /* first: a store is cast to this */
@@ -129,30 +129,6 @@ static bool postgres_record(struct store *store, uint64_t seq, struct buffer *to
   return good;
 }
 
-/* False with `*again`: the connection was cut. */
-static bool keep_blob(struct postgres *p, const char *digest, struct span value, bool *again,
-                      struct error *e) {
-  struct link *l = enter(p, e);
-  bool good = l && blob_keep(l, digest, value, e);
-  *again = l && !good && link_broken(l);
-  if (l) commits_leave(p->commits);
-  return good;
-}
-
-/* Each blob in a commit of its own, before the row that refers to it is sent. */
-static bool keep_blobs(struct postgres *p, const struct batch *batch, struct error *e) {
-  int64_t until = p->sys->mono_ns(p->sys) + (int64_t)PATIENCE_S * 1000000000;
-  struct span value;
-  char digest[65];
-  bool again;
-  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);) {
-    if (!blob_check(digest, value, e)) return false;
-    while (!keep_blob(p, digest, value, &again, e))
-      if (!again || p->sys->mono_ns(p->sys) > until) return fail(p, e, e);
-  }
-  return true;
-}
-
 static bool postgres_append(struct store *store, const struct batch *batch, enum append kind,
                             struct error *e) {
   struct postgres *p = (struct postgres *)store;
@@ -164,10 +140,7 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
     return false;
   }
   if (!lease_held(p->lease, &why) && why.code == ERROR_LOST) return fail(p, &why, e);
-  if (!keep_blobs(p, batch, &why)) {
-    if (e) *e = why;
-    return false;
-  }
+  if (!commits_add_blobs(p->commits, &p->url, batch, &why)) return fail(p, &why, e);
   if (batch_count(batch) == 0) return true;
   PQclear(p->all);
   p->all = NULL;

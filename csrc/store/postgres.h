@@ -154,6 +154,8 @@ void commits_leave(struct commits *);
 /* Reads a blob, as blob_find does; small ones are kept. */
 bool commits_blob(struct commits *, const struct url *, const char *digest, struct buffer *,
                   struct error *);
+/* Adds the blobs of a batch, each in a commit of its own: before the row that refers to them. */
+bool commits_add_blobs(struct commits *, const struct url *, const struct batch *, struct error *);
 void commits_put(struct commits *, struct put *);
 /* Whether a batch that ends with this crc is still there: a standby that was promoted may lack rows
  * that its primary had committed, and a server that crashed those that were lazy; another process
@@ -269,13 +271,16 @@ bool rows_give(const struct link *, const PGresult *all, uint64_t from,
 bool rows_record(struct link *, const char *run, const struct rows_end *, uint64_t seq,
                  struct buffer *to, struct error *);
 
-/* ---- claims: postgres_claim.c ---- */
+/* ---- labels: postgres_label.c ---- */
 
-/* The rows that count the runs with the label's key. */
+/* Adds the rows that count the runs with the label's key, where they are not there. */
 bool label_provide(const struct sys *, const struct url *, const struct label *, struct error *);
 bool postgres_label(const struct sys *, const char *at, const struct label *, struct error *);
 bool postgres_pause(const struct sys *, const char *at, const char *queue, bool paused,
                     struct error *);
+
+/* ---- claims: postgres_claim.c ---- */
+
 bool postgres_claims(const struct sys *, const char *at, const char *queue, struct claims **,
                      struct error *);
 

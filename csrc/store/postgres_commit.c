@@ -155,6 +155,30 @@ bool commits_blob(struct commits *c, const struct url *url, const char *digest, 
   return good;
 }
 
+/* False with `*again`: the connection was cut. */
+static bool add_blob(struct commits *c, const struct url *url, const char *digest,
+                     struct span value, bool *again, struct error *e) {
+  struct link *l = commits_enter(c, url, e);
+  bool good = l && blob_keep(l, digest, value, e);
+  *again = l && !good && link_broken(l);
+  if (l) commits_leave(c);
+  return good;
+}
+
+bool commits_add_blobs(struct commits *c, const struct url *url, const struct batch *batch,
+                       struct error *e) {
+  int64_t until = c->sys->mono_ns(c->sys) + (int64_t)PATIENCE_S * 1000000000;
+  struct span value;
+  char digest[65];
+  bool again;
+  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);) {
+    if (!blob_check(digest, value, e)) return false;
+    while (!add_blob(c, url, digest, value, &again, e))
+      if (!again || c->sys->mono_ns(c->sys) > until) return false;
+  }
+  return true;
+}
+
 /* ---- one statement ---- */
 
 #define PUT(more)                                                                                  \

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/blob.h"
-
 enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, ROWS = 3 };
 
 struct submission {
@@ -113,28 +111,12 @@ static bool add_batch(struct submission *s, const struct batch *batch, struct er
 
 /* ---- what is asked of a store ---- */
 
-static bool keep_blobs(struct submission *s, const struct batch *batch, struct error *e) {
-  struct span value;
-  char digest[65];
-  for (size_t at = 0; batch_next_blob(batch, &at, digest, &value);) {
-    bool good = blob_check(digest, value, e), again = good;
-    for (int i = 0; again && i < 2; i++) {
-      struct link *l = commits_enter(s->commits, &s->url, e);
-      good = l && blob_keep(l, digest, value, e);
-      again = l && !good && link_broken(l);
-      if (l) commits_leave(s->commits);
-    }
-    if (!good) return false;
-  }
-  return true;
-}
-
 static bool submission_append(struct store *store, const struct batch *batch, enum append kind,
                               struct error *e) {
   struct submission *s = (struct submission *)store;
   (void)kind;
   if (s->tried) return error_set(e, ERROR_INVALID, "%s: is submitted with one batch", s->url.whole);
-  if (!keep_blobs(s, batch, e)) return false;
+  if (!commits_add_blobs(s->commits, &s->url, batch, e)) return false;
   if (batch_count(batch) == 0) return true;
   s->tried = true;
   return add_batch(s, batch, e);

@@ -20,6 +20,15 @@ local GATHER_MS <const>, GATHERED <const> = 20, 8
 
 local M = {}
 
+---@class skillrt.Performer
+---@field claims userdata     the queue
+---@field list table[]        the runs that are open: { url, run, turn }
+---@field alone integer       how many are performed by other processes
+---@field most integer        runs at the same time
+---@field claimed_at integer  when runs were last claimed, in ms
+---@field found boolean?      whether that found any
+---@field trouble string?     why it failed
+
 local function say(entry)
   core.serve.say(json.encode(entry) .. "\n")
 end
@@ -154,6 +163,7 @@ function M.run(place, queue, most, once)
   end
   say({ state = "ready" })
   local lines, drains = core.serve.lines(LONGEST), false
+  ---@type skillrt.Performer
   local self = { claims = claims, list = {}, alone = 0, most = most, claimed_at = 0 }
   while listen(self, lines) do
     sweep(self)
