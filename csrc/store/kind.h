@@ -3,7 +3,13 @@
  *
  * `at` is the address that kind_of made of the URL. A function may be NULL: the kind does not have
  * it. A kind that needs a library is a module of its own, which exports a `store_kind_function`
- * named "skillrt_store_kind". */
+ * named "skillrt_store_kind".
+ *
+ * A kind on a server needs three operations of it: add a thing under a name unless there is one,
+ * read it by its name, list names. A batch is the thing (run, batch): whoever finds the place taken
+ * has lost the run (ERROR_LOST), and whoever does not know whether its own was added reads it. A
+ * row with a primary key does this in PostgreSQL; an object added with If-None-Match would do it in
+ * an object store. A lease only keeps processes from trying. */
 #ifndef SKILLRT_STORE_KIND_H
 #define SKILLRT_STORE_KIND_H
 

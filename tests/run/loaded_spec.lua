@@ -145,7 +145,7 @@ describe("what a skill's documents state and skillrt does not do", function()
     phases(folder, ("Phases 1-2 repeat.\n\n"):rep(30))
     run = kit.run(folder, { "run", "sorter", "--agent", agent(folder), "--work-dir", "t" })
     assert.equal(8, select(2, run.err:gsub("was not read:", "")))
-    assert.truthy(run.err:find("and 22 more of its lines name phases and were not read", 1, true), run.err)
+    assert.truthy(run.err:find("and 22 more lines name phases and were not read", 1, true), run.err)
   end)
 
   it("runs the phases of the mode that is asked for, and asks for one where none is", function()

@@ -33,6 +33,7 @@ function M.load(path, options, person)
   if type(path) ~= "string" then
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
+  path = files.is_folder(path) and path:gsub("(.)/+$", "%1") or path
   local kind = kind_of(path)
   options = options or {}
   local is_stranger = options.is_stranger or is_unknown(person, options.sandbox)
@@ -40,8 +41,8 @@ function M.load(path, options, person)
     path, kind = files.dirname(path), "document" -- as it was read when its run started
   end
   if is_stranger and kind == "document" then
-    options = setmetatable({ is_stranger = true, has_own_script = files.is_folder(path)
-      and has_own_script((path:gsub("(.)/+$", "%1"))) }, { __index = options })
+    options = setmetatable({ is_stranger = true, has_own_script = files.is_folder(path) and has_own_script(path) },
+      { __index = options })
   end
   local function may(document)
     return gate.pass(path, document, person)

@@ -101,7 +101,7 @@ function M.keep(run, step, definition, outcome)
   if step.kind == "action" or definition.output_free then
     return nil -- its updates are its result; a phase that declares no output needs none
   end
-  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.store.place)
+  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.store:path())
 end
 
 ---An attempt failed: moves what it left as its output to `<output>.failed`, so that it is not taken for the next

@@ -151,7 +151,7 @@ local function submit(args, name, label)
       return nil, message, code
     end
   else
-    args.work_dir, args.submit, args.quiet = place, keeper(args, label, at), true
+    args.work_dir, args.submit = place, keeper(args, label, at)
     local result, printed = run.result(args)
     if not result then
       return printed --[[@as integer]]
@@ -186,7 +186,7 @@ local function submit_each(args, label)
       return nil, ("%s: line %d: must be a JSON object%s"):format(args.each, number, problem and ": " .. problem or ""),
         "invalid"
     end
-    args.given = given
+    args.given, args.quiet = given, number > 1 -- what is to be said of the skill is said once
     local code, message, kind = submit(args, ("%s-%d"):format(base, number), label)
     if code ~= 0 then
       return code, message and ("%s: line %d: %s"):format(args.each, number, message), kind

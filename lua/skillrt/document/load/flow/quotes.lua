@@ -221,16 +221,20 @@ function Quotes:read(blocks, text, file, own, used)
   end)
 end
 
+local function unread(count, more)
+  return count == 1 and ("1%s line names phases and was not read"):format(more)
+    or ("%d%s lines name phases and were not read"):format(count, more)
+end
+
 ---Says what runs, and what was left out of documents with many lines.
 ---@param runs string
 function Quotes:finish(runs)
   local is_all = self.count == 0
-  local why = is_all and "no other line names them" or ("%d lines name phases and were not read"):format(self.count)
+  local why = is_all and "no other line names them" or unread(self.count, "")
   self.found:note("flow", { file = "SKILL.md" }, runs, why, not is_all and FIX or nil)
   for file, count in pairs(self.of_file) do
     if count > MAX_OF_FILE then
-      self.found:note("quote", { file = file }, ("and %d more of its lines name phases and were not read"):format(
-        count - MAX_OF_FILE))
+      self.found:note("quote", { file = file }, "and " .. unread(count - MAX_OF_FILE, " more"))
     end
   end
 end
