@@ -10,7 +10,7 @@ local postgres = require "tests.support.postgres"
 
 local ROUNDS <const> = 5
 local EVENTS <const>, OWNED <const>, FINISHED <const>, WAITING <const>, LEASE <const> = 100, 24, 1000000, 10000, 3
-local HELD <const>, BATCH <const> = 10000, 400
+local HELD <const>, BATCH <const> = 10000, 1500
 local STEPS <const>, FLOOR_STEPS <const> = 200, 200
 
 -- Each claim, and when it was made, on the server's clock.

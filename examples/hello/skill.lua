@@ -4,7 +4,7 @@ local skillrt = require "skillrt"
 
 return skillrt.skill {
   name = "hello",
-  state = { names = { "Ada", "Grace", "Barbara" }, greeted = 0 },
+  state = { names = { "Ada", "Grace", "Barbara" }, greeted = 0, said_goodbye = false },
   actions = {
     {
       id = "greet", priority = 20, when = "greeted < names.length", max_runs = 100,

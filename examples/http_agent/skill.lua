@@ -12,7 +12,7 @@ return skillrt.skill {
     writer = skillrt.agent.http { url = "{input.agent}", timeout = 30 },
   },
   actions = {
-    { id = "draft", when = "!draft", agent = "writer", prompt = "prompts/draft.md", effects = { "draft!=null" } },
+    { id = "draft", when = "!draft", agent = "writer", prompt = "prompts/draft.md", effects = { "draft" } },
     {
       id = "review", when = "draft && !approved", max_runs = 5,
       agent = "writer", prompt = "prompts/review.md",

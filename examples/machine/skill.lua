@@ -39,6 +39,7 @@ return skillrt.skill {
   description = "Lists what is to do, from notes",
   inputs = { target = { type = "string", about = "the folder of the notes; default: those beside this file" } },
   state = { complexity_threshold = 4, recoverable_errors = { "permanent", "timeout", "invalid_output" } },
+  schema = { validation = "object" },
   machine = {
     initial = "initialized",
     states = {

@@ -181,7 +181,7 @@ return skillrt.skill {
     reported = false,
   },
   -- An object here, whatever Lua's {} looks like.
-  schema = { findings = "object", times = "object", deadlines = "object", retried = "object", skipped = "object" },
+  schema = { tools = "object", git = "boolean", batch = "object", findings = "object", times = "object", deadlines = "object", retried = "object", skipped = "object" },
   agents = {
     -- {{file}} is cppcheck's own {file}; {state.root} is a placeholder of skillrt
     cppcheck = skillrt.agent.command {
@@ -212,13 +212,16 @@ return skillrt.skill {
     { id = "revision", priority = 70, when = "git && tools.git", agent = "git", idempotent = true, optional = true },
     {
       id = "cppcheck", priority = 60, when = "batch.cppcheck", max_runs = 2000, optional = true,
-      idempotent = true, run = check_with "cppcheck",
+      idempotent = true, effects = { "batch.cppcheck=null" }, run = check_with "cppcheck",
     },
     {
       id = "luacheck", priority = 50, when = "batch.luacheck", max_runs = 2000, optional = true,
-      idempotent = true, run = check_with "luacheck",
+      idempotent = true, effects = { "batch.luacheck=null" }, run = check_with "luacheck",
     },
-    { id = "own-checks", priority = 40, when = "batch.text", max_runs = 2000, run = timed("own-checks", check_text) },
+    {
+      id = "own-checks", priority = 40, when = "batch.text", max_runs = 2000, effects = { "batch.text=null" },
+      run = timed("own-checks", check_text),
+    },
     {
       id = "take", priority = 30, when = { "taken < files.length", BATCH_DONE }, max_runs = 2000,
       run = timed("take", take),

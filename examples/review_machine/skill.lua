@@ -70,6 +70,7 @@ end
 return skillrt.skill {
   name = "review-code",
   mode = "machine",
+  schema = { high_risk_areas = "string[]" },
   inputs = { target = { type = "string", default = "examples/review_machine/code", about = "the folder to review" } },
   machine = {
     initial = "initialized",

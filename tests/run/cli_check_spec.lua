@@ -57,6 +57,16 @@ describe("skillrt check", function()
     assert.truthy(done.out:find("0 errors, 0 warnings, 0 notes, 3 states searched", 1, true), done.out)
   end)
 
+  it("finds nothing wrong with our own examples, whose folders hold a script and no SKILL.md", function()
+    local folder <close> = kit.folder()
+    assert(os.execute(("cp -r examples '%s'"):format(folder.path)))
+    for _, name in ipairs { "hello", "http_agent", "machine/", "own_strategy", "review_machine", "sequential" } do
+      local done = kit.run(folder, { "check", "examples/" .. name, "--trust" })
+      assert.same({ 0, "" }, { done.code, (done.out:gsub("[^\n]*: 0 errors, 0 warnings, 0 notes[^\n]*\n", "")) })
+    end
+    assert.equal(2, kit.run(folder, { "check", "examples/systemd" }).code)
+  end)
+
   it("tells code, place, what, why and what to do, with code 2 for errors (F28, F33)", function()
     local folder <close> = kit.folder()
     script(folder, GOOD:gsub("'read'", "'checked'"))

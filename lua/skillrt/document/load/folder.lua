@@ -50,6 +50,9 @@ local function read_skill_md(self, path)
   if self.tree.kinds["SKILL.md"] == "link" then
     return -- it was reported that it is not read
   elseif not self.tree:has "SKILL.md" then
+    if self.tree:has "skill.lua" then
+      return -- the script is what runs, and skillrt runs it
+    end
     local tell = is_workflow(self.tree) and self.found.note or self.found.warn
     tell(self.found, "no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", "add one")
     return

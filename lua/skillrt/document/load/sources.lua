@@ -412,7 +412,8 @@ end
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
-    if not self.tree.kinds["SKILL.md"] then -- otherwise it was reported why that was not read
+    -- A script is what runs; and if there is a SKILL.md, it was reported why that was not read.
+    if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") then
       self.found:error("nothing", { file = "." }, "holds no SKILL.md, no phases, no actions, no config and no script")
     end
     self.broken = true
