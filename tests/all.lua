@@ -220,7 +220,10 @@ local function run(jobs, each)
   local pipe, most = os.tmpname(), at_once()
   os.remove(pipe)
   assert(os.execute("mkfifo -m 600 " .. quoted(pipe)))
-  local ended <close> = assert(io.open(pipe, "r+")) -- also for writing: opening does not wait
+  -- A shell reads it until a 0 comes, as no job inherits a stream of popen: one that did could make it one that does
+  -- not wait.
+  local reader = 'while read -r number && [ "$number" != 0 ]; do echo "$number"; done <>'
+  local ended <close> = assert(io.popen(reader .. quoted(pipe)))
   local next_job, told, under_way = 1, 0, 0
   while told < #jobs do
     while under_way < most and jobs[next_job] do
@@ -238,6 +241,7 @@ local function run(jobs, each)
       each(jobs[told])
     end
   end
+  assert(os.execute("echo 0 >" .. quoted(pipe)))
   os.remove(pipe)
 end
 
