@@ -143,7 +143,7 @@ describe("three workers", function()
   end
 
   setup(function()
-    folder.file("counting.lua", (SKILL:gsub("STEPS", STEPS):gsub("SLEEP", IS_NIGHT and 0.15 or 0.03)))
+    folder.file("counting.lua", (SKILL:gsub("STEPS", STEPS):gsub("SLEEP", IS_NIGHT and 0.5 or 0.03)))
     good("fleet", "init", server.url, "--lease", "60") -- however slow this machine is
     server.query "alter table skillrt.journal add stamped timestamptz default clock_timestamp()"
   end)
@@ -196,7 +196,7 @@ describe("three workers", function()
       start(i)
     elseif strike % 8 == 4 then
       stop(workers[i].pid, strike % 3 == 0 and 1 or 4)
-    elseif victim and strike % 8 < 4 then
+    elseif victim and strike % 8 < 3 then
       kills = kills + signal("KILL", victim)
     elseif victim then
       stop(victim, strike % 2 == 1 and 1 or 4)

@@ -46,6 +46,7 @@ cat >"$dir/restart" <<END
 exec "$dir/do" pg_ctl -D "$dir/data" -s -w -t 30 -m immediate -l "$dir/data/log" -o "$settings" restart
 END
 chmod 755 "$dir/do" "$dir/restart"
+ln -s "$bin/psql" "$dir/psql" # the one of Debian's PATH is a Perl script that looks for this one
 $as "$bin/pg_ctl" -D "$dir/data" -s -w -t 30 -l "$dir/data/log" -o "$settings" start >"$dir/log" 2>&1 </dev/null ||
   none "the server did not start: $(tail -n 1 "$dir/data/log")"
 echo "postgres://skillrt@/postgres?host=$dir" >"$dir/url.new" && mv "$dir/url.new" "$dir/url"
