@@ -328,6 +328,7 @@ const struct sys *sys_real(void) {
       .kill_process = sys_real_kill_process,
       .reap = sys_real_reap,
       .leash = sys_real_leash,
+      .leashed = sys_real_leashed,
       .socket = real_socket,
   };
   return &real;

@@ -110,6 +110,8 @@ struct sys {
   /* Programs that were started with a `life` are killed at this boot_ns, even if this process is
    * stopped. Each call replaces the time; 0: none. NULL: this system cannot. */
   int (*leash)(const struct sys *, int64_t until_ns);
+  /* Whether that has killed a program, which was not reaped yet. NULL as `leash`. */
+  bool (*leashed)(const struct sys *, pid_t pid);
 
   int (*socket)(const struct sys *, int domain, int type, int protocol);
 };

@@ -26,7 +26,7 @@ enum { LEASH_GROUPS = 1000, AGAIN_MS = 100 };
 
 struct page {
   _Atomic(int64_t) until_ns;           /* of CLOCK_BOOTTIME */
-  _Atomic(pid_t) groups[LEASH_GROUPS]; /* 0: a free place */
+  _Atomic(pid_t) groups[LEASH_GROUPS]; /* 0: a free place; negative: the guard has killed it */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -45,9 +45,19 @@ IN_CHILD void leash_add(pid_t group) {
 IN_CHILD void leash_remove(pid_t group) {
   struct page *p = atomic_load(&page);
   for (int i = 0; p && i < LEASH_GROUPS; i++) {
-    pid_t found = group;
-    if (atomic_compare_exchange_strong(&p->groups[i], &found, 0)) return;
+    pid_t found = group, killed = -group;
+    if (atomic_compare_exchange_strong(&p->groups[i], &found, 0) ||
+        atomic_compare_exchange_strong(&p->groups[i], &killed, 0))
+      return;
   }
+}
+
+bool sys_real_leashed(const struct sys *sys, pid_t pid) {
+  struct page *p = atomic_load(&page);
+  (void)sys;
+  for (int i = 0; p && i < LEASH_GROUPS; i++)
+    if (atomic_load(&p->groups[i]) == -pid) return true;
+  return false;
 }
 
 /* ---- the guard: system calls only ---- */
@@ -58,12 +68,18 @@ IN_CHILD static int64_t boot_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+IN_CHILD static bool is_late(struct page *p) {
+  return boot_ns() >= atomic_load(&p->until_ns);
+}
+
 /* A process keeps its number until its parent has reaped it, so this kills no stranger while the
- * parent lives. */
+ * parent lives. The time is read after each group: one that was added behind a new time lives. */
 IN_CHILD static void end_programs(struct page *p, pid_t parent) {
   for (int i = 0; i < LEASH_GROUPS; i++) {
-    pid_t group = atomic_load(&p->groups[i]);
-    if (group > 1 && getppid() == parent) kill(-group, SIGKILL);
+    pid_t place = atomic_load(&p->groups[i]), group = place < 0 ? -place : place;
+    if (group <= 1 || !is_late(p) || getppid() != parent) continue;
+    if (place < 0 || atomic_compare_exchange_strong(&p->groups[i], &place, -group))
+      kill(-group, SIGKILL);
   }
 }
 
@@ -71,7 +87,7 @@ _Noreturn IN_CHILD static void watch(struct page *p, pid_t parent, int alive) {
   int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   for (;;) {
     int64_t until = atomic_load(&p->until_ns);
-    bool late = boot_ns() >= until;
+    bool late = is_late(p);
     if (late) end_programs(p, parent);
     struct itimerspec at = {.it_value = {until / 1000000000, until % 1000000000}};
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 
 int sys_real_leash(const struct sys *, int64_t until_ns);
+bool sys_real_leashed(const struct sys *, pid_t pid);
 /* Adds a program's group to those that end at that time, and removes it. */
 void leash_add(pid_t group);
 void leash_remove(pid_t group);

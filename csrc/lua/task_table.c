@@ -199,6 +199,8 @@ static const char *status_name(enum reply_status status) {
     return "refused";
   case REPLY_KILLED:
     return "killed";
+  case REPLY_LAPSED:
+    return "lapsed";
   case REPLY_GONE:
     return "gone";
   }

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/blob.h"
+
 enum { PATIENCE_S = 30, GROUP_MAX = 1024 };
 enum { GROUP_BYTES = 64 << 20, ARRAYS_MAX = 512 << 20, SETTING = 8 };
 enum { BLOBS = 16, SMALL_BLOB = 64 << 10 };

@@ -48,6 +48,12 @@ static void fill_end(const struct child *child, struct reply *reply) {
   if (!WIFSIGNALED(status)) return;
   reply->code = WTERMSIG(status);
   if (reply->status != REPLY_OK) return;
+  if (child->leashed) {
+    reply->status = REPLY_LAPSED;
+    snprintf(reply->message, sizeof reply->message,
+             "%s: was killed, as the lease of this process had lapsed", child->name);
+    return;
+  }
   const char *name = sigabbrev_np(reply->code);
   reply->status = REPLY_KILLED;
   snprintf(reply->message, sizeof reply->message, "%s: killed by signal %d (%s%s)", child->name,
@@ -100,6 +106,7 @@ static void child_finish(struct child *child) {
   for (int i = 0; i < PIPES && child->ended; i++)
     child_read(&child->pipes[i], LAST_ROUNDS);
   if (child->stage == CHILD_GONE) return; /* a progress call closed the transport */
+  child->leashed = sys->leashed && sys->leashed(sys, child->pid);
   int failed = sys->reap(sys, child->pid, &child->wait_status);
   if (failed == -EAGAIN) { /* killed but not dead yet: process_ended will reap it */
     uv_timer_stop(&child->timer);

@@ -52,6 +52,7 @@ struct child {
   int life_fd;  /* the process that holds the other end dies when this is closed; -1: none */
   bool lingers; /* counted in the owner's `ending` */
   bool ended;   /* the program itself; not reaped yet, so that its pid stays ours */
+  bool leashed; /* it was killed because the lease lapsed */
   int wait_status;
   struct child_pipe pipes[PIPES];
   uv_poll_t ended_poll;

@@ -119,6 +119,7 @@ enum reply_status {
                   */
   REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
   REPLY_KILLED,  /* process: ended by a signal that skillrt did not send; `code` is its number */
+  REPLY_LAPSED,  /* process: ended because this process could not renew its lease in time */
   REPLY_GONE     /* message: the session's program had ended before; nothing was sent */
 };
 

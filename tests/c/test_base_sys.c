@@ -171,6 +171,31 @@ static void test_descriptor_order(void) {
     close(ended);
     close(pipes[0]);
   }
+  TEST("a program ends at the time of the leash, which is known until it is reaped; a later time "
+       "spares it") {
+    const struct sys *sys = sys_real();
+    int life[2], ended[2], status = 0;
+    pid_t pids[2];
+    CHECK(pipe2(life, O_CLOEXEC) == 0);
+    for (int i = 0; i < 2; i++) {
+      struct sys_spawn wish = {
+          .argv = ARGV("sleep", "30"), .env = usual, .in = 0, .out = 1, .err = 2, .life = life[0]};
+      CHECK(sys->leash(sys, sys->boot_ns(sys) + (i == 0 ? 50000000 : 20000000000)) == 0);
+      CHECK(sys->spawn(sys, &wish, &pids[i], &ended[i]) == 0);
+      struct pollfd wait = {.fd = ended[i], .events = POLLIN};
+      CHECK(poll(&wait, 1, i == 0 ? 5000 : 300) == (i == 0));
+      CHECK(sys->leashed(sys, pids[i]) == (i == 0));
+    }
+    CHECK(sys->kill_group(sys, pids[1], SIGKILL) == 0);
+    for (int i = 0; i < 2; i++) {
+      struct pollfd wait = {.fd = ended[i], .events = POLLIN};
+      CHECK(poll(&wait, 1, 5000) == 1 && sys->reap(sys, pids[i], &status) == 0);
+      CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !sys->leashed(sys, pids[i]));
+      close(ended[i]);
+      close(life[i]);
+    }
+    CHECK(sys->leash(sys, 0) == 0);
+  }
 }
 
 static bool count_entry(void *data, const char *name, enum sys_kind kind) {

@@ -430,4 +430,36 @@ return skillrt.skill { name = "ticking", state = { done = false }, actions = { {
     assert.is_true(last - stopped < 3 + 1, ("a program was alive %.1f s after its process was stopped"):format(last - stopped))
     assert.equal("", kit.run(folder, { env = env, "status", url }).err)
   end)
+
+  it("repeats a call whose program was ended so, once its process continues and nobody has taken the run; or asks", function()
+    folder.file("cut.lua", [[
+local skillrt = require "skillrt"
+local function call(name, idempotent)
+  return { id = name, when = "!" .. name, run = function(_, ctx)
+    local reply, message = ctx.await { kind = "command", idempotent = idempotent,
+      argv = { "sh", "-c", "echo " .. name .. " >> cuts; sleep 4; echo whole" } }
+    return { [name] = reply and reply.stdout or message }
+  end }
+end
+return skillrt.skill { name = "cut", state = {}, actions = { call("may", true), call("once") } }
+]])
+    local url = place "cut"
+    local run = kit.start(folder, { env = env, "run", "cut.lua", "--work-dir", url })
+    local function cuts() return ((folder.read "cuts" or ""):gsub("%s+", " ")) end
+    for _, wanted in ipairs { "may ", "may may once " } do
+      for _ = 1, 200 do
+        if cuts() == wanted then break end
+        os.execute "sleep 0.1"
+      end
+      assert.equal(wanted, cuts())
+      run.signal "STOP"
+      os.execute "sleep 4" -- longer than the lease
+      run.signal "CONT"
+    end
+    local ended = run.wait(30000)
+    assert.equal(3, ended.code, ended.out .. (ended.err or ""))
+    assert.equal("may may once ", cuts())
+    assert.matches("lease of this process had lapsed", kit.run(folder, { env = env, "status", url }).out)
+    assert.matches('"may":%s*"whole', kit.run(folder, { env = env, "state", url }).out)
+  end)
 end)

@@ -46,6 +46,7 @@ local TRANSPORT = {
   broken = "transient",
   refused = "permanent",
   killed = "transient",
+  lapsed = "transient",
   gone = "transient",
 }
 

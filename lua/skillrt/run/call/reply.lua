@@ -269,7 +269,8 @@ local function failed(calls, call, reply, failure)
       return
     end
   end
-  wait = is_wanted and (wait or next_attempt(call, failure))
+  local is_cut = reply.status == "lapsed" and call.idem -- nothing is wrong with it
+  wait = is_wanted and (wait or is_cut and 0 or next_attempt(call, failure))
   tell_gate(calls, call, reply, failure, wait)
   if wait then
     local a = call.attempt
