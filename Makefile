@@ -20,7 +20,7 @@ ifeq ($(filter $(MODE),$(MODES)),)
 $(error MODE=$(MODE) is unknown: use one of $(MODES))
 endif
 
-WARN  := -Wall -Wextra -Wshadow -Wconversion
+WARN  := -Wall -Wextra -Wshadow -Wconversion -Werror=implicit-function-declaration
 SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Small but for what walks over bytes (QUICK): 30 KB of the program. Nothing is unwound but by debuggers, which have
 # .debug_frame: the tables were 45 KB.
