@@ -43,7 +43,8 @@ function M.start(settings)
   ---@param text string
   ---@param url string?  of another server
   function server.query(text, url)
-    local pipe <close> = assert(io.popen(("%s/psql -X -q -A -t '%s' -c \"%s\" 2>&1"):format(dir, url or server.url, text)))
+    local command = ("%s/psql -X -q -A -t '%s' -c \"%s\" 2>&1"):format(dir, url or server.url, text)
+    local pipe <close> = assert(io.popen(command))
     return (pipe:read "a":gsub("%s+$", ""))
   end
   return setmetatable(server, { __close = function() script:close() end })
