@@ -181,7 +181,10 @@ return skillrt.skill {
     reported = false,
   },
   -- An object here, whatever Lua's {} looks like.
-  schema = { tools = "object", git = "boolean", batch = "object", findings = "object", times = "object", deadlines = "object", retried = "object", skipped = "object" },
+  schema = {
+    tools = "object", git = "boolean", batch = "object", findings = "object", times = "object", deadlines = "object",
+    retried = "object", skipped = "object",
+  },
   agents = {
     -- {{file}} is cppcheck's own {file}; {state.root} is a placeholder of skillrt
     cppcheck = skillrt.agent.command {
