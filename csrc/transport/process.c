@@ -48,7 +48,7 @@ static void fill_end(const struct child *child, struct reply *reply) {
   if (!WIFSIGNALED(status)) return;
   reply->code = WTERMSIG(status);
   if (reply->status != REPLY_OK) return;
-  if (child->leashed) {
+  if (child->leashed && reply->code == SIGKILL) {
     reply->status = REPLY_LAPSED;
     snprintf(reply->message, sizeof reply->message,
              "%s: was killed, as the lease of this process had lapsed", child->name);

@@ -196,10 +196,10 @@ describe("three workers", function()
       start(i)
     elseif strike % 8 == 4 then
       stop(workers[i].pid, strike % 3 == 0 and 1 or 4)
-    elseif victim and strike % 8 < 3 then
+    elseif victim and strike % 8 == 2 then
       kills = kills + signal("KILL", victim)
     elseif victim then
-      stop(victim, strike % 2 == 1 and 1 or 4)
+      stop(victim, strike % 4 == 1 and 3 or 1)
     end
   end
 
