@@ -71,13 +71,12 @@ describe("three workers", function()
     end
     return list
   end
-  -- Sends a signal; 1 where it counts as a strike, because the process was there, and not stopped already.
+  -- Sends a signal to a process of ours, if it is still there; 1 where it was not stopped already, so that it counts.
   local function signal(name, pid)
-    local file = io.open(("/proc/%d/stat"):format(pid))
-    local state = file and file:read "a":match "%) (%a)"
-    if file then file:close() end
+    local words, stat = kit.read(("/proc/%d/cmdline"):format(pid)), kit.read(("/proc/%d/stat"):format(pid))
+    if not (words and words:find(server.dir, 1, true)) then return 0 end
     os.execute(("kill -%s %d 2>/dev/null"):format(name, pid))
-    return state and state ~= "Z" and (name ~= "STOP" or state ~= "T") and 1 or 0
+    return name == "STOP" and (stat or ""):find "%) T" and 0 or 1
   end
   local function is_over() return counted "select count(*) from skillrt.run where status <> 'completed'" == 0 end
   -- Until something more is in the witness, or all is over.
