@@ -132,8 +132,9 @@ static bool try_to_open(struct link *l, struct error *e) {
 static _Atomic(int64_t) out_of_reach;
 
 /* Whether a server that restarts would have refused the connection so, and how long to wait for it.
- * Where it does answer, another reason remains: a password, a database that is not there. */
-static int64_t patience_s(const struct link *l) {
+ * Where it does `*answer`, another reason remains: a password, a database that is not there; or it
+ * has restarted meanwhile. */
+static int64_t patience_s(const struct link *l, bool *answers) {
   if (l->at_once) return 0;
   if (l->connection && PQstatus(l->connection) == CONNECTION_OK) return GONE_S;
   switch (ping(l->url)) {
@@ -141,6 +142,9 @@ static int64_t patience_s(const struct link *l) {
     return RESTART_S;
   case PQPING_NO_RESPONSE:
     return GONE_S;
+  case PQPING_OK:
+    *answers = true;
+    return 0;
   default:
     return 0;
   }
@@ -156,6 +160,7 @@ bool link_open(struct link *l, struct error *e) {
 
 bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
   if (!link_broken(l)) return true;
+  bool answered = false; /* then it is tried once more */
   for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
     struct error why = {0};
     if (try_to_open(l, &why)) {
@@ -163,12 +168,14 @@ bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
       return true;
     }
     int64_t none = 0, now = l->sys->mono_ns(l->sys), patience = 0;
+    bool again = answered;
     if (why.code == ERROR_SYSTEM) {
       atomic_compare_exchange_strong(&out_of_reach, &none, now);
-      patience = patience_s(l);
+      patience = patience_s(l, &answered);
     }
     int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
-    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns)) {
+    again = answered && !again;
+    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns && !again)) {
       link_close(l);
       if (patience > 0)
         error_set(e, why.code, "%s (tried for %" PRId64 " s)", why.text, patience);
