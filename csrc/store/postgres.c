@@ -140,7 +140,11 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
     return false;
   }
   if (!lease_held(p->lease, &why) && why.code == ERROR_LOST) return fail(p, &why, e);
-  if (!commits_add_blobs(p->commits, &p->url, batch, &why)) return fail(p, &why, e);
+  if (!commits_add_blobs(p->commits, &p->url, batch, &why)) {
+    if (why.code != ERROR_INVALID) return fail(p, &why, e);
+    if (e) *e = why; /* a digest that is not the value's: the store remains usable */
+    return false;
+  }
   if (batch_count(batch) == 0) return true;
   PQclear(p->all);
   p->all = NULL;

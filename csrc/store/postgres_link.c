@@ -160,7 +160,7 @@ bool link_open(struct link *l, struct error *e) {
 
 bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
   if (!link_broken(l)) return true;
-  bool answered = false; /* then it is tried once more */
+  bool answered = false; /* the server did, after a connection had failed */
   for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
     struct error why = {0};
     if (try_to_open(l, &why)) {
@@ -168,14 +168,14 @@ bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
       return true;
     }
     int64_t none = 0, now = l->sys->mono_ns(l->sys), patience = 0;
-    bool again = answered;
+    bool before = answered;
     if (why.code == ERROR_SYSTEM) {
       atomic_compare_exchange_strong(&out_of_reach, &none, now);
       patience = patience_s(l, &answered);
     }
     int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
-    again = answered && !again;
-    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns && !again)) {
+    bool once_more = answered && !before;
+    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns && !once_more)) {
       link_close(l);
       if (patience > 0)
         error_set(e, why.code, "%s (tried for %" PRId64 " s)", why.text, patience);

@@ -94,15 +94,17 @@ static void blob_both(struct pair *p) {
   struct buffer got[2];
   int length = snprintf(text, sizeof text, "%s%u", p->values, draw(20));
   sha256_hex(text, (size_t)length, digest);
-  bool puts = draw(2);
+  bool puts = draw(2), lies = puts && draw(8) == 0; /* the value is not the digest's */
+  struct span value = {text, (size_t)length - lies};
   for (int i = 0; i < 2; i++) {
     struct kit *k = &p->kits[i];
     buffer_init(&got[i], k->sys, 100);
     error_clear(&k->error);
-    good[i] = k->store && (puts ? kit_blob(k, digest, (struct span){text, (size_t)length})
+    good[i] = k->store && (puts ? kit_blob(k, digest, value)
                                 : k->store->ops->blob_get(k->store, digest, &got[i], &k->error));
   }
   same("blob", good[0], good[1], p);
+  CHECK(!(lies && (good[0] || good[1])));
   CHECK(got[0].length == got[1].length);
   for (int i = 0; i < 2; i++)
     buffer_clear(&got[i]);
