@@ -174,10 +174,21 @@ function builders.unary(node, text)
   return function(state, frame) return operate(operand(state, frame)) end
 end
 
+-- Whether `v === constant` is what Lua's own == says of any v: not for null, which comes in several forms, nor for a
+-- number so large that another one may become the same double.
+local function is_compared_by_lua(constant)
+  if type(constant) == "number" then return constant > -2^53 and constant < 2^53 end
+  return not is_null(constant)
+end
+
 function builders.binary(node, text)
-  local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
+  local operator, left, right = node.operator, build(node.left, text), build(node.right, text)
+  local operate = value.binary[operator]
   if node.right.type == "literal" then -- as most are
     local constant = right()
+    local compare = is_compared_by_lua(constant) and operator
+    if compare == "===" then return function(state, frame) return left(state, frame) == constant end end
+    if compare == "!==" then return function(state, frame) return left(state, frame) ~= constant end end
     return function(state, frame) return operate(left(state, frame), constant) end
   end
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
