@@ -30,6 +30,13 @@ function M.is_absolute(path)
   return path:sub(1, 1) == "/"
 end
 
+---The path of a folder without a slash at its end, which shells write; "/" remains.
+---@param path string
+---@return string
+function M.bare(path)
+  return (path:gsub("(.)/+$", "%1"))
+end
+
 ---Whether a path is a folder, or a symbolic link to one.
 ---@param path string
 ---@return boolean

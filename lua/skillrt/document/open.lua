@@ -33,7 +33,7 @@ function M.load(path, options, person)
   if type(path) ~= "string" then
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
-  path = files.is_folder(path) and path:gsub("(.)/+$", "%1") or path
+  path = files.is_folder(path) and files.bare(path) or path
   local kind = kind_of(path)
   options = options or {}
   local is_stranger = options.is_stranger or is_unknown(person, options.sandbox)

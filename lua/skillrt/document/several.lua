@@ -26,7 +26,7 @@ function M.message(path)
   if not files.is_folder(path) or files.stat(files.join(path, "SKILL.md")) then
     return nil
   end
-  local dir = path:gsub("(.)/+$", "%1")
+  local dir = files.bare(path)
   local list = folders_in(dir)
   if #list == 0 then
     return nil

@@ -462,7 +462,7 @@ end
 ---@return skillrt.Code?
 function M.code(path, document, specs, depth, agent)
   depth = depth or 0
-  local dir, kind, code = path:gsub("(.)/+$", "%1"), kind_of(path), nil
+  local dir, kind, code = files.bare(path), kind_of(path), nil
   if depth > MAX_NESTED then
     return nil
   elseif kind == "workflow" then

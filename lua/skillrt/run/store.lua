@@ -247,7 +247,7 @@ function Store:put_aside(name)
   if self.folder ~= self.place then
     return nil, self.place .. IN_DATABASE, "invalid"
   end
-  local aside = ("%s.%s"):format((self.place:gsub("(.)/+$", "%1")), name)
+  local aside = ("%s.%s"):format(files.bare(self.place), name)
   if files.stat(aside) then
     return nil, aside .. ": already exists; move it away", "exists"
   end
@@ -263,7 +263,7 @@ function Store:discard()
   if self.folder ~= self.place then
     return nil, self.place .. IN_DATABASE, "invalid"
   end
-  local folder, name = self.place:gsub("(.)/+$", "%1"):match("^(.-)([^/]+)$")
+  local folder, name = files.bare(self.place):match("^(.-)([^/]+)$")
   local going = folder .. GOING .. name
   local ok, message, code = files.rename(self.place, going)
   if not ok then

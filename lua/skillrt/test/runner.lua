@@ -38,7 +38,7 @@ end
 ---@return string[]
 function M.find(path)
   local found = {}
-  local bare = path:gsub("(.)/+$", "%1")
+  local bare = files.bare(path)
   if files.is_folder(bare) then
     local function any() return true end
     specs_in(bare, found, any)

@@ -79,7 +79,7 @@ end
 -- The repository that contains a folder, by location: neither core.worktree nor a .git file may name another folder.
 local function repository(cwd)
   local info
-  local top = cwd:gsub("(.)/+$", "%1")
+  local top = files.bare(cwd)
   repeat
     info = files.stat(top .. "/.git")
     top = info and top or top ~= "/" and (top:match("^(.+)/[^/]*$") or "/") or nil

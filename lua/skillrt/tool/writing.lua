@@ -17,10 +17,10 @@ local MAX_EDITED <const>, MAX_KEPT <const> = 16 << 20, 1 << 20
 
 -- Whether a file below a folder is one of the run's own files.
 local function is_of_run(place, task)
-  local own = files.stat((task.store:path():gsub("(.)/+$", "%1")) .. "/.")
+  local own = files.stat(files.bare(task.store:path()) .. "/.")
   local path = ""
   for part, rest in place.name:gmatch("([^/]+)()") do
-    local here = files.stat(place.root.path:gsub("(.)/+$", "%1") .. (path == "" and "/." or "/" .. path))
+    local here = files.stat(files.bare(place.root.path) .. (path == "" and "/." or "/" .. path))
     if own and here and here.id == own.id then
       return names.is_taken(place.name:sub(rest - #part))
     end
@@ -51,7 +51,7 @@ end
 -- The written path for people: relative if possible, else absolute.
 local function wrote(tool, task, arguments)
   local place, _, base = place_of(tool, task, arguments.path)
-  local path = place and files.join(place.root.path:gsub("(.)/+$", "%1"), place.name)
+  local path = place and files.join(files.bare(place.root.path), place.name)
   base = base and base .. "/"
   return path and record.printable(base and path:sub(1, #base) == base and path:sub(#base + 1) or path)
 end

@@ -8,7 +8,7 @@ local text_of = require("skillrt.base.terminal_text")
 -- The full path of a run, as another one names it.
 local function path_of(dir)
   local files = require("skillrt.base.files")
-  return (files.join(files.current(), dir):gsub("/+$", ""))
+  return files.bare(files.join(files.current(), dir))
 end
 
 -- For the path of each forked run, the path of its origin.

@@ -37,7 +37,7 @@ end
 function M.find(paths)
   local list = {}
   for _, given in ipairs(paths) do
-    local path = files.join(files.current(), (given:gsub("(.)/+$", "%1")))
+    local path = files.join(files.current(), files.bare(given))
     local info, message = files.stat(path)
     if not info then
       return nil, message

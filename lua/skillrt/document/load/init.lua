@@ -158,7 +158,7 @@ local function folder_of(path)
 end
 
 local function read(path, agents, workflow)
-  local dir = files.is_folder(path) and (path:gsub("(.)/+$", "%1")) or folder_of(path)
+  local dir = files.is_folder(path) and files.bare(path) or folder_of(path)
   local agent = dir and agent_in(dir)
   if dir and not agent then
     return require("skillrt.document.load.folder").read(dir, { agents = agents, workflow = workflow })
@@ -182,7 +182,7 @@ end
 -- The script of a folder, which alone defines its skill; false: it has none. A folder in the middle of a generation
 -- is neither version.
 local function script_in(path)
-  local dir = path:gsub("(.)/+$", "%1")
+  local dir = files.bare(path)
   if require("skillrt.document.write").is_unfinished(dir) then
     local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
     return nil, message:format(dir, dir, dir), "invalid"
