@@ -111,6 +111,13 @@ int64_t cell_number(const PGresult *, int row, int column);
 struct span cell_bytes(const PGresult *, int row, int column);
 void cell_text(const PGresult *, int row, int column, char *to, size_t room); /* "": NULL */
 
+/* ---- blobs: postgres_blob.c ---- */
+
+/* Appends the value; ERROR_CORRUPT: it is missing, or not what its digest says. */
+bool blob_find(struct link *, const char *digest, struct buffer *to, struct error *);
+/* Adds it, unless it is there already. */
+bool blob_keep(struct link *, const char *digest, struct span value, struct error *);
+
 /* ---- commits: postgres_commit.c ---- */
 
 struct commits;
@@ -309,7 +316,5 @@ bool postgres_leave(const struct sys *, const char *at, enum leaving, struct err
 bool postgres_send(const struct sys *, const char *at, struct receiver *, struct error *);
 bool postgres_receive(const struct sys *, const char *at, const char *run_id, struct receiver **,
                       struct error *);
-bool blob_find(struct link *, const char *digest, struct buffer *to, struct error *);
-bool blob_keep(struct link *, const char *digest, struct span value, struct error *);
 
 #endif
