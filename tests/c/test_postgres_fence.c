@@ -414,6 +414,24 @@ static void test_cuts(struct proxy *proxy) {
   kit_close(&other);
 }
 
+/* A server that crashes refuses a connection, and has restarted when it is asked whether it does. */
+static void test_refusal(struct proxy *proxy) {
+  struct kit k;
+  struct scratch s = {"/nowhere"};
+  char url[512];
+  kit_init(&k, &s);
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres/refused?host=%s", proxy->dir);
+  TEST("a connection that fails where the server answers again is made once more") {
+    atomic_store(&proxy->wish->count, 0);
+    atomic_store(&proxy->wish->after, false);
+    atomic_store(&proxy->wish->cut_at, 1);
+    CHECK(open_at(&k, url, STORE_CREATE));
+    atomic_store(&proxy->wish->cut_at, 0);
+    CHECK(k.store && kit_put(&k, 0, 1));
+    if (k.store) kit_close(&k);
+  }
+}
+
 /* Submits a run of two records through the proxy. */
 static bool submit_through(struct kit *k, const char *url) {
   static const struct label label = {.queue = "cuts", .prio = 3, .key = "door", .most = 2};
@@ -586,6 +604,7 @@ int main(void) {
   test_lost_holders();
   test_lease();
   proxy_start(&proxy, server.dir);
+  test_refusal(&proxy);
   test_cuts(&proxy);
   test_submission(&proxy);
   test_claims(&proxy);
