@@ -1,9 +1,10 @@
 /* floor_postgres.c: what a step costs at least that is a commit in PostgreSQL: inserts the same
  * bytes, one row and one commit a step, by libpq alone.
  *
- * Usage: floor_postgres URL STEPS BYTES [key [RUNS]]. With "key" the table has a primary key (run,
- * batch); else it has none. With RUNS each statement inserts a row for each of so many runs. Prints
- * the nanoseconds a step took. Knows nothing of skillrt; bench/rows compare with it. */
+ * Usage: floor_postgres URL STEPS BYTES [key|journal [RUNS]]. With "key" the table has a primary
+ * key (run, batch), with "journal" it is the fleet's own, and a row is not added where its key is
+ * taken; else it has none. With RUNS each statement inserts a row for each of so many runs (not
+ * into the journal). Prints the nanoseconds a step took. bench/rows compare with it. */
 #include <arpa/inet.h>
 #include <libpq-fe.h>
 #include <stdint.h>
@@ -64,7 +65,7 @@ static int put_all(PGconn *c, const char *run, int batch, const char *bytes, int
 
 int main(int count, char **args) {
   if (count < 4) {
-    fprintf(stderr, "usage: floor_postgres URL STEPS BYTES [key]\n");
+    fprintf(stderr, "usage: floor_postgres URL STEPS BYTES [key|journal [RUNS]]\n");
     return 2;
   }
   int steps = atoi(args[2]), size = atoi(args[3]);
@@ -73,6 +74,7 @@ int main(int count, char **args) {
   snprintf(run, sizeof run, "%d", (int)getpid());
   if (!bytes || PQstatus(c) != CONNECTION_OK) return 1;
   memset(bytes, 'x', (size_t)size);
+  int is_journal = count > 4 && strcmp(args[4], "journal") == 0;
   const char *table = count > 4 ? "floor_key" : "floor_plain";
   char text[200];
   snprintf(text, sizeof text, "create table if not exists %s (run text, batch int, lines bytea%s)",
@@ -84,7 +86,10 @@ int main(int count, char **args) {
   if (!room) return 1;
   snprintf(text, sizeof text,
            runs ? "insert into %s select * from unnest($1::text[], $2::int[], $3::bytea[])"
-                : "insert into %s values ($1, $2, $3)",
+           : is_journal
+               ? "insert into skillrt.journal (run, batch, segment, seq, records, lines)"
+                 " values ($1, $2, 0, 0, 1, $3) on conflict do nothing returning run, batch"
+               : "insert into %s values ($1, $2, $3)",
            table);
   if (!check(c, PQprepare(c, "put", text, 0, NULL))) return 1;
   long long start = now();
