@@ -81,8 +81,7 @@ function M.placeholders(page, found)
     end
     for name in text:gmatch "%${(CLAUDE_[%u_]+)}" do
       if not M.FILLED[name] then
-        found:warn("prompt.placeholder", { file = page.file, line = line },
-          ("${%s} is not expanded%s"):format(name, names.meant(name, M.FILLED)))
+        found:warn("prompt.placeholder", { file = page.file, line = line }, ("${%s} is not expanded"):format(name))
       end
     end
     line = line + 1
