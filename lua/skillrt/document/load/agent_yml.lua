@@ -2,7 +2,7 @@
 -- steps of a skill; its workflow settings as limits.
 --
 -- With the four sets of the known flow (R98, R107-R110) the skill is that flow, a repair loop;
--- with others each set is a phase, in the order of the file (F55). Called by the door.
+-- with others each set is a phase, in the order of the file (F55). Called by load/init.lua.
 local drawn = require "skillrt.base.drawn"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.findings"

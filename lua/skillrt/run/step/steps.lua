@@ -525,7 +525,6 @@ end
 
 ---Performs a step with its recorded results; calls that may be sent are sent with the next batch. Called while the
 ---store is read: in `load`.
----read: in `load`.
 ---@param step skillrt.Step
 function Steps:perform_again(step)
   self:perform(step)

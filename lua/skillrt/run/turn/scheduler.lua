@@ -24,7 +24,6 @@ end
 
 -- The termination conditions that are checked before each choice. The other built-in ones are no conditions, but
 -- always checked.
--- built-in ones the others are no conditions, but always looked at.
 local function rows_of(skill)
   local rows = {}
   for _, row in ipairs(skill.terminate) do
