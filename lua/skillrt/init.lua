@@ -43,7 +43,7 @@ local skill_of = require("skillrt.skill")
 local methods = skill_of.methods
 
 function skill_of.open(path, options)
-  return require("skillrt.document.open").load(path, options, false)
+  return require("skillrt.document.open").see(path, options, false)
 end
 
 local RUN_OPTIONS = {}
@@ -104,6 +104,10 @@ end
 function methods:open(options)
   options = options or {}
   check_options(options, OPEN_OPTIONS, "skill:open")
+  local loaded = self.loaded
+  if loaded and loaded.sees then
+    return loaded.run(self)
+  end
   return require("skillrt.cli.open_run").open(self, require("skillrt.base.tables").fill({}, options))
 end
 

@@ -365,7 +365,7 @@ local WEAK <const> = { __mode = "k" }
 ---An environment for a script.
 ---@param path string  the script's path
 ---@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does;
----  agents = for what it loads, by name }
+---  sees = skill:open, too; agents = for what it loads, by name }
 ---@return skillrt.Loaded
 function M.new(path, given)
   local outer = drawn.loading
@@ -375,6 +375,7 @@ function M.new(path, given)
     pins = {},
     before = given and given.drawn,
     run = given and given.run or outer and outer.run,
+    sees = given and given.sees or outer and outer.sees,
     agents = given and given.agents or outer and outer.agents,
     told = setmetatable({}, WEAK),
   }, Loaded)

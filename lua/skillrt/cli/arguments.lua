@@ -41,6 +41,13 @@ local function option_of(all, word)
   return nil, ("unknown option '%s'%s"):format(name, near and (" (did you mean '%s'?)"):format(near) or "")
 end
 
+-- What is wrong with a value that must be one of some words; nil: nothing.
+local function unknown(shown, choices, value)
+  if choices and not tables.has(choices, value) then
+    return ("%s must be one of %s, not %s"):format(shown, table.concat(choices, ", "), names.show(value))
+  end
+end
+
 -- Puts an option into the arguments; returns what is wrong with it.
 local function set(args, option, value)
   local key, shown = key_of(option.name), "option '--" .. option.name .. "'"
@@ -51,19 +58,13 @@ local function set(args, option, value)
   elseif not option.many and args[key] ~= nil then
     return shown .. " is given twice"
   end
-  local known = not option.choices
-  for _, choice in ipairs(option.choices or {}) do
-    known = known or choice == value
-  end
-  if not known then
-    return ("%s must be one of %s, not %s"):format(shown, table.concat(option.choices, ", "), names.show(value))
-  end
   if option.many then
     args[key] = args[key] or {}
     table.insert(args[key], value)
   else
     args[key] = value or true
   end
+  return unknown(shown, option.choices, value)
 end
 
 -- Assigns the words to the command's arguments, in order; returns what is wrong with them.
@@ -71,6 +72,10 @@ local function set_words(args, command, words)
   for n, argument in ipairs(command.arguments) do
     if not words[n] and not argument.optional then
       return ("missing argument '%s'"):format(argument.name)
+    end
+    local problem = words[n] and unknown(argument.name, argument.choices, words[n])
+    if problem then
+      return problem
     end
     args[key_of(argument.name)] = argument.many and words[n] and table.move(words, n, #words, 1, {}) or words[n]
   end
@@ -110,10 +115,12 @@ local function parsed(command, argv)
     i = i + 1
   end
   local problem = set_words(args, command, words)
-  if problem then
-    return nil, problem
+  for _, option in ipairs(command.options) do
+    if option.needed and args[key_of(option.name)] == nil then
+      problem = problem or ("missing option '--%s %s'"):format(option.name, option.value)
+    end
   end
-  return args
+  return not problem and args or nil, problem
 end
 
 local function wants_help(argv)

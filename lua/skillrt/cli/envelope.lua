@@ -34,7 +34,9 @@ local function own_key(sign, makes)
   local path = folder and folder .. "/receipt.key"
   if not path then
     return nil, "there is no folder for a key: set HOME or XDG_STATE_HOME, or name one: --key FILE"
-  elseif makes and not files.stat(path) then
+  elseif not makes and not files.stat(path) then
+    return nil, path .. ": you have no key here; name the signer's: --key FILE"
+  elseif not files.stat(path) then
     local pem, message = sign.generate()
     local ok = pem
     if ok then

@@ -8,7 +8,6 @@ local look = require("skillrt.run.look")
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
 local seal = require("skillrt.base.seal")
-local skill_of = require("skillrt.skill")
 local store_of = require("skillrt.run.store")
 local submission = require("skillrt.document.submission")
 local travel = require("skillrt.run.travel")
@@ -24,12 +23,10 @@ local function create(calls, call, place, given)
   local first, message, code = look.first(parent.store.place)
   local skill
   if first then
-    skill, message, code = open.load(path, { agent = calls.session.agent, is_stranger = own.guest ~= nil }, false)
+    skill, message, code = open.see(path, { agent = calls.session.agent, is_stranger = own.guest ~= nil }, false)
   end
   if not skill then
     return nil, message, code
-  elseif not skill_of.is(skill) then
-    return nil, given.skill .. ": ran its skill itself; a script for ctx.run must return the skill", "invalid"
   end
   return runner.run(skill, { work_dir = place, input = given.input, agent = calls.session.agent,
     sandbox = parent.skill.sandbox_override, submit = function(new, store)

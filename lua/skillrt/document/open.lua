@@ -6,6 +6,7 @@ local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
 local kind_of = require("skillrt.document.kind").of
 local script = require("skillrt.document.script")
+local tables = require("skillrt.base.tables")
 local is_off = require("skillrt.skill.sandbox").is_off
 local is_skill = require("skillrt.skill").is
 
@@ -81,6 +82,28 @@ function M.load(path, options, person)
   return skill, message, code, more
 end
 
+---The same, for whoever only looks: nothing runs. A script that runs its skill itself is stopped there, and that is its
+---skill.
+---@param path string
+---@param options skillrt.load.Options?
+---@param person skillrt.Person|false|nil
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+---@return any more
+function M.see(path, options, person)
+  local seen
+  local function run(skill)
+    seen = skill
+    error({ message = path .. ": runs its skill itself", code = "no_skill" }, 0)
+  end
+  local skill, message, code, more = M.load(path, tables.fill({ run = run, sees = true }, options or {}), person)
+  if seen and not is_skill(skill) then
+    return seen
+  end
+  return skill, message, code, more
+end
+
 ---Whether the script that a run's journal names is untrusted: it belongs to a folder.
 ---@param first table  the run's first record
 ---@param person skillrt.Person|false|nil
@@ -92,7 +115,7 @@ end
 
 -- What a trusted skill names is part of what was trusted.
 require("skillrt.skill").open = function(path, options)
-  return M.load(path, options, false)
+  return M.see(path, options, false)
 end
 
 return M

@@ -32,13 +32,14 @@ describe("cli.arguments", function()
     local stderr, said = io.stderr, nil
     local _ <close> = setmetatable({}, { __close = function() io.stderr = stderr end }) -- luacheck: ignore
     io.stderr = { write = function(_, text) said = said .. text end } -- luacheck: ignore
-    local one = { name = "try", summary = "tries", options = try.options, arguments = { { name = "SCRIPT" } } }
+    local one = { name = "try", summary = "tries", options = try.options, arguments = { { name = "SCRIPT" },
+      { name = "HOW", optional = true, choices = { "t", "u" } } } }
     for line, message in pairs {
       ["s --work-dri w"] = "unknown option '--work-dri' (did you mean '--work-dir'?)", ["s -x"] = "unknown option '-x'",
       ["s --work-dir"] = "option '--work-dir' needs a value: DIR", ["s --work-dir --quiet"] = "needs a value: DIR",
       ["s --quiet --quiet"] = "option '--quiet' is given twice", ["s --quiet=1"] = "takes no value",
       ["s --durability no"] = "option '--durability' must be one of power, process, not \"no\"",
-      ["s t"] = "too many arguments: \"t\"", ["--quiet"] = "missing argument 'SCRIPT'",
+      ["s t v"] = "too many arguments: \"v\"", ["s w"] = "HOW must be one of t, u, not \"w\"", ["--quiet"] = "missing argument 'SCRIPT'",
     } do
       said = ""
       local args, code = read(line, one)
@@ -46,6 +47,28 @@ describe("cli.arguments", function()
       assert.equal(exit_codes.usage, code)
       assert.truthy(said:find(message, 1, true), line .. ": " .. said)
     end
+  end)
+
+  it("refuses a line without an option that its command needs", function()
+    local stderr, said, count = io.stderr, "", 0
+    local _ <close> = setmetatable({}, { __close = function() io.stderr = stderr end }) -- luacheck: ignore
+    io.stderr = { write = function(_, text) said = said .. text end } -- luacheck: ignore
+    for _, command in ipairs(help.commands()) do
+      for _, missing in ipairs(command.options) do
+        local argv = { "word" }
+        for _, option in ipairs(command.options) do
+          argv[#argv + 1] = option.needed and option ~= missing and ("--%s=x"):format(option.name) or nil
+        end
+        if missing.needed then
+          said, count = "", count + 1
+          assert.equal(exit_codes.usage, select(2, arguments.read(command, argv)))
+          assert.has_match(("missing option '--%s %s'"):format(missing.name, missing.value), said, 1, true)
+          argv[#argv + 1] = ("--%s=x"):format(missing.name)
+          assert.equal("x", arguments.read(command, argv)[missing.name:gsub("-", "_")])
+        end
+      end
+    end
+    assert.is_true(count > 3)
   end)
 
   it("shows every command, option, argument and exit code in the help", function()

@@ -25,7 +25,7 @@ return {
   run = function(args)
     local output, contexts = require("skillrt.report.output"), require("skillrt.run.contexts")
     local text_of = require("skillrt.base.terminal_text")
-    local skill, message, code = require("skillrt.document.open").load(args.skill, {})
+    local skill, message, code = require("skillrt.document.open").see(args.skill)
     if not skill then
       return nil, message, code
     end

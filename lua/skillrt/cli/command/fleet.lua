@@ -92,8 +92,8 @@ return {
       return ok and 0 or ending.refused(why, cause)
     end
     local lease = math.tointeger(tonumber(args.lease or 0))
-    if args.what ~= "init" or not lease or args.lease and (lease < 1 or lease > 3600) then
-      return ending.refused("fleet init URL, with --lease from 1 to 3600 seconds", "usage")
+    if not lease or args.lease and (lease < 1 or lease > 3600) then
+      return ending.refused("--lease: must be from 1 to 3600 seconds", "usage")
     end
     local missing, message, code = core.prepare(args.url, lease * 1000, args.check)
     if not missing then

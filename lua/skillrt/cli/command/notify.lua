@@ -28,11 +28,12 @@ end
 ---@return integer|nil code
 function M.run(args)
   local core, ending, webhook = require("skillrt.core"), require("skillrt.cli.ending"), require("skillrt.cli.webhook")
+  if not args.url:lower():find("^https?://[^/]") then
+    return nil, "--url: must begin with http:// or https://", "invalid"
+  end
   local key, message = webhook.key(args.secret_file)
-  local problem = message
-    or not args.url:lower():find("^https?://[^/]") and "--url: must begin with http:// or https://"
-  if problem then
-    return nil, problem, "invalid"
+  if not key then
+    return nil, message, "invalid"
   end
   local books, report, code = require("skillrt.run.look").books(args.dir)
   if not books then

@@ -50,11 +50,11 @@ local function of_skill(path, args)
   elseif problem then
     return nil, problem, "invalid"
   end
-  local skill, message, code = require("skillrt.document.open").load(path, {})
+  local skill, message, code = require("skillrt.document.open").see(path)
   local input
   if not skill then
     return nil, message, code
-  elseif not require("skillrt.skill").is(skill) or not skill.goal then
+  elseif not skill.goal then
     return nil, path .. ": names no goal; a plan leads to one: goal = \"condition\"", "invalid"
   end
   input, message = require("skillrt.cli.settings").read(args.set or {})

@@ -103,11 +103,9 @@ function M.run(args)
   if not input then
     return nil, problem, "invalid"
   end
-  local skill, message, code, traceback = require("skillrt.document.open").load(path, {})
+  local skill, message, code, traceback = require("skillrt.document.open").see(path)
   if not skill then
     return nil, message, code, nil, traceback
-  elseif not require("skillrt.skill").is(skill) then
-    return nil, path .. ": cannot be inspected: its script runs the skill itself", "invalid"
   end
   input.task = input.task or #args.rest > 0 and table.concat(args.rest, " ") or nil
   local list

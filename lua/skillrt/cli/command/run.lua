@@ -206,8 +206,8 @@ end
 local function named(words)
   for _, word in ipairs(words) do
     if word:sub(1, 1) ~= "-" and core.files.stat(word) then
-      local ok, skill = pcall(require("skillrt.document.open").load, word, {})
-      return ok and require("skillrt.skill").is(skill) and skill or nil
+      local ok, skill = pcall(require("skillrt.document.open").see, word)
+      return ok and skill or nil
     end
   end
 end

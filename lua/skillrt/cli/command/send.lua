@@ -35,12 +35,13 @@ return {
     local store_of = require("skillrt.run.store")
     local dir, books, message, code
     args.dir = args.dir or {}
-    if not args.dir[1] then
-      return nil, "name the event", "invalid"
-    elseif args.dir[3] or store_of.at(args.dir[1]):exists() then
+    if args.dir[3] or args.dir[1] and store_of.at(args.dir[1]):exists() then
       dir = table.remove(args.dir, 1)
     else
       dir, message, code = require("skillrt.cli.selection").last()
+    end
+    if not args.dir[1] then
+      return nil, "name the event: skillrt send DIR NAME", "usage"
     end
     if dir then
       books, message, code = require("skillrt.run.look").books(dir)

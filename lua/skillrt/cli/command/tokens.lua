@@ -35,11 +35,9 @@ local function skill_of(args)
     skill, message, code, traceback = require("skillrt.document.reopen").skill_for(dir,
       { look = function(found) return found end })
   else
-    skill, message, code, traceback = require("skillrt.document.open").load(path, {})
+    skill, message, code, traceback = require("skillrt.document.open").see(path)
   end
-  if skill and not require("skillrt.skill").is(skill) then
-    return nil, path .. ": cannot be inspected: its script runs the skill itself", "invalid"
-  elseif skill and not skill.tools and not skill.tool_sets then
+  if skill and not skill.tools and not skill.tool_sets then
     return nil, ("%s: has neither tools nor tool sets"):format(skill.name), "invalid"
   end
   return skill, skill and dir or message, code, traceback

@@ -13,6 +13,10 @@ return {
   ---@return integer|nil code
   run = function(args)
     local output = require("skillrt.report.output")
+    local there, missing = require("skillrt.base.files").stat(args.receipt)
+    if not there then
+      return nil, missing, "missing"
+    end
     local key, wrong = envelope.key(args.key)
     if not key then
       return nil, wrong, "invalid"

@@ -96,16 +96,10 @@ function M.describe(one, agent)
     return { name = one.name, description = shortened(summary.description), trusted = false,
       problem = "its code has not been approved: a person has to look at it and approve it with skillrt run --trust" }
   end
-  local seen -- of a script that runs its skill itself
-  local function see(found)
-    seen = found
-    return found
-  end
   local skill, message
-  ok, skill, message = pcall(require("skillrt.document.open").load, one.path, { agent = agent, run = see })
-  skill = seen or ok and require("skillrt.skill").is(skill) and skill or nil
-  if not skill then
-    return { name = one.name, problem = shortened(tostring(ok and message or skill or "gives no skill")) }
+  ok, skill, message = pcall(require("skillrt.document.open").see, one.path, { agent = agent })
+  if not (ok and skill) then
+    return { name = one.name, problem = shortened(tostring(ok and message or skill)) }
   end
   return { name = one.name, description = shortened(skill.description), version = skill.version, mode = skill.mode,
     input = schema_of(skill) }

@@ -3,7 +3,6 @@
 -- A script is run to get its skill, everything else is only read. Called by document/check/init.lua and
 -- document/check/model.lua.
 local files = require "skillrt.base.files"
-local skill = require "skillrt.skill"
 
 local M = {}
 
@@ -25,15 +24,16 @@ local MAX_TEXT = 16 << 20
 
 -- `name`: its name in findings. If it gives no skill: also what is wrong.
 local function from_script(path, name)
-  local loaded, message = require("skillrt.document.load").script(path)
+  local loaded, message = require("skillrt.document.open").see(path, { agents = {} })
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
   function subject.place()
     return { file = name or path }
   end
-  if skill.is(loaded) then
+  if loaded then
     subject.definition, subject.name = loaded, loaded.name
   else
-    local text = message or "gives no skill: a script that runs itself cannot be checked"
+    local text = message --[[@as string]]
+    text = text:sub(1, #path + 2) == path .. ": " and text:sub(#path + 3) or text
     local line = tonumber(text:match("^[^\n:]*:(%d+):"))
     subject.refused = { place = { file = name or path, line = line }, what = (text:gsub("^[^\n:]-:%d+: ", "")) }
   end

@@ -232,7 +232,7 @@ end
 function M.script(path, options)
   options = options or {}
   return require("skillrt.document.script").run(path, { drawn = options.drawn, run = options.run,
-    agents = given_agents(options) or {} })
+    sees = options.sees, agents = given_agents(options) or {} })
 end
 
 ---The skill of an untrusted script; the folder's documents say what its sandbox grants.

@@ -415,8 +415,9 @@ local function one_step(self, raw)
     -- A script is what runs; and if there is a SKILL.md, it was reported why that was not read.
     if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") then
       local script = self.tree:within("", "%.js$")[1] or self.tree:within("", "%.lua$")[1]
-      self.found:error("nothing", { file = "." }, "holds no SKILL.md, no phases, no actions, no config and no skill.lua",
-        nil, script and ("name a script: %s/%s"):format(self.tree.dir, script))
+      self.found:error("nothing", { file = "." },
+        "holds no SKILL.md, no phases, no actions, no config and no skill.lua", nil,
+        script and ("name a script: %s/%s"):format(self.tree.dir, script))
     end
     self.broken = true
     return

@@ -71,15 +71,11 @@ local function skill_for(turn, call, known)
   end
   local before = drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
-  local skill, message = skill_of.open(files.join(call.step.live.home.run.skill.dir, given), {
+  return skill_of.open(files.join(call.step.live.home.run.skill.dir, given), {
     agent = turn.session.agent,
     drawn = known and known.drawn,
     is_stranger = call.step.live.home.run.skill.guest ~= nil,
   })
-  if skill and not skill_of.is(skill) then
-    return nil, given .. ": ran its skill itself; a script for ctx.run must return the skill"
-  end
-  return skill, message
 end
 
 -- Prepares the skill for the run, like a run's own; or nil and why not.

@@ -187,10 +187,11 @@ end
 ---@return string|{ level: "note"|"warning", text: string }[] notes  or why there are none
 function M.read(path, known)
   local text, message = files.read(path, MAX_FILE)
-  local raw
-  if text then
-    raw, message = decoded(text)
+  if not text then
+    return nil, message --[[@as string]]
   end
+  local raw
+  raw, message = decoded(text)
   local list = servers_of(raw)
   if not list then
     return nil, ("%s: %s"):format(path, raw == nil and message or 'needs an object "mcpServers", or "servers"')

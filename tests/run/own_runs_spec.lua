@@ -1,0 +1,54 @@
+-- own_runs_spec.lua: a script that runs its skill itself is performed by who runs it alone: whoever looks at it stops it
+-- there, and sees the skill.
+local K = require "tests.support.cli_kit"
+local pages = require "tests.support.pages"
+
+local SCRIPT <const> = [[
+local skillrt = require "skillrt"
+local skill = skillrt.skill { name = "own", goal = "n > 0", tools = { f = { description = "f", input = { type = "object" }, run = print } }, state = { n = 0 },
+  actions = { { id = "act", effects = { "n++" }, run = function(s)
+    io.open("performed", "w"):close()
+    return { n = s.n + 1 }
+  end } } }
+%s
+]]
+local RUNS <const> = { "print(assert(skill:run{ work_dir = 'run' }).status)",
+  "local run = assert(skill:open{ work_dir = 'run' }); repeat until run:step(100) ~= 'running'; run:close()",
+  "os.exit(skill:run{ work_dir = 'run' }.status == 'completed')", "return skill:run{ work_dir = 'run' }" }
+
+describe("a script that runs its skill itself", function()
+  local folder
+  before_each(function() folder = K.folder() end)
+  after_each(function() getmetatable(folder).__close() end)
+
+  it("is not performed by who looks at it", function()
+    for _, runs in ipairs(RUNS) do
+      folder.file("own.lua", SCRIPT:format(runs))
+      for _, words in ipairs { { "check" }, { "plan" }, { "tokens" }, { "graph" }, { "simulate" }, { "context" },
+        { "own.lua", "--help" }, { "prompt", wants = 2 }, { "mcp", "--list" } } do
+        local line = table.move(words, 1, #words, 1, {})
+        if words[1] ~= "own.lua" then
+          table.insert(line, 2, "own.lua")
+        end
+        local done = K.run(folder, line)
+        local shown = table.concat(line, " ") .. ": " .. runs .. "\n" .. done.out .. done.err
+        assert.equal(words.wants or 0, done.code, shown)
+        assert.is_nil(io.open(folder.path .. "/performed"), shown)
+      end
+    end
+  end)
+
+  it("is performed by who runs it, and gives its skill to a step of another one", function()
+    folder.file("own.lua", SCRIPT:format(RUNS[1]))
+    assert.matches("^completed\n", K.run(folder, { "own.lua", "--quiet" }).out)
+    os.remove(folder.path .. "/performed")
+    folder.file("outer.lua", [[
+      return require "skillrt".skill { name = "outer", actions = { { id = "it", run = function(_, ctx)
+        return { got = ctx.run("own.lua").state.n }
+      end } } }
+    ]])
+    local done = K.run(folder, { "outer.lua", "--quiet", "--work-dir", "outer" })
+    assert.equal(0, done.code, done.err)
+    assert.matches('"got":%s*1', pages.read(folder.path .. "/outer/state.json"))
+  end)
+end)
