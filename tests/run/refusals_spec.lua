@@ -1,0 +1,85 @@
+-- refusals_spec.lua: what commands say of a line that they cannot follow: in one line, what is wrong, and where one can
+-- say so, what to do. None of them is a fault of skillrt (exit code 70).
+local K = require "tests.support.cli_kit"
+
+local SCRIPT <const> = [[
+return require "skillrt".skill { name = "s", state = { n = 0 }, terminate = { "n > 1" },
+  actions = { { id = "a", max_runs = 2, run = function(s) return { n = s.n + 1 } end } } }
+]]
+local NOTHING <const> = "nothere: contains no run"
+
+-- A line, and what is said.
+local ROWS <const> = {
+  { "adopt run", "run: is no workflow run of Claude Code or qwen-code; these are named wf_..." },
+  { "answer run", "give the answer, or use --file or --edit" },
+  { "answer run 1 yes", "run: no question is open in this run (it is completed)" },
+  { "check nothere", "nothere: No such file or directory" },
+  { "check five.lua", "five.lua: error: must return a skill, as in `return skillrt.skill { ... }`, but returned a number" },
+  { "compile s.lua", "s.lua: only a folder with phases or actions in documents is compiled" },
+  { "diff run nothere", NOTHING },
+  { "explain run --at x", "--at: x is not the number of an iteration" },
+  { "fleet init postgres://x --lease 0", "--lease: must be from 1 to 3600 seconds" },
+  { "fleet drop postgres://x", "fleet drop URL needs --before with a month: --before 2026-08" },
+  { "fork run@zz --out x", 'run: has no checkpoint "zz" (there are none); `skillrt history` lists them' },
+  { "graph five.lua", "five.lua: must return a skill" },
+  { "history nothere", NOTHING },
+  { "list nothere", "nothere: No such file or directory" },
+  { "log nothere", NOTHING },
+  { "login nothing", "/.mcp.json: No such file or directory" },
+  { "mcp nothere", "/nothere: No such file or directory" },
+  { "new s.lua", "NAME must be lower-case letters, digits and single hyphens between them" },
+  { "notify run --url nope --secret-file key", "--url: must begin with http:// or https://" },
+  { "plan run", 'run: its journal holds no plan; its strategy is not "plan", or no step has started' },
+  { "plan s.lua", 's.lua: names no goal; a plan leads to one: goal = "condition"' },
+  { "prompt s.lua a b", "b: one step at a time" },
+  { "prompt s.lua a", "s: a is a function: no agent is sent a prompt for it" },
+  { "prompt s.lua zzz", 's: has no step "zzz" (there are: a)' },
+  { "replay nothere", NOTHING },
+  { "report nothere", NOTHING },
+  { "resume nothere", NOTHING },
+  { "retry run", "no step of this run has failed; there is nothing to retry" },
+  { "rollback run --to zz", 'run: has no checkpoint "zz"' },
+  { "run s.lua --session ../x", "--session: session must be letters, digits, '.', '_' and '-', begin with a letter" },
+  { "schedule list nothere", "nothere: No such file or directory" },
+  { "send run", "name the event: skillrt send DIR NAME" },
+  { "send run go", "run: the run is completed and accepts no more events" },
+  { "serve --listen nowhere", "--listen nowhere: write an address of this machine and a port: 127.0.0.1:8700" },
+  { "show run", "run: name a place: run@SEQ, or run@NAME of a checkpoint" },
+  { "skip run x", 'run: no agent "x" can be steered now; there are none' },
+  { "stop nothere", NOTHING },
+  { "submit q s.lua --prio 3x", "--prio takes a whole number, --limit-key KEY=4, KEY=60/m or KEY=4,60/m" },
+  { "submit q s.lua --missed all", "--missed belongs to --cron" },
+  { "submit q s.lua --each in --cron '* * * * *'", "--each gives each run its input: it goes with neither --input nor" },
+  { "submit q s.lua --each in", "in: No such file or directory" },
+  { "test s.lua", "s.lua: has no tests; write NAME_spec.lua next to it or in tests/" },
+  { "test s.lua --timeout 0", "--timeout: must be seconds above 0, not 0" },
+  { "test s.lua --filter [", "--filter: not a valid pattern: [" },
+  { "tokens s.lua", "s: has neither tools nor tool sets" },
+  { "tokens nothere", "nothere: No such file or directory" },
+  { "verify nothere", "nothere: No such file or directory" },
+  { "verify s.lua", "receipt.key: you have no key here; name the signer's: --key FILE" },
+  { "worker q --concurrency 0", "--concurrency: must be a whole number from 1 to 1000, --processes from 1 to 8" },
+  { "worker q --processes 2", "--processes: the runs of a folder have one; only those of a database may have more" },
+}
+
+describe("a command", function()
+  it("says what is wrong with a line that it cannot follow", function()
+    local folder <close> = K.folder()
+    folder.file("s.lua", SCRIPT)
+    folder.file("five.lua", "return 5\n")
+    local env = ("HOME='%s' XDG_STATE_HOME='%s/.state'"):format(folder.path, folder.path)
+    assert.equal(0, K.run(folder, { "s.lua", "--work-dir", "run", "--quiet", env = env }).code)
+    for _, row in ipairs(ROWS) do
+      local words = { env = env }
+      for quoted, word in row[1]:gmatch "(')([^']*)'?" do
+        words.quoted = quoted and word or words.quoted
+      end
+      for word in row[1]:gsub("'.*'", "\0"):gmatch "%S+" do
+        words[#words + 1] = word == "\0" and words.quoted or word
+      end
+      local done = K.run(folder, words)
+      assert.equal(2, done.code, row[1] .. ": " .. done.err)
+      assert.has_match(row[2], done.out .. done.err, 1, true)
+    end
+  end)
+end)
