@@ -1,5 +1,5 @@
-/* postgres_blob.c: large values in a database: a row each, by digest. Called by postgres_commit.c and
- * postgres_move.c. */
+/* postgres_blob.c: large values in a database: a row each, by digest. Called by postgres_commit.c
+ * and postgres_move.c. */
 #include "store/postgres.h"
 
 #include <string.h>

@@ -414,7 +414,8 @@ static void test_cuts(struct proxy *proxy) {
   kit_close(&other);
 }
 
-/* A server that crashes refuses a connection, and has restarted when it is asked whether it does. */
+/* A server that crashes refuses a connection, and has restarted when it is asked whether it does.
+ */
 static void test_refusal(struct proxy *proxy) {
   struct kit k;
   struct scratch s = {"/nowhere"};

@@ -5,7 +5,8 @@ local pages = require "tests.support.pages"
 
 local SCRIPT <const> = [[
 local skillrt = require "skillrt"
-local skill = skillrt.skill { name = "own", goal = "n > 0", tools = { f = { description = "f", input = { type = "object" }, run = print } }, state = { n = 0 },
+local skill = skillrt.skill { name = "own", goal = "n > 0", state = { n = 0 },
+  tools = { f = { description = "f", input = { type = "object" }, run = print } },
   actions = { { id = "act", effects = { "n++" }, run = function(s)
     io.open("performed", "w"):close()
     return { n = s.n + 1 }
@@ -39,7 +40,9 @@ describe("a script that runs its skill itself", function()
   end)
 
   it("is performed by who runs it, and gives its skill to a step of another one", function()
-    folder.file("own.lua", SCRIPT:format(RUNS[1]))
+    folder.file("own.lua", SCRIPT:format(RUNS[1]):gsub("local skill = ", [[
+      local inner = skillrt.skill { name = "inner", actions = { { id = "one", run = function() end } } }
+      local skill = ]]):gsub("return {", "assert(inner:run { context = 'memory' }) return {", 1))
     assert.matches("^completed\n", K.run(folder, { "own.lua", "--quiet" }).out)
     os.remove(folder.path .. "/performed")
     folder.file("outer.lua", [[

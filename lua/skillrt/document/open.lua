@@ -82,8 +82,7 @@ function M.load(path, options, person)
   return skill, message, code, more
 end
 
----The same, for whoever only looks: nothing runs. A script that runs its skill itself is stopped there, and that is its
----skill.
+---The same, for whoever only looks: nothing runs, not even where a script runs its skill itself.
 ---@param path string
 ---@param options skillrt.load.Options?
 ---@param person skillrt.Person|false|nil
@@ -92,16 +91,7 @@ end
 ---@return string? code
 ---@return any more
 function M.see(path, options, person)
-  local seen
-  local function run(skill)
-    seen = skill
-    error({ message = path .. ": runs its skill itself", code = "no_skill" }, 0)
-  end
-  local skill, message, code, more = M.load(path, tables.fill({ run = run, sees = true }, options or {}), person)
-  if seen and not is_skill(skill) then
-    return seen
-  end
-  return skill, message, code, more
+  return M.load(path, tables.fill({ sees = true }, options or {}), person)
 end
 
 ---Whether the script that a run's journal names is untrusted: it belongs to a folder.

@@ -6,6 +6,7 @@
 local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
 local skill = require("skillrt.skill")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -21,8 +22,16 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
--- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` its argument.
+-- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` its argument. For who only looks a
+-- script that runs its skill itself is stopped there, and that is its skill.
 local function run(text, path, chunkname, given, whole)
+  local seen
+  if given and given.sees then
+    given = tables.fill({ run = function(own)
+      seen = own
+      error({ message = path .. ": runs its skill itself", code = "no_skill" }, 0)
+    end }, given)
+  end
   local loaded = environment.new(path, given)
   local chunk, problem = environment.chunk(text, chunkname, loaded.env)
   if not chunk then
@@ -37,7 +46,12 @@ local function run(text, path, chunkname, given, whole)
     end
     return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
   end, whole or path)
-  if not ok then
+  if given and given.sees then
+    loaded.run, loaded.sees = nil, nil -- what a step starts later is no part of the loading
+  end
+  if seen and not (ok and skill.is(value)) then
+    return seen
+  elseif not ok then
     if value.code == "stopped" then
       error(value, 0)
     end
@@ -53,7 +67,8 @@ end
 ---Runs a Lua script and returns its result: a skill, or a result of skill:run. Its argument is its full path, because
 ---a resume has no other: what it derives from that stays the same.
 ---@param path string
----@param given table|nil  { drawn = what it drew when the run being resumed started; run = what skill:run does }
+---@param given table|nil  { drawn = what it drew when the run being resumed started; run = what skill:run does;
+---  sees = nothing is to run }
 ---@return table|nil value
 ---@return string? message
 ---@return string? code

@@ -24,7 +24,7 @@ local MAX_TEXT = 16 << 20
 
 -- `name`: its name in findings. If it gives no skill: also what is wrong.
 local function from_script(path, name)
-  local loaded, message = require("skillrt.document.open").see(path, { agents = {} })
+  local loaded, message = require("skillrt.document.load").script(path, { sees = true })
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
   function subject.place()
     return { file = name or path }
