@@ -1,7 +1,7 @@
 -- document/load/tree.lua: a skill's folder: which files it holds, and their texts; nothing outside of it.
 --
 -- A link to a folder in here is that folder; other links are not followed and told (F13); sizes are
--- bounded. Reads a document when it is asked for, not before. Called by folder.lua and the door.
+-- bounded. Reads a document when it is asked for, not before. Called by folder.lua.
 local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
@@ -59,16 +59,23 @@ local function walk(self, folder, depth)
   end
 end
 
--- The folder in here that a link leads to, by what the system knows both by; none that holds the link itself.
-local function target_of(self, link)
-  local info = files.stat(files.join(self.dir, link) .. "/.")
-  for path, kind in pairs(info and self.kinds or {}) do
-    local holds = link:sub(1, #path + 1) == path .. "/"
-    local one = kind == "directory" and not holds and files.stat(files.join(self.dir, path))
-    if one and one.id == info.id then
-      return path
+-- The folders in here, by what the system knows them by.
+local function folders_of(self)
+  local out = {}
+  for path, kind in pairs(self.kinds) do
+    local info = kind == "directory" and files.stat(files.join(self.dir, path))
+    if info then
+      out[info.id] = path
     end
   end
+  return out
+end
+
+-- The folder in here that a link leads to; none that holds the link itself.
+local function target_of(self, folders, link)
+  local info = files.stat(files.join(self.dir, link) .. "/.")
+  local path = info and folders[info.id]
+  return path and link:sub(1, #path + 1) ~= path .. "/" and path or nil
 end
 
 -- What is read of a skill: what a link stands for there is missed. Other files are the agent's, who follows the link.
@@ -98,8 +105,9 @@ end
 -- What lies in the folder that a link leads to lies there, too; where it leads out, nothing of it is read.
 local function follow_links(self)
   local real, left = table.move(self.paths, 1, #self.paths, 1, {}), {}
+  local folders = self.links[1] and folders_of(self)
   for _, link in ipairs(self.links) do
-    local target = target_of(self, link)
+    local target = target_of(self, folders, link)
     for _, path in ipairs(target and real or {}) do
       if path:sub(1, #target + 1) == target .. "/" and #self.paths < M.MAX_FILES then
         local here = link .. path:sub(#target + 1)
@@ -126,7 +134,9 @@ function M.open(dir, found)
       self.paths[i], self.kinds["SKILL.md"], self.real["SKILL.md"] = "SKILL.md", "file", path
     end
   end
-  follow_links(self)
+  if #self.paths < M.MAX_FILES then
+    follow_links(self)
+  end
   if #self.paths >= M.MAX_FILES then
     local last = self.paths[#self.paths]
     found:error("too-many", { file = "." },

@@ -1,5 +1,6 @@
 -- load_sources_spec.lua: what else a folder holds: tables of states, JSON files, a script;
 -- and its border, which nothing read crosses.
+local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local load = require "skillrt.document.load"
 local skill_folder = require "tests.support.skill_folder"
@@ -138,6 +139,22 @@ describe("the border of a folder", function()
     local skill, found = loaded(folder)
     assert.same({ "01-a" }, ids(skill.phases))
     assert.same({ "phases/02-b.md" }, places(found, "load.link"))
+  end)
+
+  it("in a folder with many links to folders asks what each is once", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = "# S\n\nDo it.\n" }
+    for i = 1, 40 do
+      folder:write(("d%d/a.md"):format(i), "a\n")
+      folder:link(("l%d"):format(i), ("d%d"):format(i))
+    end
+    local stat, count = files.stat, 0
+    function files.stat(...)
+      count = count + 1
+      return stat(...)
+    end
+    local _ <close> = setmetatable({}, { __close = function() files.stat = stat end })
+    assert.same({}, places(load.read(folder.dir).findings, "load.link"))
+    assert.is_true(count < 400, count)
   end)
 
   it("holds links to folders of its own, and none to itself or out of it (F13)", function()
