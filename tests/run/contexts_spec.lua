@@ -249,6 +249,19 @@ describe("the contexts of a skill", function()
     assert.matches("2. global gone from gone.md: left out: .*gone.md", text)
     assert.matches("3. session talk: left out: no %-%-session is named", text)
   end)
+
+  it("are asked for where a line names a session that the skill keeps nothing in", function()
+    local folder = R.folder()
+    local program = (os.getenv "SKILLRT_BUILD" or "build/release") .. "/skillrt"
+    for kept, told in pairs { ["global = 'style.md'"] = true, ["session = 'talk'"] = false } do
+      R.write(folder .. "/style.md", "short")
+      R.write(folder .. "/s.lua", ([[return require("skillrt").skill { name = "s", context = { %s },
+        actions = { { id = "a", run = function() end } } }]]):format(kept))
+      local pipe <close> = io.popen(("XDG_STATE_HOME=%s %s %s/s.lua --session one 2>&1"):format(folder, program, folder))
+      local found = pipe:read "a":find("--session one: s itself keeps nothing in it; that takes context = { session", 1, true)
+      assert.equal(told, found ~= nil, kept)
+    end
+  end)
 end)
 
 describe("a skill that another one runs", function()
@@ -314,6 +327,25 @@ describe("a skill that another one runs", function()
         assert.same(kept[2] and back.state or nil, result and result.state.back.state, "cut behind " .. keep)
       end
     end
+  end)
+
+  it("keeps its version of a session apart that another run changes meanwhile, and says so", function()
+    local home, dir = R.folder(), R.folder() .. "/run"
+    local file = contexts.session_file
+    finally(function() contexts.session_file = file end)
+    function contexts.session_file(name) return ("%s/%s.json"):format(home, name) end
+    local inner = R.skill { name = "inner", dir = R.folder(), context = { session = "talk" },
+      actions = { { id = "look", run = function(_, ctx)
+        ctx.context.set("talk", "ours")
+        R.write(home .. "/one.json", '{"talk":"another\'s"}')
+      end } } }
+    local outer = R.skill { name = "outer", actions = { { id = "outer", run = function(_, ctx)
+      return { status_of = ctx.run(inner, {}).status }
+    end } } }
+    assert.equal("completed", assert(outer:run { work_dir = dir, session = "one" }).state.status_of)
+    assert.same({ talk = "another's" }, R.json(home .. "/one.json"))
+    local note = R.records(dir, "note")
+    assert.matches("^the session is not kept: .*this run's version of talk is saved in ", note[#note].text)
   end)
 
   it("fails in preparing where a context that it needs is missing, also after a kill (R163, R183)", function()

@@ -93,6 +93,21 @@ function M.say_tools(skill)
   end
 end
 
+---Prints that a skill keeps nothing in the session that the line names; the skills that it runs may.
+---@param skill skillrt.Skill
+---@param session string|nil
+function M.say_session(skill, session)
+  for _, one in ipairs(skill.contexts or {}) do
+    if one.kind == "session" then
+      return
+    end
+  end
+  if session then
+    require("skillrt.report.output").say("info", require("skillrt.base.terminal_text").escape(
+      ("--session %s: %s itself keeps nothing in it; that takes context = { session = NAME }"):format(session, skill.name)))
+  end
+end
+
 ---Prints which keys of an input nothing reads, as far as a script's text shows. This is no error: what a script
 ---loads later, or does with its whole input, cannot be seen.
 ---@param skill skillrt.Skill

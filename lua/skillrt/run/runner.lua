@@ -230,7 +230,7 @@ local function first_record(parts, given)
     pins = parts.session.pins, choices = choices.of(skill),
     load = skill.loaded and skill.loaded.drawn, -- what the script has drawn so far
     specs = skill.specs and json.array(skill.specs), -- read and passed on; their digests are pins (F15)
-    context = skill.context, session = skill.contexts and given.session or nil,
+    context = skill.context, session = given.session,
     script = skill.source and absolute(skill.source) or nil,
     by_section = skill.guide and skill.guide.steps and true or nil,
     compiles = skill.compiles,

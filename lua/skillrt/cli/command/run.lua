@@ -190,6 +190,7 @@ local function run_script(script, options, args)
     if not args.quiet and options.input then
       loaded.say_unread(value, options.input)
       loaded.say_tools(value)
+      loaded.say_session(value, options.session)
     end
     if args.reset then
       local kept, problem, cause = put_aside(args.work_dir)
