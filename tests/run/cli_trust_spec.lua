@@ -269,6 +269,28 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
     end
   end)
 
+  it("is named to a run whose folder has moved, asked about where it changed, and runs apart there, too", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    local script = [[return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+      return { who = pcall(io.open, "/dev/null") and "free" or "apart", got = ctx.ask "?" }
+    end } } }
+]]
+    os.execute("mkdir " .. folder.path .. "/s")
+    folder.file("s/skill.lua", script)
+    assert.equal(3, kit.run(folder, { "run", "s", "--trust", "--work-dir", "w", env = env }).code)
+    os.rename(folder.path .. "/s", folder.path .. "/t")
+    local gone = kit.run(folder, { "answer", "w", "x", env = env })
+    assert.equal(2, gone.code)
+    assert.has_match("the run's script is gone; if it has moved, name its place: --script PATH", gone.err, 1, true)
+    folder.file("t/skill.lua", "-- more\n" .. script)
+    assert.equal(8, kit.run(folder, { "answer", "w", "x", "--script", "t", env = env }).code)
+    folder.file("t/skill.lua", script)
+    local done = kit.run(folder, { "answer", "w", "x", "--script", "t", env = env })
+    assert.equal(0, done.code, done.err)
+    assert.matches('"who": "apart"', folder.read "w/state.json")
+  end)
+
   it("goes by what a path is, not by its name", function()
     for _, name in ipairs { "x.lua", "y.js", "z.json" } do
       local folder <close> = kit.folder()

@@ -209,6 +209,7 @@ function M.tell(result, args, started)
     end
     local next_result, message, code, traceback = require("skillrt.document.reopen").go_on(result.work_dir, {
       answers = answers,
+      script = args.script,
       accept_changes = args.accept_changes,
       attended = true,
       agent = require("skillrt.cli.agent").read(args.agent, args.agent_env),
@@ -250,6 +251,7 @@ function M.options(own)
     agent.OPTION,
     agent.ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
+    { name = "script", value = "PATH", help = "where the run's script, folder or configuration is now, if it has moved" },
     { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
     { name = "yes", help = "with --accept-changes or --from-scratch: recorded results may be discarded and the calls "
       .. "repeated" },
@@ -276,6 +278,7 @@ function M.go_on(dir, options, args)
   end
   options.agent, options.attended = agent, M.can_ask(args)
   options.accept_changes, options.yes, options.wait = args.accept_changes, args.yes, args.wait
+  options.script = options.script or args.script
   options.watcher, problem = require("skillrt.report.watch").new(args)
   if not options.watcher then
     return M.refused(problem, "invalid")

@@ -4,6 +4,7 @@
 
 local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
+local kind_of = require("skillrt.document.kind").of
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
@@ -79,6 +80,10 @@ function M.skill_for(work_dir, options, load)
     result, message, code = runner.go_on(skill, tables.fill({ work_dir = work_dir }, options))
     return result, message, code
   end
+  local folder = first.folder
+  if options.script then
+    folder = kind_of(options.script) == "document" and options.script or nil
+  end
   local before, script = _G.arg, options.script or options.unpacked and options.unpacked.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run started
   ok, value, why, cause, traceback = pcall(load or open.load, script, {
@@ -87,7 +92,7 @@ function M.skill_for(work_dir, options, load)
     compiles = first.compiles,
     drawn = first.load,
     run = own,
-    is_stranger = not options.script and open.is_stranger(first, options.person, options.sandbox) or nil,
+    is_stranger = open.is_stranger({ folder = folder }, options.person, options.sandbox) or nil,
   }, false)
   _G.arg = before
   if not ok then
@@ -95,6 +100,9 @@ function M.skill_for(work_dir, options, load)
   end
   if result then
     return result
+  end
+  if not value and cause == "missing" and not files.stat(script) then
+    why = ("%s: the run's script is gone; if it has moved, name its place: --script PATH"):format(script)
   end
   return value, why, cause, traceback
 end
