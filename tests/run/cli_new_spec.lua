@@ -53,6 +53,22 @@ describe("skillrt new", function()
     assert.truthy(folder.read "there/in-there/SKILL.md":find("# In There", 1, true))
   end)
 
+  it("writes what flags say into one file, too, and refuses those of a folder", function()
+    local folder <close> = kit.folder()
+    local said <const> = 'Says "hi": \\ and é'
+    for form, path in pairs { page = "one-page/SKILL.md", js = "one-js.js", lua = "one-lua.lua" } do
+      local run = kit.run(folder, { "new", "one-" .. form, "--" .. form, "--description", said, "--display-name", "My Thing",
+        "--quiet", env = "XDG_STATE_HOME=" .. folder.path .. "/state" })
+      assert.equal(0, run.code, run.err)
+      assert.has_match('"Says \\"hi\\": \\\\ and é"', folder.read(path), 1, true)
+      assert.equal(form == "page", folder.read(path):find("\n# My Thing\n", 1, true) ~= nil)
+      assert.equal(0, kit.run(folder, { "check", path:match "^[^/]*" }).code)
+      local refused = kit.run(folder, { "new", "two-" .. form, "--" .. form, "--phases", "a" })
+      assert.equal(2, refused.code)
+      assert.has_match(("--phases is of a skill's folder, and --%s writes one file"):format(form), refused.err, 1, true)
+    end
+  end)
+
   it("takes what flags say", function()
     local folder <close> = kit.folder()
     local made = kit.run(folder, { "new", "tidy-up", "--mode", "hybrid", "--description", "Tidies | up", "--phases",

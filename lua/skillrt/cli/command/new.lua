@@ -262,6 +262,11 @@ local function form_of(args)
       chosen = one
     end
   end
+  for _, name in ipairs({ "mode", "phases", "actions", "context", "triggers", "lang" }) do
+    if chosen and args[name] then
+      return nil, ("--%s is of a skill's folder, and --%s writes one file"):format(name, chosen.form)
+    end
+  end
   return chosen
 end
 
@@ -272,8 +277,9 @@ local function write_one(args, one)
   local path = one.path:format(args.name)
   path = args.out and files.join(args.out, path) or path
   local template = files.asset(("templates/new/%s.mustache"):format(one.template))
-  local text = assert(require("skillrt.base.template").render(template,
-    { name = args.name, title = starter().title(args.name) }))
+  local text = assert(require("skillrt.base.template").render(template, { name = args.name,
+    title = args.display_name or starter().title(args.name),
+    description = args.description and require("skillrt.base.json").encode(args.description) }))
   if args.dry_run then
     output.write(text)
     return 0
