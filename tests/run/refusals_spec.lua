@@ -25,12 +25,14 @@ local ROWS <const> = {
   { "history nothere", NOTHING },
   { "list nothere", "nothere: No such file or directory" },
   { "log nothere", NOTHING },
+  { "list run", "run: is a run; name the folder that holds it" },
   { "login nothing", "/.mcp.json: No such file or directory" },
   { "mcp nothere", "/nothere: No such file or directory" },
   { "new s.lua", "NAME must be lower-case letters, digits and single hyphens between them" },
   { "notify run --url nope --secret-file key", "--url: must begin with http:// or https://" },
   { "plan run", 'run: its journal holds no plan; its strategy is not "plan", or no step has started' },
   { "plan s.lua", 's.lua: names no goal; a plan leads to one: goal = "condition"' },
+  { "prune run --all", "run: is a run; name the folder that holds it" },
   { "prompt s.lua a b", "b: one step at a time" },
   { "prompt s.lua a", "s: a is a function: no agent is sent a prompt for it" },
   { "prompt s.lua zzz", 's: has no step "zzz" (there are: a)' },
@@ -39,6 +41,7 @@ local ROWS <const> = {
   { "resume nothere", NOTHING },
   { "retry run", "no step of this run has failed; there is nothing to retry" },
   { "rollback run --to zz", 'run: has no checkpoint "zz"' },
+  { "run p.lua --strategy sequential", "p: its phases run in their order, and no strategy chooses one" },
   { "run s.lua --session ../x", "--session: session must be letters, digits, '.', '_' and '-', begin with a letter" },
   { "schedule list nothere", "nothere: No such file or directory" },
   { "send run", "name the event: skillrt send DIR NAME" },
@@ -67,6 +70,7 @@ describe("a command", function()
     local folder <close> = K.folder()
     folder.file("s.lua", SCRIPT)
     folder.file("five.lua", "return 5\n")
+    folder.file("p.lua", "return require 'skillrt'.skill { name = 'p', phases = { { id = 'one', run = print } } }")
     local env = ("HOME='%s' XDG_STATE_HOME='%s/.state'"):format(folder.path, folder.path)
     assert.equal(0, K.run(folder, { "s.lua", "--work-dir", "run", "--quiet", env = env }).code)
     for _, row in ipairs(ROWS) do

@@ -206,6 +206,8 @@ function M.skill(skill, options)
     error("skillrt: run needs a skill made by skillrt.skill", 3)
   elseif skill.missing and not (skill.missing[1] == "agent()" and skill.agents.default) then -- a host may add it
     return nil, agent_missing(skill), "invalid"
+  elseif options.strategy and skill.mode == "sequential" then
+    return nil, ("%s: its phases run in their order, and no strategy chooses one"):format(skill.name), "invalid"
   end
   local chosen = options.strategy or skill.strategy
   local from = options.strategy and files.current() or skill.dir
