@@ -192,12 +192,11 @@ function M.subject(path, found)
   end
   local tried = try(path, assert(files.read(path)), path:match("[^/]+$"))
   subject.name = loaded.name
-  if tried.fault then
-    local what = tried.message:gsub("^[^\n:]*:%d+: ", "")
-    found:add("workflow.script", { file = path, line = line_in(tried.message) }, what)
-  elseif not tried.done then
-    found:add(is_reference(tried.message) and "workflow.reference" or "workflow.throws",
-      { file = path, line = line_in(tried.message) }, tried.message)
+  if not tried.done then
+    local code = tried.fault and "workflow.script" or is_reference(tried.message) and "workflow.reference"
+      or "workflow.throws"
+    found:add(code, { file = path, line = line_in(tried.message) },
+      (tried.message:gsub("^[^\n:]*%.m?[jt]s:[%d:]* ?", ""):gsub("^line %d+: ", "")))
   end
   for _, text in ipairs(names.sorted(tried.wrong)) do
     local what = tried.wrong[text]

@@ -60,6 +60,7 @@ describe("skillrt check", function()
       local case = assert(cases[code], code .. " has no case")
       local finding = assert(found_in(case.bad, code), code .. " is not found")
       assert.truthy(#finding.what > 0 and #finding.why > 0 and #finding.fix > 0)
+      assert.is_nil(finding.what:find "^%S+%.%l+:" or finding.what:find "^line %d", finding.what) -- its place is told
       local other = found_in(case.good, code)
       assert.is_nil(other, other and other.what)
     end)
