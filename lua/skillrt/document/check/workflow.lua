@@ -49,6 +49,11 @@ local function watched(ctx, tried)
   }, { __index = ctx })
 end
 
+-- A message without the place that it begins with: a finding has it.
+local function unplaced(message)
+  return (message:gsub("^[^\n:]*%.m?[jt]s:[%d:]* ?", ""):gsub("^line %d+: ", ""))
+end
+
 local function line_in(message)
   return math.tointeger(tonumber(message:match("^[^\n:]*:(%d+)") or message:match("^line (%d+)")))
 end
@@ -187,20 +192,19 @@ function M.subject(path, found)
   if not loaded and code ~= "invalid" then
     return nil, message, code
   elseif not loaded then
-    found:add("workflow.script", place, (message:gsub("^.-%.m?[jt]s: ", "")))
+    found:add("workflow.script", place, unplaced(message --[[@as string]]))
     return subject
   end
   local tried = try(path, assert(files.read(path)), path:match("[^/]+$"))
   subject.name = loaded.name
   if not tried.done then
-    local code = tried.fault and "workflow.script" or is_reference(tried.message) and "workflow.reference"
+    local kind = tried.fault and "workflow.script" or is_reference(tried.message) and "workflow.reference"
       or "workflow.throws"
-    found:add(code, { file = path, line = line_in(tried.message) },
-      (tried.message:gsub("^[^\n:]*%.m?[jt]s:[%d:]* ?", ""):gsub("^line %d+: ", "")))
+    found:add(kind, { file = path, line = line_in(tried.message) }, unplaced(tried.message))
   end
   for _, text in ipairs(names.sorted(tried.wrong)) do
     local what = tried.wrong[text]
-    found:add(what.code, { file = path, line = what.line }, text)
+    found:add(what.code, { file = path, line = what.line }, unplaced(text))
   end
   for who, why in pairs(tried.schemas) do
     found:add("workflow.schema", place, ("the schema of %s: %s"):format(who, why))
