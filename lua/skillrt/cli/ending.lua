@@ -251,7 +251,8 @@ function M.options(own)
     agent.OPTION,
     agent.ENV_OPTION,
     require("skillrt.cli.trust").OPTION,
-    { name = "script", value = "PATH", help = "where the run's script, folder or configuration is now, if it has moved" },
+    { name = "script", value = "PATH", help = "where the run's script, folder or configuration is now, if it has "
+      .. "moved" },
     { name = "accept-changes", help = "resumes although the script, a prompt or a strategy has changed" },
     { name = "yes", help = "with --accept-changes or --from-scratch: recorded results may be discarded and the calls "
       .. "repeated" },

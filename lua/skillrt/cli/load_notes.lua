@@ -104,7 +104,8 @@ function M.say_session(skill, session)
   end
   if session then
     require("skillrt.report.output").say("info", require("skillrt.base.terminal_text").escape(
-      ("--session %s: %s itself keeps nothing in it; that takes context = { session = NAME }"):format(session, skill.name)))
+      ("--session %s: %s itself keeps nothing in it; that takes context = { session = NAME }"):format(session,
+        skill.name)))
   end
 end
 
