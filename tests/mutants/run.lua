@@ -290,16 +290,26 @@ local function try_all()
   end
 end
 
--- Why a survivor may live, as people wrote it: "path<tab>changed text<tab>why".
+-- Why a survivor may live, as people wrote it: "path<tab>the line as it stands<tab>what it becomes<tab>why".
 local function explained()
   local why = {}
   for line in io.lines "tests/mutants/explained.txt" do
-    local path, text, words = line:match "^([^#\t][^\t]*)\t(.-)\t(.*)$"
-    if path then
-      why[path .. "\t" .. text:gsub("^%s+", "")] = words
+    local key, words = line:match "^([^#\t][^\t]*\t[^\t]*\t[^\t]*)\t(.*)$"
+    if key then
+      why[key] = words
     end
   end
   return why
+end
+
+-- The line at a place, without its indent.
+local function line_at(path, number)
+  for line in io.lines(path) do
+    number = number - 1
+    if number == 0 then
+      return (line:gsub("^%s+", ""))
+    end
+  end
 end
 
 local function report()
@@ -328,8 +338,8 @@ local function report()
   print "\n| survivor | becomes | why |\n|---|---|---|"
   local why = explained()
   for _, one in ipairs(survivors) do
-    local path = one.place:match "^(.*):"
-    local words = why[path .. "\t" .. one.text] or one.verdict
+    local path, number = one.place:match "^(.*):(%d+)$"
+    local words = why[("%s\t%s\t%s"):format(path, line_at(path, tonumber(number)), one.text)] or one.verdict
     print(("| %s | `%s` | %s |"):format(one.place, one.text:gsub("|", "\\|"), words))
   end
 end
