@@ -83,4 +83,16 @@ describe("one step of a command", function()
     assert.is_true(best.entered > 10 and best.entered <= ENTERED, best.entered)
     assert.is_true(best.returns > 10 and best.returns <= RETURNS, best.returns)
   end)
+
+  it("leaves nothing in the Lua state, however many runs a program makes", function()
+    local function run()
+      assert(R.run({ actions = { { id = "a", run = function() end } } }, {}))
+    end
+    run()
+    local before = #debug.getregistry()
+    for _ = 1, 10 do
+      run()
+    end
+    assert.equal(before, #debug.getregistry())
+  end)
 end)
