@@ -149,6 +149,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches(url, told, 1, true)
     assert.matches("/%d+%-%d+%-%x+%?", url)
     assert.matches("completed", good("list", server.url), 1, true)
+    assert.matches("is in a database, which tells the sizes of its tables", skillrt("du", server.url).err, 1, true)
     assert.matches("4 finished", good("status", url), 1, true)
     assert.matches("Hello, Grace!", good("log", url), 1, true)
     assert.matches("because", good("explain", url), 1, true)

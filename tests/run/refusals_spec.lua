@@ -20,6 +20,7 @@ local ROWS <const> = {
   { "explain run --at x", "--at: x is not the number of an iteration" },
   { "fleet init postgres://x --lease 0", "--lease: must be from 1 to 3600 seconds" },
   { "fleet drop postgres://x", "fleet drop URL needs --before with a month: --before 2026-08" },
+  { "fleet drop postgres://x --before 2026-13", "fleet drop URL needs --before with a month: --before 2026-08" },
   { "fork run@zz --out x", 'run: has no checkpoint "zz" (there are none); `skillrt history` lists them' },
   { "graph five.lua", "five.lua: must return a skill" },
   { "history nothere", NOTHING },

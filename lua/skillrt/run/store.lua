@@ -273,8 +273,12 @@ function Store:discard()
 end
 
 ---The disk space of the run's files.
----@return { journal: integer, blobs: integer, others: integer }  bytes
+---@return { journal: integer, blobs: integer, others: integer }|nil  bytes
+---@return string? message
 function Store:sizes()
+  if self.folder ~= self.place then
+    return nil, self.place .. ": is in a database, which tells the sizes of its tables: psql, \\dt+ skillrt.*"
+  end
   local function size(path)
     local info, sum = files.stat(path), 0
     if info and info.kind == "directory" then

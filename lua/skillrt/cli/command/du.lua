@@ -18,9 +18,13 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local all, count = 0, 0
+    local all, count, unknown = 0, 0, nil
     local code = selection.chosen(args, function(one)
-      local sizes = require("skillrt.run.store").at(one.dir):sizes()
+      local sizes, message = require("skillrt.run.store").at(one.dir):sizes()
+      if not sizes then
+        unknown = message
+        return false
+      end
       local whole = sizes.journal + sizes.blobs + sizes.others
       all, count = all + whole, count + 1
       if args.json then
@@ -31,7 +35,9 @@ return {
           bytes(sizes.journal), bytes(sizes.blobs)))
       end
     end)
-    if code == 0 and not args.json then
+    if unknown then
+      return nil, unknown, "invalid"
+    elseif code == 0 and not args.json then
       output.write(("%9s  total, %d %s\n"):format(bytes(all), count, count == 1 and "run" or "runs"))
     end
     return code

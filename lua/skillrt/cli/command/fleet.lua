@@ -26,7 +26,7 @@ end
 -- Removes the runs of whole months, after a person has confirmed it.
 local function drop(args)
   local year, month = (args.before or ""):match("^(%d%d%d%d)%-(%d%d)$")
-  if not year then
+  if not year or tonumber(month) < 1 or tonumber(month) > 12 then
     return ending.refused("fleet drop URL needs --before with a month: --before 2026-08", "usage")
   end
   local months, message, code = months_of(args.url, year .. month, true)
