@@ -15,6 +15,7 @@ local ROWS <const> = {
   { "answer run 1 yes", "run: no question is open in this run (it is completed)" },
   { "check nothere", "nothere: No such file or directory" },
   { "check five.lua", "five.lua: error: must return a skill, as in `return skillrt.skill { ... }`, but returned a number" },
+  { "check like.lua", "like.lua: error: must return a skill" },
   { "compile s.lua", "s.lua: only a folder with phases or actions in documents is compiled" },
   { "diff run nothere", NOTHING },
   { "explain run --at x", "--at: x is not the number of an iteration" },
@@ -71,6 +72,7 @@ describe("a command", function()
     local folder <close> = K.folder()
     folder.file("s.lua", SCRIPT)
     folder.file("five.lua", "return 5\n")
+    folder.file("like.lua", "return { status = 'completed', name = 'like' }\n")
     folder.file("p.lua", "return require 'skillrt'.skill { name = 'p', phases = { { id = 'one', run = print } } }")
     local env = ("HOME='%s' XDG_STATE_HOME='%s/.state'"):format(folder.path, folder.path)
     assert.equal(0, K.run(folder, { "s.lua", "--work-dir", "run", "--quiet", env = env }).code)

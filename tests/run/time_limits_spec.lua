@@ -35,6 +35,30 @@ describe("the soft deadline of a step", function()
     assert.same({ 1, 0.2 }, { late[1].step, late[1].seconds })
   end)
 
+  it("is told of each step that passes it, also of one that began behind another", function()
+    local dir = R.folder() .. "/run"
+    local function first(_, ctx)
+      ctx.await(sleeps(1))
+    end
+    local function between(_, ctx)
+      ctx.await(sleeps(0.05))
+      clock.pass(0.25) -- the first is late when it is looked at, and the one that begins now is not
+      return { go = true }
+    end
+    local function behind(_, ctx)
+      ctx.await(sleeps(0.3))
+      clock.pass(0.3)
+      ctx.await(sleeps(0.5))
+    end
+    assert(R.run({ timeouts = { step = 0.2 }, limits = { max_parallel = 3 }, state = { go = false },
+      strategy = { concurrent = true, select = function(_, list) return list[1] and list[1].id end }, actions = {
+        { id = "first", run = first }, { id = "between", run = between }, { id = "behind", when = "go", run = behind } } },
+      { work_dir = dir }))
+    local late = R.records(dir, "late")
+    assert.same({ 1, 3 }, { late[1].step, late[2] and late[2].step })
+    assert.equal(2, #late)
+  end)
+
   it("is five minutes where nothing is said, and none where it is 0 (R178)", function()
     assert.equal(300, R.skill({ actions = { { id = "a", run = function() end } } }).timeouts.step)
     local _, dir = run(0, slow)

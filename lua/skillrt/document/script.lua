@@ -25,8 +25,8 @@ end
 -- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` its argument. For who only looks a
 -- script that runs its skill itself is stopped there, and that is its skill.
 local function run(text, path, chunkname, given, whole)
-  local seen
-  if given and given.sees then
+  local sees, seen = given and given.sees, nil
+  if sees then
     given = tables.fill({ run = function(own)
       seen = own
       error({ message = path .. ": runs its skill itself", code = "no_skill" }, 0)
@@ -46,7 +46,7 @@ local function run(text, path, chunkname, given, whole)
     end
     return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
   end, whole or path)
-  if given and given.sees then
+  if sees then
     loaded.run, loaded.sees = nil, nil -- what a step starts later is no part of the loading
   end
   if seen and not (ok and skill.is(value)) then
@@ -58,7 +58,7 @@ local function run(text, path, chunkname, given, whole)
     return nil, value.message, value.code, value.traceback
   elseif value == nil and type(why) == "string" then
     return nil, why, cause
-  elseif skill.is(value) or (type(value) == "table" and value.status) then
+  elseif skill.is(value) or not sees and type(value) == "table" and value.status then
     return value
   end
   return not_a_skill(path, value)
