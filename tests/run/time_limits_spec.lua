@@ -38,17 +38,16 @@ describe("the soft deadline of a step", function()
   it("is told of each step that passes it, also of one that began behind another", function()
     local dir = R.folder() .. "/run"
     local function first(_, ctx)
-      ctx.await(sleeps(1))
+      ctx.await(sleeps(0.35))
+      clock.pass(0.3)
     end
     local function between(_, ctx)
       ctx.await(sleeps(0.05))
       clock.pass(0.25) -- the first is late when it is looked at, and the one that begins now is not
       return { go = true }
     end
-    local function behind(_, ctx)
-      ctx.await(sleeps(0.3))
-      clock.pass(0.3)
-      ctx.await(sleeps(0.5))
+    local function behind(_, ctx) -- makes no further call, by which time would be watched again
+      ctx.await(sleeps(1))
     end
     assert(R.run({ timeouts = { step = 0.2 }, limits = { max_parallel = 3 }, state = { go = false },
       strategy = { concurrent = true, select = function(_, list) return list[1] and list[1].id end }, actions = {
