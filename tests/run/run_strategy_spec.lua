@@ -102,6 +102,24 @@ describe("a strategy", function()
     assert.equal("a b", order(dir))
   end)
 
+  it("that names several lets none begin whose condition another one has made false meanwhile", function()
+    for _, mode in ipairs { "autonomous", "hybrid" } do
+      local result = assert(R.run { mode = mode, state = { n = 0 }, limits = { max_parallel = 1 },
+        phases = mode == "hybrid" and { { id = "p", run = function() return "x" end } } or nil,
+        strategy = { select = function(_, list)
+          local ids = {}
+          for i = 1, #list do
+            ids[i] = list[i].id
+          end
+          return ids[1] and ids
+        end },
+        actions = { { id = "a", when = "n < 1", run = function() return { n = 1 } end },
+          { id = "b", when = "n < 1", run = function() return { n = 5 } end },
+          { id = "c", run = function() return { c = true } end } } })
+      assert.same({ 1, true }, { result.state.n, result.state.c }, mode)
+    end
+  end)
+
   it("that chooses what cannot run pauses the run, naming what can (F45)", function()
     local result = run { strategy = function() return "nobody" end, actions = three() }
     assert.same({ "paused", "strategy_error" }, { result.status, result.reason })
