@@ -41,6 +41,29 @@ describe("a run that waits", function()
     assert.same({ "blue", "1.2" }, { state(folder).color, state(folder).version })
   end)
 
+  it("needs no resume for an event that a process has taken which has ended since", function()
+    local folder <close> = kit.folder()
+    folder.file("waits.lua", (ASKS:gsub("ctx.ask [^\n]*", "'red'")))
+    local run = kit.start(folder, { "waits.lua", "--work-dir", "w", "--wait" })
+    assert.truthy(run.says "Executing: a")
+    local store_of, output = require "skillrt.run.store", require "skillrt.report.output"
+    local at, say, said = store_of.at, output.say, nil
+    local _ <close> = setmetatable({}, { __close = function() store_of.at, output.say = at, say end })
+    function store_of.at(dir) -- who sent it looks late for a process
+      local store = at(dir)
+      local holder = store.holder
+      function store.holder(...)
+        assert.equal(0, run.wait().code)
+        return holder(...)
+      end
+      return store
+    end
+    function output.say(_, text) said = text end
+    assert.equal(0, require("skillrt.cli.command.send").run { dir = { folder.path .. "/w", "deploy", "7" } })
+    assert.is_nil(said)
+    assert.equal(7, state(folder).version)
+  end)
+
   it("with --wait stays, and takes answers and events as they come; answer returns when it was taken", function()
     local folder <close> = kit.folder()
     folder.file("asks.lua", ASKS)

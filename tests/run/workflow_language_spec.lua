@@ -173,7 +173,7 @@ describe("a workflow script", function()
     end
     local seen = check "await parallel([() => agnt('x')])\nreturn foo.bar"
     assert.equal(2, seen.code)
-    assert.matches("tried.js:2: error: tried.js:2:%d+: null, because it threw: ReferenceError: agnt is not defined", seen.out)
+    assert.matches("tried.js:2: error: null, because it threw: ReferenceError: agnt is not defined", seen.out)
     assert.matches("tried.js:3: error: .*ReferenceError: foo is not defined", seen.out)
     assert.equal(1, check("return await agent('x', { lable: 'y' })").code)
     assert.equal(2, check("try { await agent('x', { stallMs: 1 }) } catch {}").code)

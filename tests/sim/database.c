@@ -464,6 +464,15 @@ static void add_rows(struct call *a) {
   }
 }
 
+static void put_row(struct call *a) {
+  struct journal_row row = {number_of(a, 2), number_of(a, 3), number_of(a, 4), number_of(a, 5),
+                            bytes_of(a, 6)};
+  columns(a, 2);
+  if (!add_row(&row)) return;
+  add_text(a, text_of(a, 1));
+  add_number(a, row.batch);
+}
+
 static void any_row(struct call *a) {
   columns(a, 1);
   if (DB->journal_count) add_number(a, 1);
@@ -631,6 +640,7 @@ static const struct {
     {LAZILY "update skillrt.run set owner = null, status", give_back},
     {"update skillrt.run set owner = null, claimed = null where owner", give_back_unknown},
     {"select 1 from skillrt.run where run = $1 and owner = $2", find_owner},
+    {"insert into skillrt.journal (run, batch, segment, seq, records, lines) values", put_row},
     {"insert into skillrt.journal", add_rows},
     {LAZILY "insert into skillrt.journal", add_rows},
     {"select 1 from skillrt.journal where run = $1 limit 1", any_row},
@@ -811,7 +821,8 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
   if (strstr(text, "skillrt.journal")) DB->knows[fleet_process()] = DB->losses;
   if (strncmp(text, "select set_config('synchronous_commit'", 38) == 0)
     c->is_lazy = values[0] && strcmp(values[0], "off") == 0;
-  bool changes = r->changed > 0 || (statements[which].perform == add_rows && r->count > 0);
+  bool adds = statements[which].perform == add_rows || statements[which].perform == put_row;
+  bool changes = r->changed > 0 || (adds && r->count > 0);
   if (DB->kept && changes && !c->is_lazy && strncmp(text, LAZILY, strlen(LAZILY)) != 0)
     DB->kept->durable = true;
   /* A server performs a statement once. What changes nothing the second time is tried twice. */

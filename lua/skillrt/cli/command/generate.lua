@@ -60,8 +60,8 @@ end
 ---@param args table
 ---@return integer|nil code
 function M.run(args)
-  if not args.out or args.out == "" then
-    return require("skillrt.cli.help").wrong(M, "--out DIR is required: the skill's folder")
+  if args.out == "" then
+    return require("skillrt.cli.help").wrong(M, "--out DIR: name the skill's folder")
   end
   local writing = require("skillrt.cli.writing")
   local text, path, code = read(args.config)

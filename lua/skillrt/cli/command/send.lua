@@ -60,7 +60,7 @@ return {
     if not name then
       return nil, problem, "system"
     end
-    if not store:holder() then
+    if not store:holder() and store:fate(name) == "waits" then -- else a process took it, and may have ended
       local text_of = require("skillrt.base.terminal_text")
       require("skillrt.report.output").say("info",
         ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(dir))))
