@@ -592,7 +592,8 @@ rule("event answer result", function(run, entry)
   end
 end)
 
--- A wait takes an event that came, the oldest one; of those that wait for it, the first.
+-- A wait takes an event that came, the oldest one; of those that wait for it, the first. A changed script may not wait
+-- any more where an earlier process did.
 rule("result", function(run, entry, it)
   if not entry.took then
     return nil
@@ -600,7 +601,8 @@ rule("result", function(run, entry, it)
     return ("no event %s has come"):format(entry.event)
   end
   for w, call in pairs(run.waits) do
-    if call.event == entry.event and w < it.call.w then
+    local may_be_gone = run.skill.is_changed and call.process < run.process
+    if call.event == entry.event and w < it.call.w and not may_be_gone then
       return ("wait %d was there before"):format(w)
     end
   end
@@ -826,7 +828,7 @@ function APPLY.call(run, entry, it)
   if entry.q then
     run.questions[entry.q], run.last_q = call, entry.q
   elseif entry.w then
-    run.waits[entry.w] = call
+    run.waits[entry.w], call.process = call, run.process
   end
 end
 
@@ -917,11 +919,13 @@ function APPLY.round(_, entry, it)
   forget_below(it.step, entry.c)
 end
 
--- Results from these places on are discarded, as the script asks for something else.
+-- Results from these places on are discarded, as the script asks for something else. A call behind them that may have
+-- acted, and has no result, stays: a person decides about it.
 function APPLY.drop(_, entry, it)
   for _, from in ipairs(entry.from or {}) do
-    for place in pairs(it.step.calls) do
-      if is_below(place, from) or is_behind(place, from) then
+    for place, call in pairs(it.step.calls) do
+      local stays = call.state ~= "finished" and may_have_acted(call)
+      if is_below(place, from) or is_behind(place, from) and not stays then
         it.step.calls[place] = nil
       end
     end

@@ -617,7 +617,9 @@ function M.draw(seed, rough, changed, small)
       end
     end
   end
-  return skillrt.skill(definition), shape
+  local skill = skillrt.skill(definition)
+  skill.is_changed = changed
+  return skill, shape
 end
 
 return M
