@@ -131,9 +131,17 @@ static bool try_to_open(struct link *l, struct error *e) {
  * process that looks at a database again and again waits for it only once. */
 static _Atomic(int64_t) out_of_reach;
 
+/* Whether the server ended the connection without a word, as one does that crashes; libpq says no
+ * more, and says it in English, as no locale is set here. */
+static bool was_cut(const struct link *l) {
+  const char *text = l->connection ? PQerrorMessage(l->connection) : "";
+  return strstr(text, "closed the connection") || strstr(text, "onnection reset") ||
+         strstr(text, "roken pipe");
+}
+
 /* Whether a server that restarts would have refused the connection so, and how long to wait for it.
- * Where it does `*answer`, another reason remains: a password, a database that is not there; or it
- * has restarted meanwhile. */
+ * Where it does `*answer` and has cut nothing, another reason remains: a password, a database that
+ * is not there; or it has restarted meanwhile. */
 static int64_t patience_s(const struct link *l, bool *answers) {
   if (l->at_once) return 0;
   if (l->connection && PQstatus(l->connection) == CONNECTION_OK) return GONE_S;
@@ -144,7 +152,7 @@ static int64_t patience_s(const struct link *l, bool *answers) {
     return GONE_S;
   case PQPING_OK:
     *answers = true;
-    return 0;
+    return was_cut(l) ? GONE_S : 0;
   default:
     return 0;
   }

@@ -422,12 +422,15 @@ static void test_refusal(struct proxy *proxy) {
   char url[512];
   kit_init(&k, &s);
   snprintf(url, sizeof url, "postgres://skillrt@/postgres/refused?host=%s", proxy->dir);
-  TEST("a connection that fails where the server answers again is made once more") {
+  TEST("a connection that fails where the server answers again is made once more, and again") {
     atomic_store(&proxy->wish->count, 0);
     atomic_store(&proxy->wish->after, false);
     atomic_store(&proxy->wish->cut_at, 1);
+    atomic_store(&proxy->wish->and_at, 3); /* the second is whether it answers */
     CHECK(open_at(&k, url, STORE_CREATE));
+    CHECK(atomic_load(&proxy->wish->count) > 4);
     atomic_store(&proxy->wish->cut_at, 0);
+    atomic_store(&proxy->wish->and_at, 0);
     CHECK(k.store && kit_put(&k, 0, 1));
     if (k.store) kit_close(&k);
   }
