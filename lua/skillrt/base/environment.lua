@@ -365,7 +365,7 @@ local WEAK <const> = { __mode = "k" }
 ---An environment for a script.
 ---@param path string  the script's path
 ---@param given table|nil  { drawn = what it drew while it was loaded, when the run began; run = what skill:run does;
----  sees = skill:open, too; agents = for what it loads, by name }
+---  sees = nothing is to run, so skill:open does that, too; agents = for what it loads, by name }
 ---@return skillrt.Loaded
 function M.new(path, given)
   local outer = drawn.loading
