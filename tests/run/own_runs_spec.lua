@@ -45,6 +45,10 @@ describe("a script that runs its skill itself", function()
       local skill = ]]):gsub("return {", "assert(inner:run { context = 'memory' }) return {", 1))
     assert.matches("^completed\n", K.run(folder, { "own.lua", "--quiet" }).out)
     os.remove(folder.path .. "/performed")
+    local log = K.run(folder, { "log", "run" }).out
+    local tokens = K.run(folder, { "tokens", "run" })
+    assert.equal(0, tokens.code, tokens.err) -- of the run's script, which it does not perform either
+    assert.same({ log, false }, { K.run(folder, { "log", "run" }).out, io.open(folder.path .. "/performed") ~= nil })
     folder.file("outer.lua", [[
       return require "skillrt".skill { name = "outer", actions = { { id = "it", run = function(_, ctx)
         return { got = ctx.run("own.lua").state.n }

@@ -27,7 +27,7 @@ end
 ---instead, and returns the result.
 ---@param work_dir string
 ---@param options table  { skill, script, person } and what resume takes; among_others: a script that would wait for the
----       run itself, which no other run may wait for, is refused, and `waits` is set
+---       run itself, which no other run may wait for, is refused, and `waits` is set; sees: nothing is to run
 ---@param load (fun(path: string): any, string?, string?)?  default: open.load
 ---@return table|nil skill_or_result
 ---@return string? message
@@ -91,7 +91,8 @@ function M.skill_for(work_dir, options, load)
     by_section = first.by_section,
     compiles = first.compiles,
     drawn = first.load,
-    run = own,
+    run = not options.sees and own or nil,
+    sees = options.sees,
     is_stranger = open.is_stranger({ folder = folder }, options.person, options.sandbox) or nil,
   }, false)
   _G.arg = before

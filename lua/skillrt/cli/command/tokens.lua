@@ -32,8 +32,7 @@ local function skill_of(args)
   end
   local skill, message, code, traceback
   if dir then
-    skill, message, code, traceback = require("skillrt.document.reopen").skill_for(dir,
-      { look = function(found) return found end })
+    skill, message, code, traceback = require("skillrt.document.reopen").skill_for(dir, { sees = true })
   else
     skill, message, code, traceback = require("skillrt.document.open").see(path)
   end
