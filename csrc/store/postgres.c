@@ -10,7 +10,7 @@
 
 #include "store/blob.h"
 
-enum { BATCH_MAX = 256 << 20, FENCES = 16, LOOKS = 8 };
+enum { BATCH_MAX = 256 << 20, FENCES = 16 };
 
 struct postgres {
   struct store store; /* first: a store is cast to this */
@@ -139,7 +139,7 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
     if (e) *e = p->why;
     return false;
   }
-  if (!lease_held(p->lease, &why) && why.code == ERROR_LOST) return fail(p, &why, e);
+  if (!lease_held(p->lease, 0, &why) && why.code == ERROR_LOST) return fail(p, &why, e);
   if (!commits_add_blobs(p->commits, &p->url, batch, &why)) {
     if (why.code != ERROR_INVALID) return fail(p, &why, e);
     if (e) *e = why; /* a digest that is not the value's: the store remains usable */
@@ -160,27 +160,28 @@ static bool postgres_append(struct store *store, const struct batch *batch, enum
 }
 
 /* Behind a new connection there may be a standby that was promoted, and has lost that this process
- * took the run, or what was committed since. False with `*gone`: it has. */
-static bool look_again(struct postgres *p, bool *gone, struct error *e) {
+ * took the run, or what was committed since. False with `*again`: the connection was cut. */
+static bool look_again(struct postgres *p, bool *again, struct error *e) {
   uint64_t openings = link_openings();
   struct link *l = enter(p, e);
   int rows = l ? run_is_held(l, p->url.run, lease_id(p->lease), p->taking.number, e) : -1;
   if (rows == 1) rows = commits_has(l, p->url.run, p->seen.batch, p->seen.crc, e);
+  *again = rows < 0 && l && link_broken(l);
   if (l) commits_leave(p->commits);
   if (rows == 1) p->openings = openings;
-  *gone = rows == 0;
-  return *gone ? forgotten(p, e) : rows == 1;
+  return rows == 0 ? forgotten(p, e) : rows == 1;
 }
 
 /* Looks at the lease last, because a look at the run takes time. */
 static bool postgres_held(struct store *store, struct error *e) {
   struct postgres *p = (struct postgres *)store;
   struct error why = {0};
-  bool gone = false;
   if (!p->lease) return true;
-  for (int i = 0; !gone && i < LOOKS && lease_held(p->lease, &why); i++) { /* each may be cut */
+  int64_t until = link_until(p->sys);
+  while (lease_held(p->lease, until, &why)) {
+    bool again;
     if (link_openings() == p->openings) return true;
-    look_again(p, &gone, &why);
+    if (!look_again(p, &again, &why) && !(again && p->sys->mono_ns(p->sys) < until)) break;
   }
   return fail(p, &why, e);
 }
@@ -338,7 +339,7 @@ static bool take_over(struct postgres *p, struct rows_look *look, enum store_ope
     enum outcome outcome = fence(p, e);
     if (outcome == OUTCOME_OURS) return true;
     if (outcome == OUTCOME_GONE) return forgotten(p, e);
-    if (outcome != OUTCOME_ANOTHERS || !lease_held(p->lease, e)) return false;
+    if (outcome != OUTCOME_ANOTHERS || !lease_held(p->lease, link_until(p->sys), e)) return false;
   }
   return error_set(e, ERROR_BUSY, "%s: another process keeps writing", p->url.whole);
 }
@@ -349,7 +350,7 @@ static bool take(struct postgres *p, struct error *e) {
   if (p->claim) {
     p->openings = p->claim->openings;
     p->taken = true;
-    return lease_held(p->lease, e);
+    return lease_held(p->lease, link_until(p->sys), e);
   }
   p->openings = link_openings();
   struct link *l = enter(p, e);

@@ -94,7 +94,9 @@ void link_init(struct link *, const struct sys *, const struct url *);
 /* Connects if it is not connected; waits for a server that is out of reach (10 s, once in this
  * process) or restarts (30 s). ERROR_MISSING: there are no tables; ERROR_NEWER. */
 bool link_open(struct link *, struct error *);
-/* The same; tries at least until this time of the monotonic clock. */
+/* Until when, on the monotonic clock, a process that has a run tries to reach its server. */
+int64_t link_until(const struct sys *);
+/* The same as link_open; tries at least until this time of the monotonic clock. */
 bool link_open_until(struct link *, int64_t until_ns, struct error *);
 void link_close(struct link *);
 bool link_broken(const struct link *);
@@ -180,9 +182,9 @@ struct lease;
 bool lease_take(const struct sys *, const struct url *, struct lease **, struct error *);
 void lease_release(struct lease *);
 const char *lease_id(const struct lease *);
-/* Whether the lease is still valid; renews it where that is not certain. ERROR_LOST: another
- * process found it expired. */
-bool lease_held(struct lease *, struct error *);
+/* Whether the lease is still valid; renews it where that is not certain, and tries until this time
+ * of the monotonic clock, at least once. ERROR_LOST: another process found it expired. */
+bool lease_held(struct lease *, int64_t until_ns, struct error *);
 /* That a store takes a run: a number that no other taking has. Those of a lease grow. */
 struct taking {
   struct taking *next;

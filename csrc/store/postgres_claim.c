@@ -220,7 +220,7 @@ static bool give_all(struct queue *q, const struct batch_of_claims *some,
 static bool hold_lease(struct queue *q, struct error *e) {
   struct error why = {0};
   struct lease *lost = q->lease;
-  if (lease_held(lost, &why)) return true;
+  if (lease_held(lost, 0, &why)) return true;
   if (why.code != ERROR_LOST || !lease_take(q->sys, &q->url, &q->lease, &why)) {
     q->lease = lost;
     if (e) *e = why;

@@ -15,7 +15,7 @@
 
 #include "store/blob.h"
 
-enum { PATIENCE_S = 30, GROUP_MAX = 1024 };
+enum { GROUP_MAX = 1024 };
 enum { GROUP_BYTES = 64 << 20, ARRAYS_MAX = 512 << 20, SETTING = 8 };
 enum { BLOBS = 16, SMALL_BLOB = 64 << 10 };
 
@@ -169,7 +169,7 @@ static bool add_blob(struct commits *c, const struct url *url, const char *diges
 
 bool commits_add_blobs(struct commits *c, const struct url *url, const struct batch *batch,
                        struct error *e) {
-  int64_t until = c->sys->mono_ns(c->sys) + (int64_t)PATIENCE_S * 1000000000;
+  int64_t until = link_until(c->sys);
   struct span value;
   char digest[65];
   bool again;
@@ -430,7 +430,7 @@ static void commit(struct commits *c) {
   c->user = pthread_self();
   c->depth = 1;
   pthread_mutex_unlock(&c->mutex);
-  settle(c, c->group, count, c->sys->mono_ns(c->sys) + (int64_t)PATIENCE_S * 1000000000);
+  settle(c, c->group, count, link_until(c->sys));
   pthread_mutex_lock(&c->mutex);
   for (size_t i = 0; i < count; i++)
     c->group[i]->state = PUT_SETTLED;

@@ -329,19 +329,22 @@ static bool lost(const struct lease *l, struct error *e) {
                    l->url.whole);
 }
 
-bool lease_held(struct lease *l, struct error *e) {
-  for (int i = 0; !atomic_load(&l->gone); i++) {
+bool lease_held(struct lease *l, int64_t until_ns, struct error *e) {
+  for (int renewals = 0; !atomic_load(&l->gone);) {
     if (l->sys->boot_ns(l->sys) < atomic_load(&l->until_ns) &&
         link_openings() == atomic_load(&l->openings))
       return true;
-    if (i == RENEWALS) /* each was cut, or took longer than the lease */
+    if (renewals == RENEWALS) /* each took longer than the lease */
       return error_set(e, ERROR_SYSTEM, "%s: the lease lapses before the database has renewed it",
                        l->url.whole);
     pthread_mutex_lock(&l->mutex);
     bool open = !link_broken(&l->link);
-    bool good = renew(l, e) || (open && link_broken(&l->link)); /* it is cut: connects again */
+    bool good = link_open_until(&l->link, until_ns, e) && renew(l, e);
+    bool cut = l->link.connection && link_broken(&l->link);
     pthread_mutex_unlock(&l->mutex);
-    if (!good && !atomic_load(&l->gone)) return false;
+    renewals += good;
+    bool again = good || (cut && (open || l->sys->mono_ns(l->sys) < until_ns));
+    if (!again && !atomic_load(&l->gone)) return false;
   }
   return lost(l, e);
 }

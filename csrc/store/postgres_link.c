@@ -15,7 +15,8 @@ enum {
   WAIT_MS = 20,
   WAIT_MOST_MS = 500,
   GONE_S = 10,
-  RESTART_S = 30
+  RESTART_S = 30,
+  SQLSTATE = 5
 };
 
 void link_init(struct link *l, const struct sys *sys, const struct url *url) {
@@ -31,33 +32,37 @@ bool link_broken(const struct link *l) {
   return !l->connection || l->dropped || PQstatus(l->connection) != CONNECTION_OK;
 }
 
-/* The message of the server or libpq, in one line. */
+/* A message in one line. */
+static bool tell(const struct link *l, enum error_code code, const char *text, struct error *e) {
+  char line[300];
+  snprintf(line, sizeof line, "%s", text);
+  for (char *at = line; *at; at++)
+    if (*at == '\n') *at = at[1] ? ' ' : '\0';
+  error_set(e, code, "%s: %s", l->url->whole, line);
+  if (e) e->number = EIO;
+  return false;
+}
+
+/* With what the server or libpq says of a statement. */
 static bool fail(struct link *l, const PGresult *result, struct error *e) {
   const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
   const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(l->connection);
-  char line[300];
   if (!state || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0) l->dropped = true;
   if (state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0))
     return error_set(e, ERROR_MISSING,
                      "%s: has no tables of skillrt; make them by: skillrt fleet init URL",
                      l->url->whole);
-  snprintf(line, sizeof line, "%s", text);
-  for (char *at = line; *at; at++)
-    if (*at == '\n') *at = at[1] ? ' ' : '\0';
   bool waited = state && strcmp(state, "55P03") == 0; /* for a lock */
-  error_set(e, waited ? ERROR_BUSY : ERROR_SYSTEM, "%s: %s", l->url->whole, line);
-  if (e) e->number = EIO;
-  return false;
+  return tell(l, waited ? ERROR_BUSY : ERROR_SYSTEM, text, e);
 }
 
-/* libpq takes the last of several values: those after the URL override it, those before do not. */
-#define CONNECTS                                                                                   \
-  const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name",          \
-                               "dbname", NULL};                                                    \
-  const char *const values[] = {"10", "10000", "skillrt", url->database, NULL}
+/* ---- connecting ---- */
 
+/* libpq takes the last of several values: those after the URL override it, those before do not. */
 static PGconn *connect_to(const struct url *url) {
-  CONNECTS;
+  const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name", "dbname",
+                               NULL};
+  const char *const values[] = {"10", "10000", "skillrt", url->database, NULL};
   int held[3];
   sys_hold_standard(held);
   PGconn *connection = PQconnectdbParams(names, values, 1);
@@ -65,13 +70,58 @@ static PGconn *connect_to(const struct url *url) {
   return connection;
 }
 
-static PGPing ping(const struct url *url) {
-  CONNECTS;
+/* Why a connection failed. */
+struct refusal {
+  char text[300];
+  char state[SQLSTATE + 1]; /* of the server's message; "": it sent none */
+};
+
+static bool is_state(const char *text, const char *at) {
+  return at - text >= 3 && memcmp(at - 3, ":  ", 3) == 0 && at[SQLSTATE] == ':' &&
+         strspn(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE;
+}
+
+/* Takes the SQLSTATE and the place in the server's source out of a verbose message. */
+static void read_refusal(struct refusal *to, const char *text) {
+  size_t length = 0;
+  for (const char *at = text; *at && length < sizeof to->text - 1;) {
+    if (is_state(text, at)) {
+      memcpy(to->state, at, SQLSTATE);
+      at += SQLSTATE + 2;
+    } else if (strncmp(at, "\nLOCATION:", 10) == 0) {
+      at += 1 + strcspn(at + 1, "\n");
+    } else {
+      to->text[length++] = *at++;
+    }
+  }
+  to->text[length] = '\0';
+}
+
+/* Connects once more, verbosely: libpq gives the SQLSTATE of a connection that failed only in the
+ * text of a verbose message. */
+static void connect_again(struct link *l, struct refusal *to) {
   int held[3];
+  read_refusal(to, PQerrorMessage(l->connection));
+  PQsetErrorVerbosity(l->connection, PQERRORS_VERBOSE);
   sys_hold_standard(held);
-  PGPing answer = PQpingParams(names, values, 1);
+  PQreset(l->connection);
   sys_release_standard(held);
-  return answer;
+  PQsetErrorVerbosity(l->connection, PQERRORS_DEFAULT);
+  const char *text = PQerrorMessage(l->connection);
+  if (text[0]) read_refusal(to, text); /* none: libpq made no attempt, the URL being wrong */
+}
+
+/* How long to wait for a server that refused so: it may be out of reach, start, end, or have too
+ * many connections. A wrong password, URL or name of a database is none of these. */
+static int64_t patience_s(const struct link *l, const struct refusal *refusal) {
+  const char *state = refusal->state;
+  if (strcmp(state, "57P03") == 0) return RESTART_S; /* it cannot connect now */
+  if (state[0])
+    return strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0 ||
+                   strncmp(state, "53", 2) == 0
+               ? GONE_S
+               : 0;
+  return PQconnectionNeedsPassword(l->connection) || !PQerrorMessage(l->connection)[0] ? 0 : GONE_S;
 }
 
 /* A URL may come from anywhere, and synchronous_commit=off does not survive a power cut. All
@@ -109,13 +159,21 @@ static void ignore(void *data, const char *notice) {
 
 static _Atomic(uint64_t) openings;
 
-static bool try_to_open(struct link *l, struct error *e) {
+/* False: it failed, and how long to wait for the server. */
+static bool try_to_open(struct link *l, int64_t *patience, struct error *e) {
+  struct refusal refusal = {.text = ""};
+  *patience = 0;
   link_close(l);
   l->dropped = false;
   memset(l->statements, 0, sizeof l->statements);
   l->connection = connect_to(l->url);
   if (!l->connection) return error_set(e, ERROR_MEMORY, "%s: out of memory", l->url->whole);
-  if (link_broken(l)) return fail(l, NULL, e);
+  if (link_broken(l) && l->at_once) return fail(l, NULL, e);
+  if (link_broken(l)) connect_again(l, &refusal);
+  if (link_broken(l)) {
+    *patience = patience_s(l, &refusal);
+    return tell(l, ERROR_SYSTEM, refusal.text, e);
+  }
   PQsetNoticeProcessor(l->connection, ignore, NULL);
   struct value commit = {.data = l->commit, .length = -1, .is_null = !l->commit};
   if (link_do(l, asked_commit, 1, &commit, e) >= 0 && (l->fresh || check_version(l, e))) {
@@ -123,7 +181,8 @@ static bool try_to_open(struct link *l, struct error *e) {
     atomic_fetch_add(&openings, 1);
     return true;
   }
-  if (!link_broken(l)) link_close(l);
+  if (link_broken(l) && !l->at_once) *patience = GONE_S;
+  link_close(l);
   return false;
 }
 
@@ -131,35 +190,12 @@ static bool try_to_open(struct link *l, struct error *e) {
  * process that looks at a database again and again waits for it only once. */
 static _Atomic(int64_t) out_of_reach;
 
-/* Whether the server ended the connection without a word, as one does that crashes; libpq says no
- * more, and says it in English, as no locale is set here. */
-static bool was_cut(const struct link *l) {
-  const char *text = l->connection ? PQerrorMessage(l->connection) : "";
-  return strstr(text, "closed the connection") || strstr(text, "onnection reset") ||
-         strstr(text, "roken pipe");
-}
-
-/* Whether a server that restarts would have refused the connection so, and how long to wait for it.
- * Where it does `*answer` and has cut nothing, another reason remains: a password, a database that
- * is not there; or it has restarted meanwhile. */
-static int64_t patience_s(const struct link *l, bool *answers) {
-  if (l->at_once) return 0;
-  if (l->connection && PQstatus(l->connection) == CONNECTION_OK) return GONE_S;
-  switch (ping(l->url)) {
-  case PQPING_REJECT:
-    return RESTART_S;
-  case PQPING_NO_RESPONSE:
-    return GONE_S;
-  case PQPING_OK:
-    *answers = true;
-    return was_cut(l) ? GONE_S : 0;
-  default:
-    return 0;
-  }
-}
-
 uint64_t link_openings(void) {
   return atomic_load(&openings);
+}
+
+int64_t link_until(const struct sys *sys) {
+  return sys->mono_ns(sys) + (int64_t)RESTART_S * 1000000000;
 }
 
 bool link_open(struct link *l, struct error *e) {
@@ -168,22 +204,17 @@ bool link_open(struct link *l, struct error *e) {
 
 bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
   if (!link_broken(l)) return true;
-  bool answered = false; /* the server did, after a connection had failed */
   for (int ms = WAIT_MS;; ms = ms < WAIT_MOST_MS ? ms * 2 : ms) {
     struct error why = {0};
-    if (try_to_open(l, &why)) {
+    int64_t patience, none = 0;
+    if (try_to_open(l, &patience, &why)) {
       atomic_store(&out_of_reach, 0);
       return true;
     }
-    int64_t none = 0, now = l->sys->mono_ns(l->sys), patience = 0;
-    bool before = answered;
-    if (why.code == ERROR_SYSTEM) {
-      atomic_compare_exchange_strong(&out_of_reach, &none, now);
-      patience = patience_s(l, &answered);
-    }
+    int64_t now = l->sys->mono_ns(l->sys);
+    if (why.code == ERROR_SYSTEM) atomic_compare_exchange_strong(&out_of_reach, &none, now);
     int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
-    bool once_more = answered && !before;
-    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns && !once_more)) {
+    if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns)) {
       link_close(l);
       if (patience > 0)
         error_set(e, why.code, "%s (tried for %" PRId64 " s)", why.text, patience);

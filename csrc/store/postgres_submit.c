@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATIENCE_S = 30, BATCH_MAX = 256 << 20, ROWS = 3 };
+enum { BATCH_MAX = 256 << 20, ROWS = 3 };
 
 struct submission {
   struct store store; /* first: a store is cast to this */
@@ -48,7 +48,7 @@ static int try_to_add(struct link *l, const struct value *values, bool again, st
 }
 
 static bool add(struct submission *s, const struct value *values, struct error *e) {
-  int64_t until = s->sys->mono_ns(s->sys) + (int64_t)PATIENCE_S * 1000000000;
+  int64_t until = link_until(s->sys);
   bool broken = false;
   do {
     struct link *l = commits_enter(s->commits, &s->url, e);

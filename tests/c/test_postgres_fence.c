@@ -414,25 +414,78 @@ static void test_cuts(struct proxy *proxy) {
   kit_close(&other);
 }
 
-/* A server that crashes refuses a connection, and has restarted when it is asked whether it does.
- */
-static void test_refusal(struct proxy *proxy) {
+/* Cuts that many messages of the client, one after another. */
+static void cut_next(struct proxy *proxy, int messages) {
+  atomic_store(&proxy->wish->count, 0);
+  atomic_store(&proxy->wish->to, messages);
+  atomic_store(&proxy->wish->cut_at, 1);
+}
+
+static void cut_no_more(struct proxy *proxy) {
+  atomic_store(&proxy->wish->cut_at, 0);
+  atomic_store(&proxy->wish->to, 0);
+}
+
+/* A server that crashes again and again. */
+static void test_crashes(struct proxy *proxy) {
   struct kit k;
   struct scratch s = {"/nowhere"};
   char url[512];
   kit_init(&k, &s);
-  snprintf(url, sizeof url, "postgres://skillrt@/postgres/refused?host=%s", proxy->dir);
-  TEST("a connection that fails where the server answers again is made once more, and again") {
-    atomic_store(&proxy->wish->count, 0);
-    atomic_store(&proxy->wish->after, false);
-    atomic_store(&proxy->wish->cut_at, 1);
-    atomic_store(&proxy->wish->and_at, 4); /* behind it: whether the server answers, in two */
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres/crashes?host=%s", proxy->dir);
+  TEST("a connection that is cut again and again while it is made is made all the same") {
+    cut_next(proxy, 9);
     CHECK(open_at(&k, url, STORE_CREATE));
-    CHECK(atomic_load(&proxy->wish->count) > 6);
-    atomic_store(&proxy->wish->cut_at, 0);
-    atomic_store(&proxy->wish->and_at, 0);
+    CHECK(atomic_load(&proxy->wish->count) > 9);
+    cut_no_more(proxy);
     CHECK(k.store && kit_put(&k, 0, 1));
+  }
+  TEST("one that is cut so while a lease is renewed, and while it is looked whether the run is "
+       "still held, costs no run") {
+    for (int messages = 1; k.store && messages < 16; messages++) {
+      cut_all();
+      CHECK(kit_put(&k, messages, 1)); /* connects anew */
+      cut_next(proxy, messages);
+      CHECK(k.store->ops->held(k.store, &k.error));
+      CHECK(atomic_load(&proxy->wish->count) > messages);
+      cut_no_more(proxy);
+    }
     if (k.store) kit_close(&k);
+  }
+}
+
+static int64_t open_takes_ms(struct kit *k, const char *database) {
+  char url[512];
+  int64_t from = sys_real()->mono_ns(sys_real());
+  snprintf(url, sizeof url, "%s?host=%s", database, server.dir);
+  CHECK(!open_at(k, url, STORE_CREATE) && k->error.code == ERROR_SYSTEM);
+  return (sys_real()->mono_ns(sys_real()) - from) / 1000000;
+}
+
+static void test_refusals(void) {
+  struct kit k;
+  struct scratch s = {"/nowhere"};
+  kit_init(&k, &s);
+  TEST("what a wait does not change is said at once, in the server's words alone") {
+    CHECK(open_takes_ms(&k, "postgres://skillrt@/nowhere/refused") < 5000);
+    CHECK(strstr(k.error.text, "FATAL:  database \"nowhere\" does not exist") != NULL);
+    CHECK(!strstr(k.error.text, "LOCATION") && !strstr(k.error.text, "tried for"));
+    CHECK(open_takes_ms(&k, "postgres://nobody@/postgres/refused") < 5000);
+  }
+  TEST("a server that has too many connections is waited for") {
+    query("create role few login connection limit 0; grant usage on schema skillrt to few");
+    query("grant select, insert, update, delete on all tables in schema skillrt to few");
+    char url[512];
+    pid_t helper = fork();
+    if (helper == 0) {
+      usleep(500000);
+      query("alter role few connection limit -1");
+      _exit(0);
+    }
+    snprintf(url, sizeof url, "postgres://few@/postgres/many?host=%s", server.dir);
+    CHECK(open_at(&k, url, STORE_CREATE) && kit_put(&k, 0, 1));
+    if (k.store) kit_close(&k);
+    waitpid(helper, NULL, 0);
   }
 }
 
@@ -607,8 +660,9 @@ int main(void) {
   test_lost_commits();
   test_lost_holders();
   test_lease();
+  test_refusals();
   proxy_start(&proxy, server.dir);
-  test_refusal(&proxy);
+  test_crashes(&proxy);
   test_cuts(&proxy);
   test_submission(&proxy);
   test_claims(&proxy);

@@ -98,7 +98,7 @@ struct database {
 };
 
 struct pg_conn {
-  bool broken, is_lazy;             /* synchronous_commit is off */
+  bool broken, refused, is_lazy;    /* synchronous_commit is off */
   unsigned starts;                  /* of the server, when it was made */
   const char *prepared[STATEMENTS]; /* by their names: s0, s1 ... */
 };
@@ -897,19 +897,28 @@ bool postgres_watch(const struct sys *sys, const char *at, struct uv_loop_s *loo
 
 /* ---- libpq ---- */
 
+void PQreset(PGconn *c) {
+  c->starts = DB->starts;
+  c->broken = c->refused = is_down();
+}
+
 PGconn *PQconnectdbParams(const char *const *names, const char *const *values, int expand) {
   (void)names, (void)values, (void)expand;
   PGconn *c = image_alloc(NULL, 0, sizeof *c);
   memset(c, 0, sizeof *c);
   travel();
-  c->starts = DB->starts;
-  c->broken = is_down();
+  PQreset(c);
   return c;
 }
 
-PGPing PQpingParams(const char *const *names, const char *const *values, int expand) {
-  (void)names, (void)values, (void)expand;
-  return is_down() ? PQPING_REJECT : PQPING_OK;
+PGVerbosity PQsetErrorVerbosity(PGconn *c, PGVerbosity verbosity) {
+  (void)c, (void)verbosity;
+  return PQERRORS_DEFAULT;
+}
+
+int PQconnectionNeedsPassword(const PGconn *c) {
+  (void)c;
+  return 0;
 }
 
 ConnStatusType PQstatus(const PGconn *c) {
@@ -917,8 +926,8 @@ ConnStatusType PQstatus(const PGconn *c) {
 }
 
 const char *PQerrorMessage(const PGconn *c) {
-  (void)c;
-  return "server closed the connection unexpectedly";
+  return c->refused ? "FATAL:  57P03: the database system is starting up"
+                    : "server closed the connection unexpectedly";
 }
 
 void PQsetNoticeProcessor(PGconn *c, void (*f)(void *, const char *), void *data) {

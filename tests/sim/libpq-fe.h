@@ -8,12 +8,14 @@ typedef struct pg_result PGresult;
 typedef unsigned Oid;
 typedef enum { CONNECTION_OK, CONNECTION_BAD } ConnStatusType;
 typedef enum { PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_FATAL_ERROR } ExecStatusType;
-typedef enum { PQPING_OK, PQPING_REJECT, PQPING_NO_RESPONSE } PGPing;
+typedef enum { PQERRORS_DEFAULT, PQERRORS_VERBOSE } PGVerbosity;
 
 enum { PG_DIAG_SQLSTATE = 'C' };
 
 PGconn *PQconnectdbParams(const char *const *names, const char *const *values, int expand);
-PGPing PQpingParams(const char *const *names, const char *const *values, int expand);
+void PQreset(PGconn *);
+PGVerbosity PQsetErrorVerbosity(PGconn *, PGVerbosity);
+int PQconnectionNeedsPassword(const PGconn *);
 ConnStatusType PQstatus(const PGconn *);
 const char *PQerrorMessage(const PGconn *);
 void PQsetNoticeProcessor(PGconn *, void (*)(void *, const char *), void *);

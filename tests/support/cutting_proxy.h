@@ -23,7 +23,7 @@ enum { PROXY_PAIRS = 64, PROXY_LATE_US = 40000 };
 
 struct proxy_wish {   /* shared with the process */
   _Atomic int cut_at; /* the message, from 1; 0: none */
-  _Atomic int and_at; /* one more */
+  _Atomic int to;     /* and each one up to that */
   _Atomic bool after; /* the server has answered it */
   _Atomic bool late;  /* the server gets it later */
   _Atomic int count;  /* messages so far */
@@ -78,7 +78,9 @@ static inline void proxy_move(struct proxy_wish *w, struct proxy_pair *pair, boo
     return;
   }
   int number = from_client ? atomic_fetch_add(&w->count, 1) + 1 : 0;
-  if (number > 0 && (number == atomic_load(&w->cut_at) || number == atomic_load(&w->and_at))) {
+  int from_number = atomic_load(&w->cut_at);
+  if (number > 0 && from_number > 0 &&
+      (number == from_number || (number > from_number && number <= atomic_load(&w->to)))) {
     pair->doomed = atomic_load(&w->after);
     if (atomic_load(&w->late)) {
       proxy_deliver(pair, bytes, (size_t)size);
