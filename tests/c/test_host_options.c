@@ -263,6 +263,28 @@ static void check_old_size(void) {
   skillrt_close(run);
 }
 
+/* What is paid for must not have run before it is refused. */
+static void check_own_run(void) {
+  char text[1024], work_dir[400], inner[400];
+  snprintf(work_dir, sizeof work_dir, "%s", scratch_path(&folder, "own"));
+  snprintf(inner, sizeof inner, "%s", scratch_path(&folder, "inner"));
+  snprintf(text, sizeof text,
+           "local s = require('skillrt').skill { name = 's', actions = { { id = 'a', "
+           "run = function() return { n = 1 } end } } }\n"
+           "return s:run { work_dir = '%s' }\n",
+           inner);
+  struct skillrt_options options = {.work_dir = work_dir};
+  for (int again = 0; again < 2; again++) {
+    options.resume = again;
+    CHECK(!open_text(&options, text));
+    CHECK(strstr(error, "must return the skill") != NULL);
+    CHECK(access(inner, F_OK) != 0);
+    options.resume = false;
+    struct skillrt *run = again ? NULL : open_text(&options, four_calls);
+    if (run) skillrt_close(run);
+  }
+}
+
 int main(void) {
   scratch_make(&folder);
   TEST("limits are given for one run, and raised on resume") {
@@ -284,6 +306,9 @@ int main(void) {
   }
   TEST("Lua that runs on without a wait longer than a step may take ends the step") {
     check_step_timeout();
+  }
+  TEST("a script that would run its skill itself is refused, and runs nothing") {
+    check_own_run();
   }
   TEST("a program that was made before these options gets none of them") {
     check_old_size();

@@ -49,6 +49,9 @@ describe("a script that runs its skill itself", function()
     local tokens = K.run(folder, { "tokens", "run" })
     assert.equal(0, tokens.code, tokens.err) -- of the run's script, which it does not perform either
     assert.same({ log, false }, { K.run(folder, { "log", "run" }).out, io.open(folder.path .. "/performed") ~= nil })
+    local replayed = K.run(folder, { "replay", "run" })
+    assert.matches("^same: 1 step", replayed.out .. replayed.err)
+    os.remove(folder.path .. "/performed")
     folder.file("outer.lua", [[
       return require "skillrt".skill { name = "outer", actions = { { id = "it", run = function(_, ctx)
         return { got = ctx.run("own.lua").state.n }
@@ -57,5 +60,29 @@ describe("a script that runs its skill itself", function()
     local done = K.run(folder, { "outer.lua", "--quiet", "--work-dir", "outer" })
     assert.equal(0, done.code, done.err)
     assert.matches('"got":%s*1', pages.read(folder.path .. "/outer/state.json"))
+  end)
+
+  it("is stopped at its first run where a later one is looked for, and a test has its skill alone", function()
+    folder.file("two.lua", [[
+      local skillrt = require "skillrt"
+      for _, name in ipairs { "first", "second" } do
+        local skill = skillrt.skill { name = name, actions = { { id = "one", run = function() return { is = name } end } } }
+        assert(skill:run { work_dir = name })
+      end
+    ]])
+    assert.equal(0, K.run(folder, { "two.lua", "--quiet" }).code)
+    assert.matches("^same: 1 step", K.run(folder, { "replay", "first" }).out)
+    assert.matches("two.lua: runs its skill first itself, before second", K.run(folder, { "replay", "second" }).err, 1, true)
+    folder.file("own.lua", SCRIPT:format(RUNS[1]))
+    folder.file("own_spec.lua", [[
+      local test = require "skillrt.test"
+      it("runs", function()
+        local run = test.run {}
+        assert.same({ "completed", 1 }, { run.status, run.state.n })
+      end)
+    ]])
+    local tested = K.run(folder, { "test", "own.lua" })
+    assert.equal(0, tested.code, tested.out .. tested.err)
+    assert.is_nil(io.open(folder.path .. "/run"))
   end)
 end)

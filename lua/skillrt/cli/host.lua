@@ -16,8 +16,8 @@ local open = require("skillrt.document.open")
 local questions = require("skillrt.run.questions")
 local runner = require("skillrt.run.runner")
 local script_of = require("skillrt.document.script")
-local skill_of = require("skillrt.skill")
 local store = require("skillrt.run.store")
+local tables = require("skillrt.base.tables")
 local trust = require("skillrt.document.trust")
 local views = require("skillrt.run.views")
 
@@ -67,16 +67,17 @@ end
 -- Reads the script: a file, or the text that the host gave.
 local function loader(options)
   return function(path, more, person)
-    local skill, message, code, findings
+    local skill, message, code, findings, runs
     if options.script_text then
-      skill, message, code = script_of.run_text(options.script_text, path, more)
+      skill, message, code, findings, runs = script_of.run_text(options.script_text, path,
+        tables.fill({ sees = true }, more))
     else
-      skill, message, code, findings = open.load(path, more, person)
+      skill, message, code, findings, runs = open.see(path, more, person)
     end
     if not skill then
       return nil, message, code
-    elseif not skill_of.is(skill) then
-      return nil, path .. ": ran its skill itself; a script for a host must return the skill"
+    elseif runs then
+      return nil, path .. ": runs its skill itself; a script for a host must return the skill"
     end
     return skill, nil, nil, findings
   end
@@ -165,6 +166,7 @@ local function take_up(options, settings)
   if options.script_text then
     settings.script = options.script or "script"
   end
+  settings.sees = true
   local skill, message, code = again.skill_for(options.work_dir, settings, loader(options))
   if not skill then
     return nil, message, code

@@ -91,8 +91,8 @@ function M.skill_for(work_dir, options, load)
     by_section = first.by_section,
     compiles = first.compiles,
     drawn = first.load,
-    run = not options.sees and own or nil,
-    sees = options.sees,
+    run = own,
+    sees = options.sees and first.skill,
     is_stranger = open.is_stranger({ folder = folder }, options.person, options.sandbox) or nil,
   }, false)
   _G.arg = before

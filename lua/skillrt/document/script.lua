@@ -23,14 +23,16 @@ local function not_a_skill(path, value)
 end
 
 -- Runs a chunk in an environment of its own; `path` is its name in messages, `whole` its argument. For who only looks a
--- script that runs its skill itself is stopped there, and that is its skill.
+-- script that runs its skill itself is stopped there, and that is its skill: any, or the one of that name.
 local function run(text, path, chunkname, given, whole)
   local sees, seen = given and given.sees, nil
   if sees then
-    given = tables.fill({ run = function(own)
-      seen = own
-      error({ message = path .. ": runs its skill itself", code = "no_skill" }, 0)
-    end }, given)
+    given = tables.fill({}, given)
+    function given.run(own)
+      seen = seen or (sees == true or sees == own.name) and own or nil
+      local before = sees ~= true and not seen and ", before " .. sees or ""
+      error({ message = ("%s: runs its skill %s itself%s"):format(path, own.name, before), code = "no_skill" }, 0)
+    end
   end
   local loaded = environment.new(path, given)
   local chunk, problem = environment.chunk(text, chunkname, loaded.env)
@@ -50,7 +52,7 @@ local function run(text, path, chunkname, given, whole)
     loaded.run, loaded.sees = nil, nil -- what a step starts later is no part of the loading
   end
   if seen and not (ok and skill.is(value)) then
-    return seen
+    return seen, nil, nil, nil, true
   elseif not ok then
     if value.code == "stopped" then
       error(value, 0)
@@ -68,10 +70,12 @@ end
 ---a resume has no other: what it derives from that stays the same.
 ---@param path string
 ---@param given table|nil  { drawn = what it drew when the run being resumed started; run = what skill:run does;
----  sees = nothing is to run }
+---  sees = nothing is to run: true, or the name of the skill that is looked for }
 ---@return table|nil value
 ---@return string? message
 ---@return string? code
+---@return any traceback
+---@return true? ran  it would have run that skill itself
 function M.run(path, given)
   local text, message, code = files.read(path, M.MAX_SCRIPT)
   if not text then
@@ -91,11 +95,11 @@ function M.run_text(text, name, given)
   if #text > M.MAX_SCRIPT then
     return nil, ("%s: larger than %d bytes"):format(name, M.MAX_SCRIPT), "limit"
   end
-  local value, message, code, traceback = run(text, name, "=" .. name, given)
+  local value, message, code, traceback, ran = run(text, name, "=" .. name, given)
   if skill.is(value) and not value.source then
     value.script_text = { name = name, text = text }
   end
-  return value, message, code, traceback
+  return value, message, code, traceback, ran
 end
 
 return M

@@ -121,10 +121,10 @@ local function loaded(path, options)
   local open = require("skillrt.document.open")
   local value, message, code, more
   if not path:find("%.m?[jt]s$") then
-    value, message, code, more = open.load(path, { drawn = options.drawn, run = options.run }, false)
+    value, message, code, more = open.load(path, { drawn = options.drawn, sees = options.sees }, false)
   end
   if not value and (code == nil or code == "invalid") or value and value.missing then
-    local given = { agent = { kind = "dry", name = "agent" }, drawn = options.drawn, run = options.run }
+    local given = { agent = { kind = "dry", name = "agent" }, drawn = options.drawn, sees = options.sees }
     value, message, code, more = open.load(path, given, false)
   end
   return value, message, code, more
@@ -136,28 +136,24 @@ local function session(skill, options, dir, resumes)
   local is = require("skillrt.skill").is
   if resumes then
     local reopen = require("skillrt.document.reopen")
-    local all = { work_dir = dir, world = options.world, watcher = options.watcher, person = false }
+    local all = { work_dir = dir, world = options.world, watcher = options.watcher, person = false, sees = true }
     local value, message, code = skill, nil, nil
     if not is(skill) then
       value, message, code = reopen.skill_for(dir, all, loaded)
     end
-    if is(value) then
-      return runner.go_on(value, all)
+    if not value then
+      return nil, message, code
     end
-    return value, message, code
+    return runner.go_on(value, all)
   end
   local value, message, code = skill, nil, nil
   if not is(skill) then
-    local own = runner.own(options)
-    value, message, code = loaded(skill, own)
-    if not value and code == "no_skill" and own.last then
-      return own.last
-    end
+    value, message, code = loaded(skill, { sees = true })
   end
-  if is(value) then
-    return runner.run(value, options)
+  if not value then
+    return nil, message, code
   end
-  return value, message, code
+  return runner.run(value, options)
 end
 
 local function instant_of(given)

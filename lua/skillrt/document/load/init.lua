@@ -22,7 +22,7 @@ local MAX_CONFIG = 16 << 20
 ---@field is_stranger boolean?  its Lua runs in a process of its own
 ---@field has_own_script boolean?  ... and it defines its skill
 ---@field sandbox string?  the person's setting for all of it: off
----@field sees boolean?  nothing is to run: a script that runs its skill itself is stopped there
+---@field sees boolean|string?  nothing is to run: a script that runs its skill (of that name) itself is stopped there
 ---@field compiles boolean?  for the run that makes a folder's workflow.json, not the skill
 ---@field workflow string|false|nil  for a folder: the workflow.json that is used instead of its own; false: none
 

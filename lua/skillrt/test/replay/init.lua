@@ -10,7 +10,6 @@ local gate = require("skillrt.document.gate")
 local open = require("skillrt.document.open")
 local recording_of = require("skillrt.test.replay.recording")
 local runner = require("skillrt.run.runner")
-local skill_of = require("skillrt.skill")
 local state = require("skillrt.skill.state")
 local store = require("skillrt.run.store")
 local world_of = require("skillrt.test.replay.world")
@@ -31,15 +30,12 @@ local M = {}
 ---@field recording skillrt.Recording
 
 -- The present skill; its script draws the recorded values while it is loaded.
-local function load(path, first, options)
-  local before, own = _G.arg, runner.own(options)
+local function load(path, first)
+  local before = _G.arg
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
-  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load, run = own.run,
+  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load, sees = first.skill,
     is_stranger = path == first.script and open.is_stranger(first, nil, first.sandbox) or nil }, false)
   _G.arg = before
-  if not value and code == "no_skill" and own.last then
-    return own.last
-  end
   return value, message, code
 end
 
@@ -60,11 +56,12 @@ local function perform(path, recording, world, folder)
     args = first.args or {}, strategy = first.strategy, limits = first.limits, durability = "process", world = world,
     watcher = world.watcher, session = first.session }
   clock.now = first.at
-  local value, message, code = load(path, first, options)
-  local result = value
-  if skill_of.is(value) then
-    result, message, code = runner.run(value, options)
+  local value, message, code = load(path, first)
+  if not value then
+    return nil, message, code
   end
+  local result
+  result, message, code = runner.run(value, options)
   local left, at = recording.sessions - 1, 1
   while result and left > 0 and not (world.divergence or world.ended or result.status == "completed") do
     local all = { work_dir = options.work_dir, world = world, watcher = world.watcher, strategy = first.strategy }
@@ -75,8 +72,8 @@ local function perform(path, recording, world, folder)
       at, all.retry, all.from = at + 1, person.retry, person.from
     end
     left = left - 1
-    local again = load(path, first, options)
-    if not skill_of.is(again) then
+    local again = load(path, first)
+    if not again then
       break
     end
     result, message, code = runner.go_on(again, all)
