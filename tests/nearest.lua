@@ -7,6 +7,9 @@ local M = {}
 -- What tests that join the quick set may take together, of a processor: some six seconds on two.
 local SECONDS <const> = 12
 
+-- How many lines away a line counts as close.
+local NEAR <const> = 8
+
 ---@class skillrt.test.Nearest
 ---@field of table<string, string[]> the tests of a file, "csrc/a.c", or of a line, "csrc/a.c:12"; the best first
 local Nearest = {}
@@ -26,6 +29,16 @@ function M.read(...)
   return setmetatable({ of = of }, Nearest)
 end
 
+-- The tests of a line; where none was recorded, as of C only calls are, those of the closest line that was.
+local function of_line(self, path, number)
+  for away = 0, NEAR do
+    local tests = self.of[("%s:%d"):format(path, number - away)] or self.of[("%s:%d"):format(path, number + away)]
+    if tests then
+      return tests
+    end
+  end
+end
+
 ---The tests to try when some lines of a file have changed, the best first: those of the lines in turn, then the file's.
 ---@param path string
 ---@param lines integer[]
@@ -40,7 +53,7 @@ function Nearest:tests(path, lines)
     lists[#lists + 1] = into
   end
   for _, number in ipairs(lines) do
-    add(self.of[("%s:%d"):format(path, number)])
+    add(of_line(self, path, number))
   end
   local of_lines = #lists
   add(self.of[path])
