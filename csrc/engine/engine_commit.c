@@ -92,23 +92,26 @@ bool engine_commit_first(struct engine *e, struct error *error) {
   return true;
 }
 
-bool engine_commit(struct engine *e) {
+void engine_commit(struct engine *e) {
   assert(e->sync == SYNC_NONE);
-  if (batch_count(&e->out) == 0) return engine_settle(e);
+  if (batch_count(&e->out) == 0) {
+    engine_settle(e);
+    return;
+  }
   if (e->out.blobs.length > 0 && !sync_inline(e)) {
     e->sync = SYNC_UNDER_WAY;
-    if (e->options.offload(e->options.data, write_work, write_after, e)) return true;
+    if (e->options.offload(e->options.data, write_work, write_after, e)) return;
     e->sync = SYNC_NONE;
   }
   if (!append(e, APPEND_WHOLE, engine_trouble(e))) {
     engine_store_failed(e);
-    return false;
+    return;
   }
   e->sync = SYNC_UNDER_WAY;
-  if (!sync_inline(e) && e->options.offload(e->options.data, sync_work, sync_after, e)) return true;
+  if (!sync_inline(e) && e->options.offload(e->options.data, sync_work, sync_after, e)) return;
   sync_work(e);
   take_sync(e);
-  return engine_settle(e);
+  engine_settle(e);
 }
 
 /* What another process may do by now is not sent by this one. */

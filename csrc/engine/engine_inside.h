@@ -215,11 +215,12 @@ bool engine_stopping(const struct engine *); /* no task is sent any more */
 
 /* engine_commit.c */
 /* Appends the records in `out` and syncs them, here or on the pool; does nothing where `out` is
- * empty. False: the store failed, and the engine has ended the run. */
-bool engine_commit(struct engine *);
+ * empty. Where the store fails, the engine ends the run. */
+void engine_commit(struct engine *);
 /* Commits the first batch of a run. False: the run could not be opened. */
 bool engine_commit_first(struct engine *, struct error *);
-/* Handles a sync that returned: notifies the policy, then dispatches. False: as above. */
+/* Handles a sync that returned: notifies the policy, then dispatches. False: the store failed, and
+ * the engine has ended the run. */
 bool engine_settle(struct engine *);
 void engine_store_failed(struct engine *); /* `trouble` says what failed */
 

@@ -338,6 +338,7 @@ describe("what others have to know of an agent", function()
       agent.chain({ costs, costs }):needs_http() })
     assert.same({ false, true, false }, { agent.chain({ costs, command }).idempotent, agent.chain({ costs, command }).acts,
       agent.chain({ costs, command }):needs_http() })
+    assert.same({ "a", "b" }, agent.chain({ agent.host "a", costs, agent.host { "b" } }):functions())
   end)
 
   it("stays when an agent is named twice", function()
