@@ -73,10 +73,15 @@ function M.submit(store, first, blobs, label, since)
   return travel.create(store, first, { record_of({ begins = {}, missed = {}, due = due }), waits(due) }, blobs, label)
 end
 
+-- The place and the name of the run that a firing begins.
+local function run_at(place, at)
+  local name = os.date("!%Y%m%d-%H%M%S-", at // 1000) .. store_of.name(place)
+  return store_of.sibling(place, name), name
+end
+
 -- Starts the run of a firing, unless that has happened.
 local function begin(place, first, at)
-  local name = os.date("!%Y%m%d-%H%M%S-", at // 1000) .. store_of.name(place)
-  local to = store_of.sibling(place, name)
+  local to, name = run_at(place, at)
   local began, message, code = look.first(to)
   if not began and code == "missing" then
     local own = tables.fill({}, first)
@@ -149,7 +154,7 @@ end
 ---@param place string
 ---@param what "pause"|"resume"|"now"
 ---@return skillrt.Books|nil books
----@return string? message
+---@return string? message_or_run  the place of the run that `now` has begun
 ---@return string? code
 function M.change(place, what)
   local first, books, code = opened(place)
@@ -162,7 +167,11 @@ function M.change(place, what)
   else
     plan.due = what == "resume" and (plan.due or cron.next(first.schedule.cron, now)) or nil
   end
-  return fire(place, first, books, plan)
+  local after, message, cause = fire(place, first, books, plan)
+  if after and plan.begins[1] then
+    return after, (run_at(place, plan.begins[1]))
+  end
+  return after, message, cause
 end
 
 return M

@@ -19,7 +19,8 @@ end
 
 return {
   name = "schedule",
-  summary = "Lists schedules (made by skillrt submit --cron), pauses and resumes one, or begins its run now",
+  summary = "Lists schedules (made by skillrt submit --cron), pauses and resumes one, or begins its run now, whose "
+    .. "place it prints",
   description = "When a paused schedule is resumed, it continues with the next time. skillrt abort ends it for "
     .. "good; runs that it has begun continue.",
   arguments = {
@@ -41,7 +42,12 @@ return {
       end
       return 0
     end
-    local books, message, code = require("skillrt.run.schedule").change(args.place, args.what)
-    return books and 0 or nil, message, code, args.place
+    local books, more, code = require("skillrt.run.schedule").change(args.place, args.what)
+    if not books then
+      return nil, more, code, args.place
+    elseif more then -- as submit prints it
+      output.write(text_of.escape(more) .. "\n")
+    end
+    return 0
   end,
 }

@@ -1,0 +1,23 @@
+-- schedule_spec.lua: `skillrt schedule` in a directory, without a worker; what workers do with schedules: worker_spec.
+local K = require "tests.support.cli_kit"
+
+describe("skillrt schedule (F76)", function()
+  it("begins a run when it is told to, prints its place, and is over with it", function()
+    local folder <close> = K.folder()
+    local function good(...)
+      local done = K.run(folder, { ... })
+      assert.equal(0, done.code, done.out .. done.err)
+      return done.out
+    end
+    folder.file("hello.lua", K.read "examples/hello/skill.lua")
+    good("submit", "q", "hello.lua", "--key", "yearly", "--cron", "@yearly", "--trust")
+    local run = good("schedule", "now", "q/yearly"):match "^(%S+)\n$"
+    assert.matches("^q/%d+%-%d+%-yearly$", run)
+    assert.matches("submitted", good("status", run), 1, true)
+    assert.matches('"begins":{},"due":', good("log", "q/yearly", "--json"):match '[^\n]*"fire"[^\n]*\n[^\n]*\n$', 1, true)
+    assert.equal("", good("schedule", "pause", "q/yearly"))
+    assert.matches("@yearly  paused, begun 1, missed 0", good("schedule", "list", "q"), 1, true)
+    good("schedule", "resume", "q/yearly")
+    assert.matches("@yearly  next %d+%-01%-01T00:00:00.000Z, begun 1, missed 0", good("schedule", "list", "q"))
+  end)
+end)
