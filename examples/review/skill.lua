@@ -227,7 +227,7 @@ return skillrt.skill {
     },
     {
       id = "take", priority = 30, when = { "taken < files.length", BATCH_DONE }, max_runs = 2000,
-      run = timed("take", take),
+      effects = { "taken++" }, run = timed("take", take),
     },
     {
       id = "report", priority = 10, effects = { "reported" },
