@@ -521,7 +521,7 @@ local LEAVES = {
   compatibility = text_of(500, utf8.len),
 }
 
--- The codes of types whose values have a form; all others use "type".
+-- The codes of types whose texts have a form; all others use "type".
 local CODES <const> = { id = "id", path = "path", key = "field", name = "name", skill_name = "name",
   about = "description", description = "description",
   compatibility = "description" }
@@ -554,7 +554,7 @@ function Check:value(row, value, at, many)
   end
   local problem = (many ~= "{" and LEAVES[row.type] or LEAVES.object)(value)
   if problem then
-    self.found:error(CODES[row.type] or "type", at, "%s", problem)
+    self.found:error(type(value) == "string" and CODES[row.type] or "type", at, "%s", problem)
   elseif many == "{" then
     for _, key in ipairs(names.sorted(value)) do
       self:value(row, value[key], ("%s.%s"):format(at, key), "")

@@ -159,7 +159,7 @@ describe("SKILL.md", function()
     end
     assert.same({}, (codes("---\nname: " .. ("a"):rep(64) .. "\ndescription: d\n---\n")))
     assert.same({ "config.missing" }, (codes "---\ndescription: d\n---\n"))
-    assert.same({ "config.name" }, (codes "---\nname: 7\ndescription: d\n---\n"))
+    assert.same({ "config.type" }, (codes "---\nname: 7\ndescription: d\n---\n"))
   end)
 
   it("tells a name that differs from the folder's", function()
@@ -174,6 +174,7 @@ describe("SKILL.md", function()
     assert.same({ "config.description" }, of(("a"):rep(1025)))
     assert.same({ "config.missing" }, of "''")
     assert.same({ "config.description" }, (codes(with("compatibility: " .. ("a"):rep(501) .. "\n"), "demo")))
+    assert.same({ "config.type" }, (codes(with("compatibility: { recommended: [x] }\n", "demo")))) -- nothing to shorten
   end)
 
   it("tells keys that are not in the specification, as a note", function()
