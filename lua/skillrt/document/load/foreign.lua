@@ -2,6 +2,7 @@
 -- GitHub agentic workflow; skillrt does not run these".
 --
 -- Looks at keys, runs and opens nothing.
+local files = require "skillrt.base.files"
 local form = require "skillrt.document.form"
 local front_matter = require "skillrt.document.load.front_matter"
 local json = require "skillrt.base.json"
@@ -90,14 +91,16 @@ for _, row in ipairs(form.KINDS.agent_md) do
   OF_AGENTS[#OF_AGENTS + 1] = row.mark ~= "!" and not form.KINDS.command.rank[row.key] and row.key or nil
 end
 
----The kind of a Markdown text by its front matter: "agent", "command", or a foreign kind.
+---The kind of a Markdown text: "agent", "command" or a foreign kind, by its front matter, which one below commands/ may
+---lack.
 ---@param text string
+---@param path string
 ---@return "agent"|"command"|nil ours
 ---@return string? foreign
-function M.markdown(text)
-  local _, first = front_matter.body(text)
-  if first == 1 then
-    return nil, "a document without front matter, neither a command nor an agent's file"
+function M.markdown(text, path)
+  if not front_matter.begins(text) then
+    local is_command = files.join(files.current(), path):find("/commands/", 1, true)
+    return is_command and "command" or nil, "a document without front matter, neither a command nor an agent's file"
   end
   local block = text:sub(1, (text:find("\n%-%-%-", 4) or #text))
   local function has(key)
@@ -123,11 +126,11 @@ end
 function M.folder(tree, found)
   local documents = {}
   for _, path in ipairs(tree:within("", "%.md$")) do
-    local ours = M.markdown(tree:read(path) or "")
+    local ours = M.markdown(tree:read(path) or "", files.join(tree.dir, path))
     documents[#documents + 1] = ours and path or nil
   end
   local workflow = #documents == 0 and tree:within("", "%.md$")[1]
-  local _, kind = M.markdown(workflow and tree:read(workflow) or "---\n---\n")
+  local _, kind = M.markdown(workflow and tree:read(workflow) or "---\n---\n", workflow or "")
   if #documents > 0 then
     found:error("foreign", { file = "." }, "holds commands or agents' files, and no skill",
       "each of them is one by itself", ("give one: %s"):format(documents[1]))

@@ -35,6 +35,13 @@ local function split(text)
   return false, text, 1
 end
 
+---Whether a text begins with front matter.
+---@param text string
+---@return boolean
+function M.begins(text)
+  return text:find "^%-%-%-[ \t]*\n" ~= nil
+end
+
 ---The text below the front matter, and its first line number.
 ---@param text string
 ---@return string body

@@ -24,12 +24,15 @@ function M.read(document, text, agents)
   function document.place()
     return place
   end
-  local kind, other = foreign.markdown(text)
+  local kind, other = foreign.markdown(text, path)
   if not kind then
     foreign.tell(found, place, other)
     return
   end
-  local front = front_matter.read(text, path, found)
+  local front = { fields = {}, lines = {}, body = text, body_line = 1 }
+  if front_matter.begins(text) then
+    front = front_matter.read(text, path, found)
+  end
   if not front then
     return
   end

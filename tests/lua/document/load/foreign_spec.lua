@@ -36,6 +36,17 @@ describe("a document of another kind", function()
     end
   end)
 
+  it("is a command without front matter where it lies below commands/", function()
+    local folder <close> = kit.folder()
+    assert(require("skillrt.base.files").make_folders(folder.path .. "/.claude/commands/git"))
+    local page = folder.file(".claude/commands/git/review.md", "# Review\n\nReview $ARGUMENTS.\n")
+    local document = assert(load.read(page, { agent = "true" }))
+    assert.same({ "review", "Review", 0 }, { document.definition.name, document.definition.phases[1].name,
+      #document.findings })
+    local open = assert(load.read(folder.file("open.md", "---\nname: x\n"), { agent = "true" }))
+    assert.matches("is never closed", open.findings[1].what, 1, true)
+  end)
+
   it("is ours with one key of ours: what it lacks is told", function()
     for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }',
       '{ "actions": [{ "id": "a" }] }', '{ "phases": [{ "id": "a" }] }' } do
