@@ -382,7 +382,7 @@ end
 ---@return table? definition  its agent "default" is not in it
 function M.definition(text, path, name, found)
   local document, at = parsed(text, path, found)
-  local other = document and foreign.yaml(document)
+  local other = document and foreign.yaml(document, path)
   if other then
     foreign.tell(found, { file = path, line = 1 }, other)
   end

@@ -15,6 +15,7 @@ local CONFIG_KEYS = { "skill_name", "execution_mode", "sequential_config", "auto
 
 local JSON_KINDS = {
   { "chain_id", "a chain of nodes" },
+  { "graphs", "a configuration of LangGraph" },
   { "dependencies", "a package.json" },
   { "devDependencies", "a package.json" },
   { "scripts", "a package.json" },
@@ -26,6 +27,7 @@ local JSON_KINDS = {
   { "nodes", "a graph of another program" },
 }
 
+-- A key that it has, its name, and another key that it has, too.
 local YAML_KINDS = {
   { "services", "a compose file" },
   { "jobs", "a GitHub workflow" },
@@ -33,11 +35,24 @@ local YAML_KINDS = {
   { "openapi", "an OpenAPI document" },
   { "repos", "a pre-commit configuration" },
   { "runs", "a GitHub action" },
+  { "graphs", "a configuration of LangGraph" },
+  { "schema_version", "a document of spec-kit", "requires" },
+  { "persona", "an agent of BMAD" },
+  { "sequence", "a workflow of BMAD" },
+  { "instructions", "a workflow of BMAD" },
+  { "sections", "a template of BMAD" },
+  { "agents", "a team of another program" },
+}
+
+-- What an entry has whose keys are an author's own names.
+local ENTRY_KINDS = {
+  { "backstory", "a list of CrewAI's agents" },
+  { "expected_output", "a list of CrewAI's tasks" },
 }
 
 local function first_of(value, kinds)
   for _, kind in ipairs(kinds) do
-    if value[kind[1]] ~= nil then
+    if value[kind[1]] ~= nil and (not kind[3] or value[kind[3]] ~= nil) then
       return kind[2]
     end
   end
@@ -68,14 +83,28 @@ function M.json(value)
   return first_of(value, JSON_KINDS) or "data of another program"
 end
 
+-- What one of the entries is, each of which has its own name.
+local function of_entries(value, kinds)
+  for _, entry in pairs(value) do
+    local kind = type(entry) == "table" and first_of(entry, kinds)
+    if kind then
+      return kind
+    end
+  end
+  return nil
+end
+
 ---What a decoded YAML mapping is, if it is not ours.
 ---@param value table
+---@param path string  one called agent.yml is ours, unless it is known to be another's
 ---@return string? kind
-function M.yaml(value)
-  if value.skills ~= nil or value.llm ~= nil or value.workflow ~= nil then
+function M.yaml(value, path)
+  if value.skills ~= nil or value.llm ~= nil then
     return nil
   end
-  return first_of(value, YAML_KINDS)
+  local inner = { value.agent, value.workflow }
+  local kind = first_of(value, YAML_KINDS) or of_entries(inner, YAML_KINDS) or of_entries(value, ENTRY_KINDS)
+  return kind or not path:find "agent%.ya?ml$" and "data of another program" or nil
 end
 
 ---@param found skillrt.Findings

@@ -29,6 +29,13 @@ describe("a document of another kind", function()
       ["index.json"] = { '{ "name": "x", "description": "d", "phases": 4, "triggers": [] }', "data of another program" },
       ["compose.yml"] = { "services:\n  web: {}\n", "a compose file" },
       ["ci.yml"] = { "on: push\njobs: {}\n", "a GitHub workflow" },
+      ["agents.yaml"] = { "finder:\n  role: r\n  goal: g\n  backstory: b\n", "a list of CrewAI's agents" },
+      ["tasks.yaml"] = { "find:\n  description: d\n  expected_output: a list\n", "a list of CrewAI's tasks" },
+      ["langgraph.json"] = { '{ "dependencies": ["."], "graphs": { "a": "./a.py:a" } }', "a configuration of LangGraph" },
+      ["dev.agent.yaml"] = { "agent:\n  metadata: { name: dev }\n  persona: { role: r }\n", "an agent of BMAD" },
+      ["greenfield.yaml"] = { "workflow:\n  id: g\n  sequence:\n    - agent: pm\n", "a workflow of BMAD" },
+      ["workflow.yml"] = { "schema_version: '1'\nworkflow: { id: w }\nrequires: {}\nsteps: []\n", "a document of spec-kit" },
+      ["notes.yaml"] = { "schema_version: 1\nitems: []\n", "data of another program" },
     } do
       local definition, told = findings(case[1], name)
       assert.is_nil(definition)
@@ -45,6 +52,11 @@ describe("a document of another kind", function()
       #document.findings })
     local open = assert(load.read(folder.file("open.md", "---\nname: x\n"), { agent = "true" }))
     assert.matches("is never closed", open.findings[1].what, 1, true)
+  end)
+
+  it("is an agent.yml by its name, where nothing shows another program", function()
+    local _, told = findings("description: d\nskils: []\n", "agent.yml")
+    assert.matches("is missing: give a list", told, 1, true)
   end)
 
   it("is ours with one key of ours: what it lacks is told", function()
