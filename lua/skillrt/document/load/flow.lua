@@ -45,6 +45,7 @@ function ROWS.phases(self, row, place)
   if row.path and not self.tree:has(row.path) then
     self.found:warn("reference-missing", place, ("the table names %s, which is not in the folder%s"):format(
       names.show(row.path), names.meant(row.path, self.mentions.by_path)))
+    self.used[place.file .. ":" .. place.line] = true
   elseif row.index then
     for _, mode in ipairs(row.modes or {}) do
       modes_of.add(self.modes, row.index, mode)

@@ -45,7 +45,7 @@ local function is_path(target)
   return plain:find("%.%w+$") ~= nil or plain:sub(-1) == "/"
 end
 
-local function resolved(tree, file, link, found)
+local function resolved(tree, file, link, found, tell)
   local path, problem = tree_of.resolve(file, link.target)
   local place = { file = file, line = link.line }
   if problem and link.target:find "%.%.%.$" then -- left open
@@ -57,7 +57,7 @@ local function resolved(tree, file, link, found)
     end
     return nil
   elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" and is_path(link.target) then
-    tell_missing(tree, path, place, found)
+    tell(path, place)
     return nil
   end
   return path
@@ -122,7 +122,18 @@ end
 ---@param found skillrt.Findings
 ---@param told table<string, boolean>?  paths that were reported already
 function M.check(tree, documents, found, told)
-  local seen = {}
+  local seen, rows = {}, {}
+  for _, one in ipairs(found) do -- a row of a table says more: which phase does not run
+    if one.code == "load.reference-missing" then
+      rows[("%s:%s"):format(one.file, one.line)] = one.what
+    end
+  end
+  local function tell(path, place)
+    local row = rows[("%s:%s"):format(place.file, place.line)]
+    if not (row and row:find(names.show(path), 1, true)) then
+      tell_missing(tree, path, place, found)
+    end
+  end
   for _, file in ipairs(documents) do
     local blocks = tree:document(file)
     local here = {}
@@ -130,14 +141,14 @@ function M.check(tree, documents, found, told)
       local path = tree_of.resolve(file, link.target)
       if not here[link.target] and not (told and told[path or ""]) then
         here[link.target] = true
-        resolved(tree, file, link, found)
+        resolved(tree, file, link, found, tell)
         seen[path or ""] = true
       end
     end
     check_lines(tree, file, blocks, function(path, place)
       if not seen[path] and not (told and told[path]) then
         seen[path] = true
-        tell_missing(tree, path, place, found)
+        tell(path, place)
       end
     end)
   end
