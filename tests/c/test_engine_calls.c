@@ -43,6 +43,19 @@ static void attempts(void) {
     CHECK_STR(engine_status(h.engine), "completed");
     teardown();
   }
+  TEST("a reply that is larger than was asked for is broken, and nothing of it is kept") {
+    for (size_t most = 7; most <= 8; most++) {
+      setup_verbose(1, 1);
+      h.policy.max_body = most;
+      CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+      CHECK(fake_transport_reply(&h.outside, "1", REPLY_OK, "12345678"));
+      CHECK(fake_host_run(&h, 5));
+      CHECK(fake_log_count(&h.log, most == 7 ? "accept(1,4,)" : "accept(1,0,12345678)") == 1);
+      CHECK(h.policy.extra == (most == 7 ? 0 : 8));
+      CHECK((h.policy.message[0] != '\0') == (most == 7));
+      teardown();
+    }
+  }
   TEST("where no timer can be had the attempt comes back as broken, unsent") {
     setup_under_way(1, 1);
     h.policy.attempts = 2;

@@ -113,6 +113,7 @@ static bool fake_request(void *self, uint64_t number, struct task *task, struct 
   assert(!task->target && task->kind == TASK_PROCESS && task->process.args.count == 0 &&
          "not an empty task");
   task->kind = p->kind;
+  task->max_body = p->max_body;
   snprintf(target, sizeof target, "%llu", (unsigned long long)number);
   for (int i = 0; p->argv && p->argv[i]; i++)
     if (!strings_add(&task->process.args, task->sys, p->argv[i], strlen(p->argv[i]), error))
@@ -136,6 +137,7 @@ static bool fake_accept(void *self, uint64_t number, const struct reply *reply, 
   if (fails(p, "accept", out, error)) return false;
   if (p->verbose) log_accept(p, number, reply);
   if (reply) memcpy(p->message, reply->message, sizeof p->message);
+  p->extra = reply ? reply->extra.length : 0;
   bool canceled = reply && reply->status == REPLY_CANCELED;
   bool again = !canceled && !p->functions && ++p->attempt[number % FAKE_NUMBERS] < p->attempts;
   if (p->bug == FAKE_PERFORMS_AGAIN || p->bug == FAKE_AGAIN) again = true;

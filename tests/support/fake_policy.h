@@ -32,6 +32,7 @@ struct fake_policy {
   bool functions; /* they are performed; else calls of `kind` */
   enum task_kind kind;
   const char *const *argv; /* of processes, NULL-terminated */
+  size_t max_body;         /* of their replies; 0: the usual */
   int attempts;            /* per call; 1 or more */
   int64_t after_ms;        /* before every attempt but a call's first */
   int64_t wait_ms;         /* said by each choice that goes on */
@@ -49,6 +50,7 @@ struct fake_policy {
   bool fail_save, fail_mute; /* the views fail; a failure says nothing */
 
   char message[256]; /* of the last reply */
+  size_t extra;      /* of the last reply, its bytes */
   uint64_t started, done;
   int attempt[FAKE_NUMBERS]; /* of number % FAKE_NUMBERS */
   unsigned questions, choices, saves, durables;
