@@ -108,12 +108,14 @@ end
 ---@return table|nil limits
 ---@return string? message
 function M.with(limits, given)
-  local all = tables.fill({}, limits)
+  local all, fields = tables.fill({}, limits), M.fields()
   for _, full in ipairs(names.sorted(given)) do
     local name, what = full:match("^([^.]+)%.?(.*)$")
-    local row = M.of[name]
-    if not row or (row.map == nil) ~= (what == "") then
-      return nil, ("there is no limit %s%s"):format(names.show(full), names.suggest(full, M.of))
+    local row = fields[name] and M.of[name]
+    if row and row.map and what == "" then
+      return nil, ("limit %s: write what is counted, as in %s.tokens"):format(name, name)
+    elseif not row or not row.map and what ~= "" then
+      return nil, ("there is no limit %s%s"):format(names.show(full), names.suggest(full, fields))
     end
     local amount = given[full]
     local problem = misfit(row, amount)

@@ -68,7 +68,9 @@ describe("the table of limits", function()
       ['limit run_timeout must be a number, 0 or more, not inf'] = { run_timeout = math.huge },
       ['there is no limit "callz" (did you mean "calls"?)'] = { callz = 1 },
       ['there is no limit "calls.x"'] = { ["calls.x"] = 1 },
-      ['there is no limit "usage"'] = { usage = 1 },
+      ["limit usage: write what is counted, as in usage.tokens"] = { usage = 1 },
+      ['there is no limit "edges" (there are: '] = { edges = 1 }, -- they are what a machine says
+      ['there is no limit "poison" (there are: '] = { poison = 1 },
     } do
       local all_of, message = limits.with(own, given)
       assert.is_nil(all_of)
