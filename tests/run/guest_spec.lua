@@ -299,6 +299,17 @@ describe("what a script of a folder asks for", function()
     end
     told = select(2, asked("return {}", "sandbox = 'off',"))
     assert.truthy(told:find("says sandbox itself", 1, true), told)
+    -- nor among several at once
+    state, told = asked [[
+      local _, why = pcall(ctx.await_all, { { kind = "command", argv = { "true" } },
+        { kind = "command", argv = { "true" }, sandbox = "off" } })
+      local replies = ctx.await_all { { kind = "command", argv = { "echo", "a" }, expect = "text" },
+        { kind = "command", argv = { "sh", "-c", "cat home/.ssh/id || echo none" }, expect = "text" } }
+      return { why = tostring(why), a = replies[1].stdout, b = replies[2].stdout }]]
+    assert.truthy(state and state.why:find("says sandbox itself", 1, true), told)
+    if core.jail() then
+      assert.same({ "a\n", "none\n" }, { state.a, state.b })
+    end
     -- nor by way of an agent that is a function, whose ctx stands before another one
     state, told = asked([[return ctx.agent("Do it.", { agent = "inner" })]],
       [[agents = { inner = skillrt.agent.lua(function(_, other)
