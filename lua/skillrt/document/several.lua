@@ -8,17 +8,6 @@ local M = {}
 
 local MAX_SHOWN <const> = 40
 
-local function folders_in(dir)
-  local out = {}
-  for _, entry in ipairs(files.list(dir) or {}) do
-    if entry.kind == "directory" and files.stat(files.join(dir, entry.name .. "/SKILL.md")) then
-      out[#out + 1] = entry.name
-    end
-  end
-  table.sort(out)
-  return out
-end
-
 ---The message about a folder with several skills; nil: it contains none.
 ---@param path string
 ---@return string? message
@@ -27,7 +16,7 @@ function M.message(path)
     return nil
   end
   local dir = files.bare(path)
-  local list = folders_in(dir)
+  local list = require("skillrt.document.load.tree").open(dir, require("skillrt.document.findings").new()):skills()
   if #list == 0 then
     return nil
   end

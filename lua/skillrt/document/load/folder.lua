@@ -46,12 +46,19 @@ local function is_workflow(tree)
   return tree:has "workflow.md" and tree:within("steps", "^step[-_]?%d.*%.md$")[1] ~= nil
 end
 
+-- Whether nothing in a folder is a part of a skill.
+local function holds_nothing(tree)
+  return not tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua",
+    "agent.yml", "agent.yaml", "specs/action-catalog.md", "orchestrator.md", "action-catalog.md", "state-schema.md")
+    and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
+end
+
 local function read_skill_md(self, path)
   if self.tree.kinds["SKILL.md"] == "link" then
     return -- it was reported that it is not read
   elseif not self.tree:has "SKILL.md" then
-    if self.tree:has "skill.lua" then
-      return -- the script is what runs, and skillrt runs it
+    if self.tree:has "skill.lua" or holds_nothing(self.tree) then
+      return -- the script is what runs; or nothing does, which is said
     end
     local tell = is_workflow(self.tree) and self.found.note or self.found.warn
     tell(self.found, "no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", "add one")
@@ -308,13 +315,6 @@ local function read_documents(self)
     out[#out + 1] = one.path
   end
   return out
-end
-
--- Whether nothing in a folder is a part of a skill.
-local function holds_nothing(tree)
-  return not tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua",
-    "agent.yml", "agent.yaml", "specs/action-catalog.md", "orchestrator.md", "action-catalog.md", "state-schema.md")
-    and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
 end
 
 -- The servers that a folder lists for other programs, and which settings have no meaning here.

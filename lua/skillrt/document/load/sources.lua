@@ -409,15 +409,27 @@ local function add_routes(self, phases)
   end
 end
 
+-- A script in it that may be a skill: a workflow, or Lua that uses skillrt.
+local function script_in(tree)
+  for _, kind in ipairs { { "%.js$", "export const meta" }, { "%.lua$", "skillrt" } } do
+    for _, path in ipairs(tree:within("", kind[1])) do
+      if (tree:read(path) or ""):find(kind[2], 1, true) then
+        return path
+      end
+    end
+  end
+end
+
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
     -- A script is what runs; and if there is a SKILL.md, it was reported why that was not read.
     if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") then
-      local script = self.tree:within("", "%.js$")[1] or self.tree:within("", "%.lua$")[1]
+      local skills, script = self.tree:skills(), script_in(self.tree)
+      local fix = skills[1] and ("give one of the skills below it (%d): %s/%s"):format(#skills, self.tree.dir, skills[1])
+      fix = fix or script and ("name a script: %s/%s"):format(self.tree.dir, script)
       self.found:error("nothing", { file = "." },
-        "holds no SKILL.md, no phases, no actions, no config and no skill.lua", nil,
-        script and ("name a script: %s/%s"):format(self.tree.dir, script))
+        "holds no SKILL.md, no phases, no actions, no config and no skill.lua", nil, fix)
     end
     self.broken = true
     return

@@ -186,6 +186,16 @@ function Tree:within(folder, pattern)
   return out
 end
 
+---The skills below it, each in a folder of its own.
+---@return string[] folders  sorted by path
+function Tree:skills()
+  local out = {}
+  for _, path in ipairs(self.paths) do
+    out[#out + 1] = path:match "^(.+)/[Ss][Kk][Ii][Ll][Ll]%.md$"
+  end
+  return out
+end
+
 ---The text of a file here; what keeps it from being read is a finding.
 ---@param path string
 ---@param maximum integer?
