@@ -426,8 +426,10 @@ local function one_step(self, raw)
     -- A script is what runs; and if there is a SKILL.md, it was reported why that was not read.
     if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") then
       local skills, script = self.tree:skills(), script_in(self.tree)
-      local below = "give one of the skills below it (%d): %s/%s"
-      local fix = skills[1] and below:format(#skills, self.tree.dir, skills[1]) or script and ("name a script: %s/%s"):format(self.tree.dir, script)
+      local fix = script and ("name a script: %s/%s"):format(self.tree.dir, script)
+      if skills[1] then
+        fix = ("give one of the skills below it (%d): %s/%s"):format(#skills, self.tree.dir, skills[1])
+      end
       self.found:error("nothing", { file = "." },
         "holds no SKILL.md, no phases, no actions, no config and no skill.lua", nil, fix)
     end
