@@ -90,10 +90,16 @@ local function limits_in(version)
   return limits
 end
 
--- The amount of a limit, including what was added.
+-- Whether the limits of a sub-run are not known: its script was changed, and a resume takes it up with those of the new
+-- one.
+local function has_other_limits(run, scope)
+  return scope.sub ~= "" and run.skill.is_changed and scope.process < run.process
+end
+
+-- The amount of a limit, including what was added; nil: there is none, or it is not known.
 local function most_of(run, scope, name)
   local full = scope.sub == "" and name or ("sub/%s/%s"):format(scope.sub, name)
-  local most = scope.limits[name]
+  local most = not has_other_limits(run, scope) and scope.limits[name] or nil
   return most and most + (run.added[full] or 0), full
 end
 
@@ -470,7 +476,7 @@ local MOST_ASKED <const> = { calls = 1, ["usage.tokens"] = 3 }
 rule("stop", function(run, entry)
   local scope, id, what = named(run, entry.limit or "")
   local asked = MOST_ASKED[what]
-  if scope and asked and (entry.reason == "call_limit" or entry.reason == "usage_limit") then
+  if scope and asked and not has_other_limits(run, scope) and (entry.reason == "call_limit" or entry.reason == "usage_limit") then
     local spent = (id and (scope.spent_by[id] or {}) or scope.spent)[what] or 0
     local most = most_of(run, scope, id and id .. "." .. what or what)
     if not most or spent + asked <= most then
@@ -495,7 +501,7 @@ end)
 -- A run fails with too many errors when that many have occurred, or when an action failed whose `on_error` says so.
 rule("stop", function(run, entry, it)
   local scope = it.scope
-  local most = most_of(run, scope, "max_errors") or MAX_ERRORS
+  local most = has_other_limits(run, scope) and 0 or most_of(run, scope, "max_errors") or MAX_ERRORS
   if entry.reason == "error_limit" and scope.errors < most and not scope.fatal then
     return ("only %d steps have failed of %d"):format(scope.errors, most)
   end
@@ -503,7 +509,7 @@ end)
 
 -- Nothing is chosen when that many steps have failed.
 rule("start", function(run, entry, it)
-  local most = most_of(run, it.scope, "max_errors") or MAX_ERRORS
+  local most = has_other_limits(run, it.scope) and math.huge or most_of(run, it.scope, "max_errors") or MAX_ERRORS
   if it.scope.errors >= most and not entry.undo and it.scope.retrying ~= it.id and it.scope.open == 0
     and not it.scope.loop_over then
     return ("%d steps have failed"):format(it.scope.errors)
@@ -740,7 +746,7 @@ local APPLY = {}
 function APPLY.run(run, entry)
   local sub = entry.sub or ""
   local scope = new_scope(sub, sub == "" and limits_of(run.skill) or limits_in(entry.version))
-  scope.parent = entry.step and run.steps[entry.step]
+  scope.parent, scope.process = entry.step and run.steps[entry.step], run.process
   run.scopes[sub] = scope
   if sub == "" then
     run.name, run.opened_at, run.strategy = entry.run, entry.at, (entry.choices or {}).strategy
