@@ -476,7 +476,8 @@ local MOST_ASKED <const> = { calls = 1, ["usage.tokens"] = 3 }
 rule("stop", function(run, entry)
   local scope, id, what = named(run, entry.limit or "")
   local asked = MOST_ASKED[what]
-  if scope and asked and not has_other_limits(run, scope) and (entry.reason == "call_limit" or entry.reason == "usage_limit") then
+  local is_one = asked and (entry.reason == "call_limit" or entry.reason == "usage_limit")
+  if scope and is_one and not has_other_limits(run, scope) then
     local spent = (id and (scope.spent_by[id] or {}) or scope.spent)[what] or 0
     local most = most_of(run, scope, id and id .. "." .. what or what)
     if not most or spent + asked <= most then
