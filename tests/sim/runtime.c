@@ -154,6 +154,7 @@ static void program_answers(struct runtime *r, struct event *event) {
     struct reply reply = {.status = REPLY_KILLED, .sent = true, .code = 9, .retry_after_ms = -1};
     snprintf(reply.message, sizeof reply.message, "talker: killed by signal 9 (SIGKILL)");
     world_note("%s kills its program", event->label);
+    world->deaths++;
     forget_told(r, program, NULL);
     done(program, &reply);
     return;

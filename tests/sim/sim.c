@@ -418,6 +418,10 @@ static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct exten
   return world->trace;
 }
 
+/* So many deaths of the program that it talks to fail a call for good, whoever of those that share
+ * the program caused them: that depends on the order. */
+enum { DEATHS_MAX = 3 };
+
 static bool point(uint64_t seed) {
   static char calm[65536];
   progress->seed = seed;
@@ -429,7 +433,7 @@ static bool point(uint64_t seed) {
   if (!world->wrong[0]) {
     trace = one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), extent);
     progress->digest = progress->digest * 31 + trace;
-    bool compares = !world->rough && world->summary[0];
+    bool compares = !world->rough && world->summary[0] && world->deaths < DEATHS_MAX;
     if (!world->wrong[0] && compares && strcmp(calm, world->summary) != 0)
       world_wrong("another end than in a calm world:\n  %.600s\n  %.600s", calm, world->summary);
     if (!world->wrong[0] && seed % 50 == 0 &&

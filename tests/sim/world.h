@@ -77,6 +77,7 @@ struct world {
   struct ram_disk *disk;
   struct database *database; /* of a fleet; NULL: the run is on the disk */
   bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
+  int deaths; /* of programs that are talked to, by a message */
   struct harm harm;
   bool outside;                  /* others use the disk now: nothing of it is harmed */
   uint64_t calls, syncs, events; /* of this episode */
