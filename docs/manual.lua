@@ -78,7 +78,7 @@ end
 local function items(one)
   local list = {}
   for _, argument in ipairs(one.arguments) do
-    list[#list + 1] = { ".I " .. roff(argument.name .. (argument.many and " ..." or "")), roff(argument.help) }
+    list[#list + 1] = { ".I " .. roff(argument.name .. (argument.many and " ..." or "")), roff(help.words(argument)) }
   end
   for _, option in ipairs(one.options) do
     local words = help.words(option):gsub("^prints one JSON object$", JSON)

@@ -197,6 +197,22 @@ describe("skillrt check", function()
     assert.equal("my%20skill/SKILL.md:7", seen["load.reference-missing"])
   end)
 
+  it("takes the name of a page in .claude, as run and the other commands do", function()
+    local folder <close> = kit.folder()
+    assert(require("skillrt.base.files").make_folders(folder.path .. "/.claude/commands"))
+    folder.file(".claude/commands/review.md", "# Review\n\nReview $ARGUMENTS.\n")
+    folder.file(".claude/commands/run.md", "# Run\n")
+    folder.file("run", "-- a file of that name goes first\n")
+    for line, shown in pairs { ["check review"] = ".claude/commands/review.md: 0 errors", ["prompt review"] = "Review",
+      ["graph review"] = "Review", ["simulate review"] = "1 step", ["mcp --list review"] = '"name":"review"',
+      ["check review nonesuch"] = "nonesuch: No such file", ["check run"] = "run: error: " } do
+      local words = {}
+      for word in line:gmatch "%S+" do words[#words + 1] = word end
+      local done = kit.run(folder, words)
+      assert.matches(shown, done.out .. done.err, 1, true)
+    end
+  end)
+
   it("fails the report of a folder in which nothing can run", function()
     local folder <close> = kit.folder()
     folder.file("notes.txt", "nothing\n")

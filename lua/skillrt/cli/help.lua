@@ -115,12 +115,13 @@ function M.overview()
   return table.concat(lines, "\n") .. "\n"
 end
 
----The help text of an option; some are functions, called only when shown.
----@param option skillrt.Option
+---The help text of an option, or of an argument; some are functions, called only when shown.
+---@param option skillrt.Option|skillrt.Argument
 ---@return string
 function M.words(option)
   local words = option.help
-  return type(words) == "function" and words() or words --[[@as string]]
+  words = type(words) == "function" and words() or words --[[@as string]]
+  return option.is_skill and words .. "; or the name of one in .claude, here or in your home" or words
 end
 
 ---The help of one command.
@@ -131,7 +132,7 @@ function M.text(command)
   lines[#lines + 1] = wrapped(command.summary .. ". " .. (command.description or ""), "")
   lines[#lines + 1] = ""
   for _, argument in ipairs(command.arguments) do
-    lines[#lines + 1] = ("  %-24s %s"):format(argument.name, wrapped(argument.help, (" "):rep(27)))
+    lines[#lines + 1] = ("  %-24s %s"):format(argument.name, wrapped(M.words(argument), (" "):rep(27)))
   end
   for _, option in ipairs(command.options) do
     local left = "--" .. option.name .. (option.value and " " .. option.value or "")

@@ -22,6 +22,7 @@ local M = {}
 ---@field many boolean?      one or more words: args has a list
 ---@field optional boolean?  may be left out, with those after it
 ---@field is_run boolean?    it names a run; left out, it is the most recently active one
+---@field is_skill "first"|"each"|nil  it names a skill by its path, or by the name that Claude Code keeps it by
 ---@field usage string?      instead of the name in the usage line
 
 ---@class skillrt.Command
@@ -71,6 +72,19 @@ local function ask_person(looks, args)
   require("skillrt.document.gate").person = { looks = looks, submitted = args and args.submitted, decide = decide }
 end
 
+-- The skills that the words name, by their paths.
+local function find_skills(command, args)
+  for _, argument in ipairs(command.arguments) do
+    local key = argument.name:lower()
+    local words = argument.is_skill and args[key]
+    local list = type(words) == "table" and words or { words or nil }
+    for i = 1, argument.is_skill == "each" and #list or #list > 0 and 1 or 0 do
+      list[i] = core.files.stat(list[i]) and list[i] or require("skillrt.document.kind").kept(list[i]) or list[i]
+    end
+    args[key] = words == list and list or list[1] or args[key]
+  end
+end
+
 ---@param ... string  the command line
 ---@return integer code
 function M.main(...)
@@ -103,6 +117,7 @@ function M.main(...)
   if not args then
     return code --[[@as integer]]
   end
+  find_skills(command, args)
   local first_word = command.arguments[1]
   if first_word and first_word.is_run and not args.dir then
     local last, message, cause = require("skillrt.cli.selection").last()

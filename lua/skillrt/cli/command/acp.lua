@@ -9,7 +9,7 @@ local M = {
   summary = "Serves skills to an editor as an agent of the Agent Client Protocol, over stdio",
   description = "An editor such as Zed starts it. A prompt starts a run: /NAME TEXT of that skill, other text of "
     .. "the only one; TEXT is its input `task`. Runs continue after the editor ended.",
-  arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
+  arguments = { { name = "PATH", is_skill = "each", many = true, help = "a skill, or a folder with skills" } },
   options = serving.options({}),
 }
 

@@ -10,7 +10,7 @@ local M = {
     .. "Of several paths the highest code counts; with --json the result is a list. "
     .. "docs/reference/checks.md lists the findings.",
   own_codes = true,
-  arguments = { { name = "PATH", many = true,
+  arguments = { { name = "PATH", is_skill = "each", many = true,
     help = "a skill's folder, script, skill-config.json, workflow.json, agent.yml, command or agent's file" } },
   options = {
     { name = "json", help = "prints one JSON object per PATH and line" },

@@ -14,7 +14,7 @@ local M = {
     .. "answer is shown as a difference with the source of each line, and written once a person approves "
     .. "it: at the terminal, or by skillrt answer DIR write. After a change of a document it asks again "
     .. "about its lines only.",
-  arguments = { { name = "FOLDER", help = "a skill's folder, with its phases in documents" } },
+  arguments = { { name = "FOLDER", is_skill = "first", help = "a skill's folder, with its phases in documents" } },
   options = {},
 }
 for _, option in ipairs(run.options) do

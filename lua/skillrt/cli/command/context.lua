@@ -15,7 +15,7 @@ return {
   name = "context",
   looks = true,
   summary = "Shows the contexts that a run of a skill would load, in that order",
-  arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
+  arguments = { { name = "SKILL", is_skill = "first", help = "a skill's folder, script or configuration" } },
   options = {
     { name = "session", value = "NAME", help = "includes what this session saved" },
     require("skillrt.cli.trust").OPTION,

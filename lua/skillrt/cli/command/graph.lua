@@ -8,8 +8,9 @@ local M = {
   description = "An edge between two actions means that an effect of the first can make a condition of the second "
     .. "true. A machine is drawn by its states, a run by its steps, phases and agents with results, "
     .. "durations and tokens, a workflow script by its phases and the agents that it asks in a dry run.",
-  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
-    .. "or the directory of a run" } },
+  arguments = { { name = "PATH", is_skill = "first",
+    help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; or "
+      .. "the directory of a run" } },
   rest = "TASK ...",
   options = {
     {

@@ -10,7 +10,7 @@ local M = {
   description = "A client such as Claude Code starts it. Runs continue after the client disconnects. A folder's "
     .. "code runs only after a person has approved it, here with --trust or with skillrt run --trust. A "
     .. "client may lower limits, but not raise them.",
-  arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
+  arguments = { { name = "PATH", is_skill = "each", many = true, help = "a skill, or a folder with skills" } },
   options = serving.options({
     { name = "raise", help = "lets clients raise the limit that a run has paused at" },
     { name = "list", help = "prints what is served as JSON, and exits" },

@@ -8,7 +8,8 @@ local M = {
   description = "For a skill: the cheapest plan from its initial state, by the effects that its actions declare. For a "
     .. "run: the plan in its journal, and how far the run is. For a workflow script: the agents that it asks, in "
     .. "order, where each answers at once; TASK is its arguments.",
-  arguments = { { name = "PATH", help = "a skill's folder, script or configuration; or the directory of a run" } },
+  arguments = { { name = "PATH", is_skill = "first",
+    help = "a skill's folder, script or configuration; or the directory of a run" } },
   rest = "TASK ...",
   options = {
     { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },

@@ -9,8 +9,8 @@ local M = {
   summary = "Shows the prompt that an agent would get for a step of a skill",
   description = "Without an ID, shows it for each step that an agent performs. State values are the initial ones.",
   arguments = {
-    { name = "SKILL", many = true, usage = "SKILL [ID]", help = "a skill's folder, script, configuration, command or "
-      .. "agent's file; ID: an action or phase of it" },
+    { name = "SKILL", is_skill = "first", many = true, usage = "SKILL [ID]",
+      help = "a skill's folder, script, configuration, command or agent's file; ID: an action or phase of it" },
   },
   options = {
     { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },

@@ -10,8 +10,9 @@ local M = {
   summary = "Serves the runs of a folder over HTTP: an API, live events, and a page to look at and act on them",
   description = "Runs continue when the server ends. A socket can be opened by its owner only; a port asks for the "
     .. "token in a file that its owner alone can read.",
-  arguments = { { name = "PATH", many = true, optional = true, help = "a skill that can be started, or a folder with "
-    .. "skills; none: runs can be looked at and resumed, not started" } },
+  arguments = { { name = "PATH", is_skill = "each", many = true, optional = true,
+    help = "a skill that can be started, or a folder with skills; none: runs can be looked at and resumed, not "
+      .. "started" } },
   options = serving.options({
     { name = "socket", value = "PATH", help = "the Unix socket; default: serve.socket in the folder for runs" },
     { name = "listen", value = "ADDRESS", help = "a port in place of the socket: 127.0.0.1:8700" },

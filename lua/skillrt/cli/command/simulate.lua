@@ -8,7 +8,7 @@ local M = {
     .. "their cost, and conditions that no action can make true, from the declared effects or a machine's table. Calls "
     .. "that functions make are not known; the result says so. Of a workflow script: the agents that it asks where "
     .. "each answers at once, and its limit; TASK is its arguments. Exit code 1: no path completes.",
-  arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
+  arguments = { { name = "SKILL", is_skill = "first", help = "a skill's folder, script or configuration" } },
   rest = "TASK ...",
   options = {
     require("skillrt.cli.trust").OPTION,

@@ -24,7 +24,7 @@ local M = {
     .. "submit you approve: workers run it without asking.",
   arguments = {
     { name = "PLACE", help = "a folder of runs, or a database: postgres://USER@HOST/DATABASE" },
-    { name = "SCRIPT", help = "as skillrt run takes it" },
+    { name = "SCRIPT", is_skill = "first", help = "as skillrt run takes it" },
   },
   options = {
     { name = "key", value = "NAME", help = "the name of the run; submitted again under this key, it stays one run" },

@@ -8,7 +8,8 @@ return {
     .. "permissions. Exit code 0: all passed, 1: some failed, 2: there are none.",
   own_codes = true,
   arguments = {
-    { name = "SKILL", help = "a script, a skill's folder or configuration, a workflow script (.js)" },
+    { name = "SKILL", is_skill = "first",
+      help = "a script, a skill's folder or configuration, a workflow script (.js)" },
     { name = "SPEC", help = "runs these files only", many = true, optional = true },
   },
   options = {

@@ -8,8 +8,8 @@ local M = {
   description = "Bytes are exact: what is sent to the provider of the skill's first model; tokens are estimated as "
     .. "bytes / 4. A tool without a schema is counted by its name alone, and the result says so. For a run: how many "
     .. "of 100 calls were to tools that were not present.",
-  arguments = { { name = "SKILL", usage = "SKILL|DIR", help = "a skill's folder, script or configuration, an "
-    .. "agent.yml; or the directory of a run" } },
+  arguments = { { name = "SKILL", is_skill = "first", usage = "SKILL|DIR",
+    help = "a skill's folder, script or configuration, an agent.yml; or the directory of a run" } },
   options = {
     { name = "schemas", value = "FILE", help = "a JSON list of tools in the form of an API or an MCP server, for "
       .. "tools that the skill only names" },
