@@ -1,7 +1,7 @@
 -- document/kind.lua: what kind of thing is at a path, and where named things are.
 --
 -- Reads nothing of it. Called by document/open.lua, document/gate.lua, document/trust.lua, document/check/subject.lua
--- and `skillrt run`.
+-- and cli/init.lua.
 
 local files = require("skillrt.base.files")
 
