@@ -94,7 +94,8 @@ void link_init(struct link *, const struct sys *, const struct url *);
 /* Connects if it is not connected; waits for a server that is out of reach (10 s, once in this
  * process) or restarts (30 s). ERROR_MISSING: there are no tables; ERROR_NEWER. */
 bool link_open(struct link *, struct error *);
-/* Until when, on the monotonic clock, a process that has a run tries to reach its server. */
+/* Until when, on the monotonic clock, a process that has runs tries to reach their server: for 30 s
+ * from when it began to, whichever of the runs asks. */
 int64_t link_until(const struct sys *);
 /* The same as link_open; tries at least until this time of the monotonic clock. */
 bool link_open_until(struct link *, int64_t until_ns, struct error *);

@@ -77,8 +77,8 @@ struct refusal {
 };
 
 static bool is_state(const char *text, const char *at) {
-  return at - text >= 3 && memcmp(at - 3, ":  ", 3) == 0 && at[SQLSTATE] == ':' &&
-         strspn(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE;
+  return at - text >= 3 && memcmp(at - 3, ":  ", 3) == 0 &&
+         strspn(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE && at[SQLSTATE] == ':';
 }
 
 /* Takes the SQLSTATE and the place in the server's source out of a verbose message. */
@@ -186,8 +186,8 @@ static bool try_to_open(struct link *l, int64_t *patience, struct error *e) {
   return false;
 }
 
-/* When this process found a database out of reach, on the monotonic clock; 0: it is in reach. A
- * process that looks at a database again and again waits for it only once. */
+/* When this process began to wait for a database, on the monotonic clock; 0: it is in reach. One
+ * that looks at a database again and again, or has many runs in it, waits for it only once. */
 static _Atomic(int64_t) out_of_reach;
 
 uint64_t link_openings(void) {
@@ -195,7 +195,8 @@ uint64_t link_openings(void) {
 }
 
 int64_t link_until(const struct sys *sys) {
-  return sys->mono_ns(sys) + (int64_t)RESTART_S * 1000000000;
+  int64_t since = atomic_load(&out_of_reach);
+  return (since ? since : sys->mono_ns(sys)) + (int64_t)RESTART_S * 1000000000;
 }
 
 bool link_open(struct link *l, struct error *e) {
@@ -212,7 +213,8 @@ bool link_open_until(struct link *l, int64_t until_ns, struct error *e) {
       return true;
     }
     int64_t now = l->sys->mono_ns(l->sys);
-    if (why.code == ERROR_SYSTEM) atomic_compare_exchange_strong(&out_of_reach, &none, now);
+    if (why.code == ERROR_SYSTEM && (!l->at_once || until_ns > 0))
+      atomic_compare_exchange_strong(&out_of_reach, &none, now);
     int64_t waited = (now - atomic_load(&out_of_reach)) / 1000000000;
     if (why.code != ERROR_SYSTEM || (waited >= patience && now >= until_ns)) {
       link_close(l);

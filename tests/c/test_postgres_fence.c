@@ -454,6 +454,46 @@ static void test_crashes(struct proxy *proxy) {
   }
 }
 
+/* Time that passes where somebody waits, and takes none. */
+static int64_t passed_ns;
+
+static int64_t passing(const struct sys *sys) {
+  (void)sys;
+  return sys_real()->mono_ns(sys_real()) + passed_ns;
+}
+
+static void pass(const struct sys *sys, int ms) {
+  (void)sys;
+  passed_ns += (int64_t)ms * 1000000;
+}
+
+static void test_gone(struct proxy *proxy) {
+  struct kit k;
+  struct scratch s = {"/nowhere"};
+  struct sys sys = *sys_real();
+  char url[512];
+  sys.mono_ns = passing;
+  sys.pause = pass;
+  kit_init(&k, &s);
+  k.sys = &sys;
+  snprintf(url, sizeof url, "postgres://skillrt@/postgres/gone?keepalives=1&host=%s", proxy->dir);
+  TEST("a process waits 30 s for a server that is gone, and not again for each of its runs") {
+    CHECK(open_at(&k, url, STORE_CREATE) && kit_put(&k, 0, 1));
+    cut_all();
+    CHECK(kit_put(&k, 1, 1)); /* connects anew: what has the lease does not know yet */
+    cut_next(proxy, INT_MAX);
+    for (int run = 0; run < 3; run++) {
+      int64_t from = passed_ns;
+      CHECK(!k.store->ops->held(k.store, &k.error) && k.error.code == ERROR_SYSTEM);
+      int64_t waited_s = (passed_ns - from) / 1000000000;
+      CHECK(run == 0 ? waited_s >= 29 && waited_s < 32 : waited_s < 1);
+    }
+    cut_no_more(proxy);
+    CHECK(k.store->ops->held(k.store, &k.error));
+    kit_close(&k);
+  }
+}
+
 static int64_t open_takes_ms(struct kit *k, const char *database) {
   char url[512];
   int64_t from = sys_real()->mono_ns(sys_real());
@@ -663,6 +703,7 @@ int main(void) {
   test_refusals();
   proxy_start(&proxy, server.dir);
   test_crashes(&proxy);
+  test_gone(&proxy);
   test_cuts(&proxy);
   test_submission(&proxy);
   test_claims(&proxy);
