@@ -39,8 +39,8 @@ local YAML_KINDS = {
   { "schema_version", "a document of spec-kit", "requires" },
   { "persona", "an agent of BMAD" },
   { "sequence", "a workflow of BMAD" },
-  { "instructions", "a workflow of BMAD" },
-  { "sections", "a template of BMAD" },
+  { "installed_path", "a workflow of BMAD", "instructions" },
+  { "sections", "a template of BMAD", "template" },
   { "agents", "a team of another program" },
 }
 

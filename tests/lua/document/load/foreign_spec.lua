@@ -35,6 +35,9 @@ describe("a document of another kind", function()
       ["dev.agent.yaml"] = { "agent:\n  metadata: { name: dev }\n  persona: { role: r }\n", "an agent of BMAD" },
       ["greenfield.yaml"] = { "workflow:\n  id: g\n  sequence:\n    - agent: pm\n", "a workflow of BMAD" },
       ["workflow.yml"] = { "schema_version: '1'\nworkflow: { id: w }\nrequires: {}\nsteps: []\n", "a document of spec-kit" },
+      ["party.yaml"] = { "name: p\ninstalled_path: x\ninstructions: y\n", "a workflow of BMAD" },
+      ["prd.yaml"] = { "template: { id: t }\nsections: []\n", "a template of BMAD" },
+      ["other.yaml"] = { "instructions: y\nsections: []\n", "data of another program" },
       ["notes.yaml"] = { "schema_version: 1\nitems: []\n", "data of another program" },
     } do
       local definition, told = findings(case[1], name)
