@@ -39,6 +39,8 @@ struct url {
 
 /* ERROR_INVALID: it is no URL of PostgreSQL, holds a password, or (with `run`) names no run. */
 bool url_read(const char *text, bool run, struct url *, struct error *);
+/* Makes it the URL of the database alone: so begin messages about what several runs share. */
+void url_drop_run(struct url *);
 /* The URL of another run of the same database; `to` has PATH_MAX bytes. */
 bool url_write(const struct url *, const char *run, char *to);
 

@@ -57,6 +57,7 @@ static struct commits *make(const struct sys *sys, const struct url *url, const 
   }
   c->sys = sys;
   c->url = *url;
+  url_drop_run(&c->url);
   strncpy(c->setting, setting, sizeof c->setting - 1);
   link_init(&c->link, sys, &c->url);
   c->link.commit = c->setting[0] ? c->setting : NULL;

@@ -364,6 +364,7 @@ static struct lease *make(const struct sys *sys, const struct url *url, struct e
   }
   l->sys = sys;
   l->url = *url;
+  url_drop_run(&l->url);
   link_init(&l->link, sys, &l->url);
   l->link.at_once = true; /* what renews it tries again */
   pthread_condattr_init(&monotonic);

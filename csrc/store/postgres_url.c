@@ -47,6 +47,12 @@ bool url_read(const char *text, bool wants_run, struct url *to, struct error *e)
   return true;
 }
 
+void url_drop_run(struct url *url) {
+  memcpy(url->whole, url->database, sizeof url->whole);
+  url->behind = url->before;
+  url->run[0] = '\0';
+}
+
 bool url_write(const struct url *url, const char *run, char *to) {
   int length = snprintf(to, PATH_MAX, "%.*s/%s%s", (int)url->before, url->whole, run,
                         url->whole + url->behind);
