@@ -39,7 +39,7 @@ end
 ---@param text string
 ---@return boolean
 function M.begins(text)
-  return text:find "^%-%-%-[ \t]*\n" ~= nil
+  return split(text) ~= nil
 end
 
 ---The text below the front matter, and its first line number.
