@@ -121,7 +121,7 @@ end
 function M.words(option)
   local words = option.help
   words = type(words) == "function" and words() or words --[[@as string]]
-  return option.is_skill and words .. "; or the name of one in .claude, here or in your home" or words
+  return option.is_skill and "a path, or a name in .claude, here or in your home: " .. words or words
 end
 
 ---The help of one command.

@@ -72,16 +72,22 @@ local function ask_person(looks, args)
   require("skillrt.document.gate").person = { looks = looks, submitted = args and args.submitted, decide = decide }
 end
 
--- The skills that the words name, by their paths.
+local function path_of(word)
+  return core.files.stat(word) and word or require("skillrt.document.kind").kept(word) or word
+end
+
+-- Puts the paths of skills in place of their names. `run` has done so: it looks before its options are read.
 local function find_skills(command, args)
   for _, argument in ipairs(command.arguments) do
     local key = argument.name:lower()
     local words = argument.is_skill and args[key]
-    local list = type(words) == "table" and words or { words or nil }
-    for i = 1, argument.is_skill == "each" and #list or #list > 0 and 1 or 0 do
-      list[i] = core.files.stat(list[i]) and list[i] or require("skillrt.document.kind").kept(list[i]) or list[i]
+    if type(words) == "table" then
+      for i = 1, argument.is_skill == "each" and #words or 1 do
+        words[i] = path_of(words[i])
+      end
+    elseif words then
+      args[key] = path_of(words)
     end
-    args[key] = words == list and list or list[1] or args[key]
   end
 end
 
