@@ -2,7 +2,7 @@
 local K = require "tests.support.cli_kit"
 
 describe("skillrt schedule (F76)", function()
-  it("begins a run when it is told to, prints its place, and is over with it", function()
+  it("begins a run on request, prints its place, and has nothing left to begin", function()
     local folder <close> = K.folder()
     local function good(...)
       local done = K.run(folder, { ... })
