@@ -4,7 +4,8 @@
 # packages of make/deps.sh downloaded and not installed, while its other stages run; MINBASE=FILE takes it.
 #
 # The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
-# stays mounted, running or lying about. Closes with "N passed, N failed"; without root or the mirror it is skipped.
+# stays mounted, running or lying about. With HOLD=FILE its tests begin when that file is gone: until then other tests
+# may run beside it. Closes with "N passed, N failed"; without root or the mirror it is skipped.
 set -eu
 cd "$(dirname "$0")/.."
 SUITE=bookworm NODES="22 24 26"
@@ -104,6 +105,7 @@ in_root "the packages skillrt and lua-skillrt" "" "cd /mnt && apt-get update && 
   ./deb/skillrt_*.deb ./deb/lua-skillrt_*.deb && skillrt run examples/hello/skill.lua --work-dir deb && skillrt check examples/plain && \
   lua5.4 -e 'print(require \"skillrt\".version)' && apt-get purge -y skillrt lua-skillrt"
 in_root "make demo" "" "apt-get install -y make && make demo"
+while [ -e "${HOLD:-}" ]; do sleep 1; done
 in_root "make test" "" "make test SIM_SEED=1 SIM_SECONDS=1" # the stages before had minutes of it
 in_root "the package libskillrt-dev" "" "apt-get install -y --no-install-recommends /mnt/deb/libskillrt-dev_*.deb && \
   gcc examples/embed/host.c \$(pkg-config --cflags --libs skillrt) -o /mnt/host && /mnt/host examples/embed/count.lua /mnt/hosted"

@@ -53,8 +53,8 @@ test-lua: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## the Lua tests only (SET=quic
 # what uses threads: run with MODE=tsan, where a data race fails it
 THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)
 .PHONY: test-threads test-specs
-test-specs: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## what .ci/run begins with: every spec of SET=full, and 5 minutes of the simulator beside them
-	@$(UNDER) SET=full SIM_SEED=1 SIM_SECONDS=300 TEST_SECONDS=1200 LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(SPECS)
+test-specs: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## every spec of SET=full
+	@$(UNDER) SET=full LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
 	@$(UNDER) SET=full RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
 
