@@ -1,7 +1,8 @@
 #!/bin/bash
 # bare.sh: the two commands of the README on a Debian 12 that holds nothing else, then the specs of workflow scripts
-# on its node and on newer ones of npm. Called by .ci/run, which has `bare.sh base FILE` make the bare system, with the
-# packages of make/deps.sh downloaded and not installed, while its other stages run; MINBASE=FILE takes it.
+# on its node and on newer ones of npm. Called by .ci/run, when `make static deb` has made what is tried; it has
+# `bare.sh base FILE` make the bare system, with the packages of make/deps.sh downloaded and not installed, while its other
+# stages run; MINBASE=FILE takes it.
 #
 # The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
 # stays mounted, running or lying about. With HOLD=FILE its tests begin when that file is gone: until then other tests
@@ -35,7 +36,6 @@ bootstrap() {
 
 if [ -z "${inside:-}" ]; then
   unshare --mount --pid --fork true 2>/dev/null || skip "this root may not mount"
-  [ "${1:-}" = base ] || make static deb
   inside=yes exec unshare --mount --pid --fork --kill-child --mount-proc bash "$0" "$@"
 fi
 

@@ -9,6 +9,8 @@
 
 enum { PORTION = 256, BACK = 8, BACK_MOST = 512 };
 
+#define RESTORE "nothing was changed; put the table skillrt.journal back from a backup"
+
 /* A row as it was read. */
 struct row {
   struct bundle bundle;
@@ -23,9 +25,7 @@ struct row {
 
 static bool corrupt(const struct link *l, const struct row *row, uint64_t record, const char *why,
                     struct error *e) {
-  return error_set(e, ERROR_CORRUPT,
-                   "%s: batch %" PRIu32 ", record %" PRIu64
-                   ": %s; nothing was changed; put the table skillrt.journal back from a backup",
+  return error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 ", record %" PRIu64 ": %s; " RESTORE,
                    l->url->whole, row->bundle.batch, record, why);
 }
 
@@ -112,13 +112,14 @@ static bool check_begin(const struct link *l, const struct row *row, struct erro
 static const char backwards[] = "select batch, segment, seq, records, lines from skillrt.journal"
                                 " where run = $1 and batch < $2 order by batch desc limit $3";
 
+#define HERE                                                                                       \
+  "($3::int = 0 or exists (select 1 from skillrt.run where run = $1 and status <> 'moved'))"
+
 /* The first row, which says which run it is, and those of the end, the last one first. */
 static const char both_ends[] =
     "select batch, segment, seq, records, lines from skillrt.journal where run = $1 and batch = 0"
-    " and ($3::int = 0 or exists"
-    " (select 1 from skillrt.run where run = $1 and status <> 'moved'))"
-    " union all (select batch, segment, seq, records, lines from skillrt.journal"
-    " where run = $1 order by batch desc limit $2)";
+    " and " HERE " union all (select batch, segment, seq, records, lines from skillrt.journal"
+    " where run = $1 and " HERE " order by batch desc limit $2)";
 
 struct backward {
   struct rows_look *look;
@@ -159,12 +160,12 @@ static bool go_back(struct link *l, struct backward *b, const PGresult *result, 
 
 static bool check_first(struct link *l, const PGresult *result, struct rows_look *look,
                         struct error *e) {
-  struct row row = {.bundle.batch = 1};
-  if (PQntuples(result) > 0) take_row(result, 0, &row);
-  if (row.bundle.batch != 0 && (look->present || PQntuples(result) == 0))
+  struct row row;
+  if (PQntuples(result) == 0)
     return error_set(e, ERROR_MISSING, "%s: contains no run", l->url->whole);
+  take_row(result, 0, &row);
   if (row.bundle.batch != 0)
-    return error_set(e, ERROR_CORRUPT, "%s: its first batch is missing", l->url->whole);
+    return error_set(e, ERROR_CORRUPT, "%s: its first batch is missing; " RESTORE, l->url->whole);
   return check_row(l, &row, look->run_id, (struct span){"", 0}, e) && check_begin(l, &row, e);
 }
 
@@ -202,7 +203,8 @@ bool rows_end(struct link *l, const char *run, struct rows_look *look, struct ro
     result = link_ask(l, backwards, 3, values, e);
     good = result && go_back(l, &b, result, 0, e);
     if (good && PQntuples(result) == 0)
-      good = error_set(e, ERROR_CORRUPT, "%s: batches of its journal are missing", l->url->whole);
+      good = error_set(e, ERROR_CORRUPT, "%s: batches of its journal are missing; " RESTORE,
+                       l->url->whole);
   }
   int last = good ? PQntuples(result) - 1 : 0; /* of both_ends, the first row stands there, too */
   if (look->keeps && last > 0 && cell_number(result, 0, 0) == 0 &&
@@ -229,7 +231,8 @@ static bool find_batch(struct link *l, const char *run, const struct rows_end *e
     bool before = there && (uint64_t)cell_number(result, 0, 0) < seq;
     PQclear(result);
     if (!there)
-      return error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 " is missing", l->url->whole, middle);
+      return error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 " is missing; " RESTORE,
+                       l->url->whole, middle);
     if (before)
       low = middle + 1;
     else
@@ -303,7 +306,8 @@ bool rows_read(struct link *l, const char *run, const struct rows_end *end, uint
     for (int i = 0; good && i < PQntuples(result); i++)
       good = go_on(l, &f, result, i, e);
     if (good && (PQntuples(result) == 0 || f.before.bundle.batch < batch))
-      good = error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 " is missing", l->url->whole, batch);
+      good = error_set(e, ERROR_CORRUPT, "%s: batch %" PRIu32 " is missing; " RESTORE,
+                       l->url->whole, batch);
     PQclear(result);
     if (!good) return false;
     batch = f.before.bundle.batch + 1;

@@ -161,6 +161,42 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.equal(0, tonumber(server.query "select count(*) from skillrt.worker"))
   end)
 
+  it("names the batch and the record that are damaged in its tables, and changes nothing", function()
+    local url, other = place "damaged", place "other"
+    good("run", "hello.lua", "--work-dir", url)
+    good("run", "hello.lua", "--work-dir", other)
+    local run, rest = url:match "([^/]+)%?", other:match "([^/]+)%?"
+    local of = ("run = '%s' and batch = "):format(run)
+    local function change(text) return ("update skillrt.journal set %s where %s"):format(text, of) end
+    local function lines_of(name, batch)
+      return ("lines = (select lines from skillrt.journal where run = '%s' and batch = %d)"):format(name, batch)
+    end
+    server.query "create table kept as select * from skillrt.journal"
+    local back = ("delete from skillrt.journal where run = '%s'; insert into skillrt.journal select * from kept where run = '%s'")
+      :format(run, run)
+    for _, one in ipairs {
+      { change "lines = set_byte(lines, 40, 255 - get_byte(lines, 40))" .. 2, "batch 2, record %d+: no valid record" },
+      { change "lines = ''" .. 2, "batch 2, record %d+: no record" },
+      { change "seq = seq + 1" .. 2, "batch 2, record %d+: its row says another number" },
+      { change "records = records + 1" .. 2, "its row says another number of records" },
+      { change(lines_of(run, 1)) .. 2, "batch 2, record %d+: valid, but of another batch" },
+      { change(lines_of(rest, 2)) .. 2, "valid, but not written behind the record before it" },
+      { change(lines_of(rest, 0)) .. 0, "not written behind the record before it" },
+      { change(lines_of(run, 1)) .. 0, "batch 0, record %d+: valid, but of another batch" },
+      { "delete from skillrt.journal where " .. of .. 2, "a batch before it is missing" },
+      { "delete from skillrt.journal where " .. of .. 0, "its first batch is missing" },
+    } do
+      server.query(one[1])
+      local told = skillrt("log", url)
+      assert.equal(7, told.code, one[1] .. told.out)
+      assert.matches(one[2], told.err:gsub("%s+", " "))
+      assert.matches("put the table skillrt.journal back from a backup", told.err:gsub("%s+", " "), 1, true)
+      server.query(back)
+      good("log", url)
+    end
+    assert.equal("0", server.query "select count(*) from (select * from kept except select * from skillrt.journal) as changed")
+  end)
+
   it("rolls back, forks into a database and out of it, and resumes both", function()
     local url, young = place "forked", place "young"
     good("run", "hello.lua", "--work-dir", url)
