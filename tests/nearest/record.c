@@ -5,7 +5,8 @@
  * interpreter of the specs by LUA_INIT, as that one has its own copy of Lua. The blocks in C tell
  * of themselves by -fsanitize-coverage=trace-pc. The file that the environment's RECORD names is
  * mapped and shared, so that nothing is lost when a process is killed, and a process in a sandbox
- * needs no call of the system. A line for each: "lua @SOURCE LINE" or "c OBJECT OFFSET".
+ * needs no call of the system. A line for each: "lua @SOURCE LINE" or "c OBJECT OFFSET"; one that
+ * another process has written already, which some tests start hundreds of, is not written again.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,13 +21,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ROOM ((size_t)64 << 20)
+#define ROOM ((size_t)8 << 20) /* of what make/nearest.sh reads */
 #define OTHERS 256
-#define SEEN (1 << 17) /* lines of a process; a power of two */
+#define SEEN (1 << 17) /* lines of a process, and of all; a power of two */
 
 struct record {
   _Atomic size_t used;
   char text[ROOM - sizeof(size_t)];
+  _Atomic uintptr_t seen[SEEN];
 };
 
 static struct record *record;
@@ -45,8 +47,8 @@ __attribute__((constructor)) static void open_record(void) {
   const char *path = getenv("RECORD");
   int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (fd < 0) return;
-  if (!ftruncate(fd, ROOM)) {
-    void *at = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (!ftruncate(fd, sizeof *record)) {
+    void *at = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     record = at == MAP_FAILED ? NULL : at;
   }
   close(fd);
@@ -54,7 +56,7 @@ __attribute__((constructor)) static void open_record(void) {
 }
 
 /* Whether this is the first time. */
-static int is_new(uintptr_t key) {
+static int is_new(_Atomic uintptr_t *seen, uintptr_t key) {
   for (size_t i = key * 0x9E3779B97F4A7C15u >> 47, tries = 0; tries < 64;
        tries++, i = (i + 1) % SEEN) {
     uintptr_t known = atomic_load_explicit(&seen[i], memory_order_relaxed);
@@ -67,10 +69,20 @@ static int is_new(uintptr_t key) {
   return 0;
 }
 
+/* Of a source by its name: each state has it at another address, and a test opens many states. */
+static uintptr_t hash_of(const char *text) {
+  uintptr_t key = 0xCBF29CE484222325u;
+  for (const char *c = text; *c && c - text < 256; c++) {
+    key = (key ^ (unsigned char)*c) * 0x100000001B3u;
+  }
+  return key;
+}
+
 static void add(const char *kind, const char *name, unsigned long number) {
   char line[512];
   int length = snprintf(line, sizeof line, "%s %s %lu\n", kind, name, number);
   if (length <= 0 || (size_t)length >= sizeof line) return;
+  if (!is_new(record->seen, hash_of(line))) return;
   size_t at = atomic_fetch_add(&record->used, (size_t)length);
   if (at + (size_t)length < sizeof record->text) memcpy(record->text + at, line, (size_t)length);
 }
@@ -80,7 +92,7 @@ void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
   char *at = __builtin_return_address(0);
   Dl_info info;
-  if (record && is_new((uintptr_t)at) && dladdr(at, &info)) {
+  if (record && is_new(seen, (uintptr_t)at) && dladdr(at, &info)) {
     int own = program[0] && strcmp(info.dli_fname, program_invocation_name) == 0;
     add("c", own ? program : info.dli_fname, (unsigned long)(at - (char *)info.dli_fbase));
   }
@@ -93,15 +105,6 @@ static lua_Hook other_of(lua_State *L) {
   return NULL;
 }
 
-/* By its name: each state has the source at another address, and a test opens many states. */
-static uintptr_t line_key(const lua_Debug *at) {
-  uintptr_t key = 0xCBF29CE484222325u;
-  for (const char *c = at->source; *c && c - at->source < 256; c++) {
-    key = (key ^ (unsigned char)*c) * 0x100000001B3u;
-  }
-  return (key + (uintptr_t)at->currentline) << 1 | 1;
-}
-
 static void pass(lua_State *L, lua_Debug *at) {
   if (at->event != LUA_HOOKLINE) {
     lua_Hook other = other_of(L);
@@ -112,7 +115,7 @@ static void pass(lua_State *L, lua_Debug *at) {
   if (!info) *(void **)&info = dlsym(RTLD_DEFAULT, "lua_getinfo");
   if (record && info(L, "S", at) &&
       (strstr(at->source, "skillrt/") || strstr(at->source, "strategies/")) &&
-      is_new(line_key(at))) {
+      is_new(seen, hash_of(at->source) + (uintptr_t)at->currentline * 2 + 1)) {
     add("lua", at->source, (unsigned long)at->currentline);
   }
 }

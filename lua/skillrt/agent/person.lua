@@ -21,12 +21,8 @@ local FIELDS <const> = {
 ---Where the settings lie; nil: there is no home.
 ---@return string?
 function M.path()
-  local base = os.getenv("XDG_CONFIG_HOME")
-  if not base or base == "" then
-    local home = os.getenv("HOME")
-    base = home and home ~= "" and home .. "/.config" or nil
-  end
-  return base and base .. "/skillrt/config.json"
+  local base = files.config_home()
+  return base and base .. "/config.json"
 end
 
 ---The settings; empty where there is no such file.

@@ -225,15 +225,25 @@ function M.claude_home()
   return folder and folder ~= "" and folder or M.join(os.getenv("HOME") or "", ".claude")
 end
 
+-- A folder of ours among a person's; a variable that is not absolute counts as unset, as XDG says.
+local function home_of(variable, default)
+  local base, home = os.getenv(variable), os.getenv("HOME")
+  if base and M.is_absolute(base) then
+    return base .. "/skillrt"
+  end
+  return home and home ~= "" and ("%s/%s/skillrt"):format(home, default) or nil
+end
+
 ---Where programs keep a person's state; nil: there is no home folder.
 ---@return string?
 function M.state_home()
-  local base = os.getenv("XDG_STATE_HOME")
-  if base and base ~= "" then
-    return base .. "/skillrt"
-  end
-  local home = os.getenv("HOME")
-  return home and home ~= "" and home .. "/.local/state/skillrt" or nil
+  return home_of("XDG_STATE_HOME", ".local/state")
+end
+
+---Where programs keep a person's settings; nil: there is no home folder.
+---@return string?
+function M.config_home()
+  return home_of("XDG_CONFIG_HOME", ".config")
 end
 
 return M

@@ -102,23 +102,16 @@ function M.take_out(entry)
   end
 end
 
-local function folder()
-  local home = os.getenv("XDG_CONFIG_HOME")
-  if not home or home == "" then
-    home = (os.getenv("HOME") or "") .. "/.config"
-  end
-  return home .. "/skillrt/secrets"
-end
-
 -- The text of a secret; nil and what is wrong.
 local function find(name)
   local text = os.getenv(name)
   if text and text ~= "" then
     return text
   end
-  local path = files.join(folder(), name)
-  if not core.files.stat(path) then
-    return nil, ("%s: is not set in the environment, and there is no file %s"):format(name, path)
+  local home = files.config_home()
+  local path = home and files.join(home .. "/secrets", name)
+  if not path or not core.files.stat(path) then
+    return nil, ("%s: is not set in the environment, and there is no file %s"):format(name, path or "of it")
   elseif files.is_open_to_others(path) then
     return nil, ("%s: can be read by others; chmod 600 it"):format(path)
   end

@@ -38,6 +38,15 @@ function M.behind_last(text, byte)
   return match(text, "^.*" .. byte .. "(.*)$") or text
 end
 
+---A text of at most so many bytes: a longer one ends behind a whole character, with a mark.
+---@param text string
+---@param most integer  bytes, without the mark
+---@param mark string?  "..."
+---@return string
+function M.cut(text, most, mark)
+  return #text <= most and text or text:sub(1, utf8.offset(text, 0, most + 1) - 1) .. (mark or "...")
+end
+
 ---The shortest decimal text that reads back as the same number: 0.7, 1e+300; a whole one without ".0".
 ---@param value number
 ---@return string

@@ -12,6 +12,7 @@ local json = require("skillrt.base.json")
 local poison = require("skillrt.skill.limit.poison")
 local reopen = require("skillrt.document.reopen")
 local runner = require("skillrt.run.runner")
+local watch = require("skillrt.report.watch")
 
 local LONGEST <const> = 8192
 local POLL_MS <const> = 1000
@@ -50,9 +51,7 @@ end
 
 -- What a run is resumed with.
 local function options_of(url)
-  local traced = os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-  return { work_dir = url, among_others = true,
-    watcher = traced and require("skillrt.report.watch").of_host({ traces = "environment" }) or nil }
+  return { work_dir = url, among_others = true, watcher = watch.of_host({ traces = "environment" }) }
 end
 
 -- Opens a run; nil: its exit code and a message, or "alone".

@@ -2,6 +2,7 @@
 --
 -- Reads the first level of disclosure only. Called if nothing at a path could be run.
 
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 
 local M = {}
@@ -23,9 +24,8 @@ function M.message(path)
   local lines = { ("%s: holds %d skills; name one: skillrt run %s/%s -- TASK"):format(path, #list, dir, list[1]) }
   for i = 1, math.min(#list, MAX_SHOWN) do
     local summary = require("skillrt.document.load.skill_md").summary(files.join(dir, list[i])) or {}
-    local text = (summary.description or ""):gsub("%s+", " ")
-    local stop = #text > 90 and utf8.offset(text, 0, 88) or nil
-    lines[i + 1] = ("%-24s %s"):format(list[i], stop and text:sub(1, stop - 1) .. "..." or text)
+    local text = cut((summary.description or ""):gsub("%s+", " "), 88)
+    lines[i + 1] = ("%-24s %s"):format(list[i], text)
   end
   lines[#lines + 1] = #list > MAX_SHOWN and ("and %d more"):format(#list - MAX_SHOWN) or nil
   return table.concat(lines, "\n")

@@ -4,6 +4,7 @@
 -- cli/command/log.lua and differs.lua.
 
 local books_of = require("skillrt.run.books")
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 local state_of = require("skillrt.skill.state")
 local text_of = require("skillrt.base.terminal_text")
@@ -89,11 +90,7 @@ end
 
 local function shown(value)
   local text = json.encode(value) or "?"
-  if #text > LONGEST then
-    local at = utf8.offset(text, 0, LONGEST)
-    text = ("%s... (%d bytes)"):format(text:sub(1, at - 1), #text)
-  end
-  return text_of.escape(text)
+  return text_of.escape(cut(text, LONGEST, ("... (%d bytes)"):format(#text)))
 end
 
 ---A change in one line, escaped.

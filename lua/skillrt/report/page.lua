@@ -7,6 +7,7 @@ local agents = require("skillrt.agent")
 local base64 = require("skillrt.base.base64")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
+local cut_at = require("skillrt.base.text").cut
 local iso = require("skillrt.base.instant").iso
 local json = require("skillrt.base.json")
 local record_of = require("skillrt.base.record")
@@ -28,11 +29,9 @@ local FINAL <const> = 128 << 10 -- bytes of one value of the final state
 
 -- A text cut to a size, in whole characters.
 local function cut(text, most)
-  if #text <= most then
-    return text
-  end
-  local at = utf8.len(text) and utf8.offset(text, 0, most + 1) or most + 1
-  return ("%s\n… %d more bytes; skillrt log DIR --json has them"):format(text:sub(1, at - 1), #text - at + 1)
+  local kept = #cut_at(text, most, "")
+  return kept == #text and text
+    or ("%s\n… %d more bytes; skillrt log DIR --json has them"):format(text:sub(1, kept), #text - kept)
 end
 
 -- The share of each text, so that all fit: short ones are whole, long ones share the rest.

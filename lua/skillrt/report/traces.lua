@@ -6,6 +6,7 @@
 
 local agents = require("skillrt.agent")
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local story_of = require("skillrt.run.story")
@@ -28,11 +29,7 @@ local function nanoseconds(ms)
 end
 
 local function short(text)
-  text = tostring(text)
-  if #text > LONGEST then
-    text = text:sub(1, utf8.offset(text, 0, LONGEST) - 1)
-  end
-  return text
+  return cut(tostring(text), LONGEST, "")
 end
 
 local function value_of(value)

@@ -36,13 +36,17 @@ local function with_reports(shown, options, traced, address, in_host)
   return list
 end
 
+-- Whether the environment names a collector of traces.
+local function is_traced()
+  return os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+end
+
 ---@param options { quiet: boolean?, json: boolean?, log: string? }
 ---@param continuing boolean?  people saw what came before
 ---@return table[]|nil watchers
 ---@return string? message  why the log cannot be written
 function M.new(options, continuing)
-  local traced = os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-  return with_reports(M.shown(options, continuing), { log = options.log }, traced)
+  return with_reports(M.shown(options, continuing), { log = options.log }, is_traced())
 end
 
 ---The log and traces of a program that embeds skillrt; prints nothing and waits for nothing.
@@ -51,8 +55,8 @@ end
 ---@return table[]|nil watchers
 ---@return string? message
 function M.of_host(options, shown)
-  local traces = options.traces
-  return with_reports(shown, options, traces, traces ~= "environment" and traces or nil, true)
+  local address = options.traces ~= "environment" and options.traces or nil
+  return with_reports(shown, options, address or options.traces and is_traced(), address, true)
 end
 
 return M

@@ -22,11 +22,11 @@ function M.session_file(name)
   if not id then
     return nil, "session " .. problem
   end
-  local base = os.getenv("XDG_STATE_HOME")
-  if not base or base:sub(1, 1) ~= "/" then
-    base = (os.getenv("HOME") or "") .. "/.local/state"
+  local base = files.state_home()
+  if not base then
+    return nil, "there is no folder for sessions: set HOME or XDG_STATE_HOME"
   end
-  return ("%s/skillrt/sessions/%s.json"):format(base, id)
+  return ("%s/sessions/%s.json"):format(base, id)
 end
 
 -- "2.1" and "2.10.3" as numbers.

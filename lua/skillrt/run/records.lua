@@ -5,6 +5,7 @@
 -- companion documents of the protocol are no part of a run (R192). Called by turn.lua, and by the command report.
 
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
@@ -44,11 +45,7 @@ end
 
 -- Text by others as one line of Markdown, so that it makes no heading, list or markup.
 local function line(text, most)
-  text = tostring(text):gsub("[%c]+", " ")
-  if #text > (most or LONGEST) then
-    local at = utf8.len(text) and utf8.offset(text, 0, most or LONGEST) or most or LONGEST
-    text = text:sub(1, at - 1) .. " ..."
-  end
+  text = cut(tostring(text):gsub("[%c]+", " "), most or LONGEST, " ...")
   return (text:gsub("[\\`*<>%[%]|#]", "\\%0"))
 end
 

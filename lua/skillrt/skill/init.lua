@@ -5,6 +5,7 @@
 -- skillrt.skill{...} and by the loaders of configurations and folders.
 
 local action = require("skillrt.skill.action")
+local cut = require("skillrt.base.text").cut
 local drawn = require("skillrt.base.drawn")
 local ends = require("skillrt.skill.ends")
 local expr = require("skillrt.expr")
@@ -194,7 +195,7 @@ local function mistyped_end(text, skill)
 end
 
 local function short_reason(text)
-  return #text <= MAX_REASON and text or text:sub(1, utf8.offset(text, 0, MAX_REASON - 2) - 1) .. "..."
+  return #text <= MAX_REASON and text or cut(text, MAX_REASON - 3)
 end
 
 local function end_condition(value, skill)

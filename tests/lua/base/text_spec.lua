@@ -32,6 +32,18 @@ describe("a text", function()
     assert.equal("a", text.behind_last("a", "\n"))
   end)
 
+  it("is cut to a number of bytes behind a whole character, with a mark", function()
+    assert.equal("abcd", text.cut("abcd", 4))
+    assert.equal("abc...", text.cut("abcd", 3))
+    assert.equal("abc", text.cut("abcd", 3, ""))
+    assert.equal("", text.cut("", 0))
+    assert.equal("é...", text.cut("éé", 2))
+    assert.equal("é...", text.cut("éé", 3))
+    assert.equal("éé", text.cut("éé", 4))
+    assert.equal("(...)", text.cut("\u{1F600}", 3, "(...)"))
+    assert.equal("a...", text.cut("a\xFF\x80", 2)) -- no UTF-8, but what looks like a character stays whole
+  end)
+
   it("of a number is the shortest that reads back as the same, whole ones without a point", function()
     for wanted, given in pairs { ["0.7"] = 0.7, ["3"] = 3, ["-3"] = -3.0, ["0.1"] = 0.1, ["1e+300"] = 1e300, ["0"] = -0.0,
       ["9223372036854775807"] = math.maxinteger, ["-9223372036854775808"] = math.mininteger,

@@ -1,6 +1,7 @@
 -- cli/mcp/elicitation.lua: a run's question as an MCP elicitation, the meaning of the client's reply, and putting the
 -- answer into the run's inbox.
 
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local questions = require("skillrt.run.questions")
@@ -28,7 +29,7 @@ function M.elicitation(one, id)
   elseif type(question.edit) == "string" then
     answer.default = question.edit
   end
-  return { mode = "form", message = #text > LONGEST and text:sub(1, utf8.offset(text, 0, LONGEST) - 1) .. "..." or text,
+  return { mode = "form", message = cut(text, LONGEST),
     requestedSchema = { type = "object", properties = { answer = answer }, required = json.array({ "answer" }) } }
 end
 

@@ -1,6 +1,7 @@
 -- cli/serving/catalog.lua: the skills that are served: those at the paths that the operator named, and in the folders
 -- there; and a description of each. Untrusted code is not executed for this.
 
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -58,9 +59,7 @@ function M.find(paths)
 end
 
 local function shortened(text)
-  text = text and text:gsub("%s+", " ")
-  local stop = text and #text > LONGEST and utf8.offset(text, 0, LONGEST)
-  return stop and text:sub(1, stop - 1) .. "..." or text
+  return text and cut(text:gsub("%s+", " "), LONGEST)
 end
 
 local PLAIN <const> = { string = true, number = true, integer = true, boolean = true, object = true }

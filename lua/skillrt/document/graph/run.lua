@@ -16,8 +16,7 @@ local MOST <const> = 12 -- agents that are named in one box
 local ASKS <const> = tables.words "command http host session"
 
 local function short(text)
-  local line = text_of.trim((tostring(text):gsub("%s+", " ")))
-  return #line > 60 and line:sub(1, utf8.offset(line, 0, 60) - 1) .. "..." or line
+  return text_of.cut(text_of.trim((tostring(text):gsub("%s+", " "))), 60)
 end
 
 local Drawn = {}

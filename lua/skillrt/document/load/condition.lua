@@ -85,10 +85,7 @@ end
 ---@return string
 function M.judged(text)
   local plain = text:gsub("[`'\"\\%c]", ""):gsub("%s+", " ")
-  if #plain > 120 then
-    plain = plain:sub(1, (utf8.offset(plain, 0, 121) or 121) - 1) .. "..."
-  end
-  return ("%s.includes('%s')"):format(M.JUDGED, plain)
+  return ("%s.includes('%s')"):format(M.JUDGED, texts.cut(plain, 120))
 end
 
 local function refuse(text, problem)

@@ -2,6 +2,7 @@
 --
 -- The form decides, in any language: headings of one level, or the items of one list, that are numbered in order.
 -- Called by document/load/init.lua.
+local cut = require("skillrt.base.text").cut
 local markdown = require "skillrt.document.load.markdown"
 local passages = require "skillrt.document.load.passages"
 
@@ -89,8 +90,7 @@ local function line_behind(blocks, lines, last, level)
 end
 
 local function title_of(block)
-  local title = block.text:gsub("[*_`]", ""):gsub("%s+", " ")
-  return #title > 80 and title:sub(1, utf8.offset(title, 0, 78) - 1) .. "..." or title
+  return cut(block.text:gsub("[*_`]", ""):gsub("%s+", " "), 80)
 end
 
 -- The files that a step promises: "- **Output**: `report.md`".

@@ -4,6 +4,7 @@
 --
 -- Called by folder.lua, which makes the definition of it.
 local conditions = require "skillrt.document.load.condition"
+local cut = require("skillrt.base.text").cut
 local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
@@ -467,10 +468,7 @@ local function fill_heads(self, raw)
     raw.skill_name = "a-skill" -- a name of the specification may be shorter or longer than a config's
   end
   raw.display_name = raw.display_name or md.title or self.name
-  local description = md.description
-  if description and #description > MAX_DESCRIPTION then
-    description = description:sub(1, utf8.offset(description, 0, MAX_DESCRIPTION + 1) - 1)
-  end
+  local description = md.description and cut(md.description, MAX_DESCRIPTION, "")
   self.description = raw.description == nil and md.description or nil -- whole, as it stands there
   raw.description = raw.description or description or (not self.config and self.name) or nil
   if raw.allowed_tools == nil and #(md.allowed_tools or {}) > 0 then

@@ -4,6 +4,7 @@
 -- Called by the record types that start and end a step, and `switch`. Bounded: only the newest phases, with a few
 -- short texts each.
 
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 
 local M = {}
@@ -16,9 +17,7 @@ local function add(one, field, text)
   if type(text) ~= "string" then
     text = json.encode(text) or "?"
   end
-  if #text > LONGEST then
-    text = text:sub(1, (utf8.offset(text, 0, LONGEST) or LONGEST) - 1) .. " ..."
-  end
+  text = cut(text, LONGEST, " ...")
   for i = field == "files" and #list or 0, 1, -1 do
     if list[i] == text then
       return

@@ -4,6 +4,7 @@
 -- So a resume finds each answer by the path of `parallel` and `pipeline` at which it was requested, in whatever order
 -- agents answer (docs/write/workflows.md). Knows ctx, no records and no journal.
 
+local cut = require("skillrt.base.text").cut
 local fatal = require("skillrt.base.fatal")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -171,8 +172,7 @@ local function text_of(value)
 end
 
 local function line_of(text, bytes)
-  local line = text:gsub("%s+", " ")
-  return #line > bytes and line:sub(1, utf8.offset(line, 0, bytes) - 1) .. "..." or line
+  return cut(text:gsub("%s+", " "), bytes)
 end
 
 ---The name of an agent for people.

@@ -5,6 +5,7 @@
 -- its descriptions and schemas unchanged; its results are data from others. Knows clients and tools.
 
 local client_of = require("skillrt.tool.mcp.client")
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -153,8 +154,7 @@ end
 
 local function description_of(one)
   local text = type(one.description) == "string" and one.description or type(one.title) == "string" and one.title
-  text = record.printable(text and text:find("%S") and text or one.name)
-  return #text > MAX_DESCRIPTION and text:sub(1, utf8.offset(text, 0, MAX_DESCRIPTION) - 1) .. "..." or text
+  return cut(record.printable(text and text:find("%S") and text or one.name), MAX_DESCRIPTION)
 end
 
 local function perform(tool, ctx, arguments, task)
