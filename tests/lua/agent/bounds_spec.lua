@@ -1,4 +1,4 @@
--- agent_bounds_spec.lua: no reply holds up the loop, however long and however odd it is.
+-- bounds_spec.lua: no reply holds up the loop, however long and however odd it is.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local expect = require "skillrt.agent.expect"
@@ -6,8 +6,8 @@ local fake = require "tests.support.fake_ctx"
 local place = require "skillrt.base.placeholders"
 local prompt = require "skillrt.agent.prompt"
 
-local SECONDS = 4 -- CPU; the slow way takes longer by far, and the machine may be busy
-local LARGE, SIZE = 2 << 20, 1 << 19
+local SECONDS = 2 -- CPU; the slow way takes longer by far, and the machine may be busy
+local LARGE, SIZE = 1 << 20, 1 << 18
 
 local function filled(piece, size)
   return piece:rep(size // #piece)
