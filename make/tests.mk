@@ -45,14 +45,16 @@ $(SIM): $(SIM_O) $(SIM_PG_O) $(INSIDE)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(SIM_O) $(SIM_PG_O) $(INSIDE) -Wl,-E -Wl,--wrap=dlopen $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 
 ##@ Proof
-.PHONY: test-c test-lua lint cover
+.PHONY: programs test-c test-lua lint cover
+programs: $(SIM) $(TEST_BIN) $(REPLAYS) | $(NEED) ## build what test-c runs
 test-c: $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS)
 test-lua: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## the Lua tests only (SET=quick, full or nightly)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 # what uses threads: run with MODE=tsan, where a data race fails it
 THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)
-.PHONY: test-threads test-specs
+.PHONY: threaded test-threads test-specs
+threaded: $(THREADED) | $(NEED) ## build what test-threads runs
 test-specs: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## every spec of SET=full
 	@$(UNDER) SET=full LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
