@@ -155,6 +155,30 @@ describe("a model with the tools of a server of MCP", function()
     assert.equal("completed", result.status)
   end)
 
+  it("is asked about such a change also where a description is long, and ends inside a character where it is cut", function()
+    local one = server("long")
+    one.command = { "sh", "-c", 'exec lua5.4 tests/support/mcp_server.lua "$(cat "$0/mode")" "$0"', folder }
+    R.write(folder .. "/mode", "long")
+    assert.equal("completed", (talk({}, { our = one })).status)
+    R.write(folder .. "/mode", "long and changed")
+    local result = talk({}, { our = one })
+    assert.equal("paused", result.status)
+    assert.matches("the schema of \"echo\", or the end of its description, has changed", result.question.question, 1, true)
+  end)
+
+  it("is used where its tools cannot be remembered, and the log says so", function()
+    local files = require "skillrt.base.files"
+    local write = files.write
+    files.write = function(path, ...)
+      if not path:find("/mcp/", 1, true) then return write(path, ...) end
+    end
+    local ok, result, dir = pcall(talk, {}, { our = server "twin" })
+    files.write = write
+    assert.is_true(ok, result)
+    assert.equal("completed", result.status)
+    assert.matches("is used for the first time.*; a later change of them will not be noticed$", R.records(dir, "note")[1].text)
+  end)
+
   it("is listed anew when it says that its tools changed: the next request carries what it has then", function()
     local result = talk({ asks { { "mcp__our__change", {} } }, asks { { "mcp__our__new", {} }, { "mcp__our__act", {} } } },
       { our = server("good", { trusted = true }) }, { tools = { "mcp__our" } })

@@ -4,6 +4,7 @@
 -- The one place where these are read, so models over HTTP and coding agents treat the same cause alike. Times of day
 -- are in the machine's own zone, as coding agents run on it.
 
+local cut = require("skillrt.base.text").cut
 local failure = require("skillrt.agent.failure")
 local json = require("skillrt.base.json")
 
@@ -143,7 +144,7 @@ function M.told(text, code, has_acted)
   local low = low_of(text)
   local class, is_usage = class_of(low, code or 0)
   local wait = class == "rate_limit" and M.after(low, os.time()) or nil
-  return { class = class, message = text:sub(1, 1000), is_usage = is_usage,
+  return { class = class, message = cut(text, 1000, ""), is_usage = is_usage,
     executed = class == "permanent" and "answered" or has_acted and "perhaps" or "no",
     retry_after_ms = wait or is_usage and M.USAGE_WAIT_MS or nil }
 end
@@ -173,7 +174,7 @@ function M.of_status(reply)
   local told = M.told(("%s %s"):format(word, message), reply.code, false)
   if told.class == "permanent" or told.is_usage then
     local seconds = math.tointeger(problem.resets_in_seconds)
-    told.message = ("HTTP %d %s: %s"):format(reply.code, word, message:sub(1, 500))
+    told.message = ("HTTP %d %s: %s"):format(reply.code, word, cut(message, 500, ""))
     if told.is_usage and (seconds or (reply.retry_after_ms or 0) > 0) then
       told.retry_after_ms = seconds and seconds * 1000 or reply.retry_after_ms
     end
@@ -200,7 +201,7 @@ function M.of(problem)
   local is_usage = class == "rate_limit" and has_any(low_of(("%s %s"):format(code or kind, text)), USAGE) or nil
   return {
     class = class,
-    message = ("the provider reports %s: %s"):format(code or kind or "an error", text:sub(1, 500)),
+    message = ("the provider reports %s: %s"):format(code or kind or "an error", cut(text, 500, "")),
     executed = class == "rate_limit" and "no" or class == "transient" and "perhaps" or "answered",
     is_usage = is_usage,
     retry_after_ms = is_usage and (M.after(text, os.time()) or M.USAGE_WAIT_MS) or nil,

@@ -4,6 +4,7 @@
 -- { status = { words }, schema = { field = type } }: an object with one of these words as its status and these
 -- fields; an unknown shape or a missing status is a failure. Pure: knows no agents, no runs.
 
+local cut = require("skillrt.base.text").cut
 local failure = require("skillrt.agent.failure")
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
@@ -58,7 +59,7 @@ local function arrived_badly(kind, reply, request)
     end
     return { class = failure.of_transport(reply), message = why, form = false }
   elseif (kind == "http" or kind == "session" and code > 0) and (code < 200 or code > 299) then
-    local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
+    local text = cut(reply.body or "", 200, ""):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
     local from = request.shown and " from " .. request.shown or ""
     local message = ("HTTP %d%s%s"):format(code, from, text ~= "" and ": " .. text or "")
     return { class = failure.of_http(code), message = message, form = false }

@@ -6,6 +6,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local retry = require("skillrt.skill.retry")
+local tail = require("skillrt.base.text").tail
 
 local M = {}
 
@@ -72,9 +73,7 @@ function M.of_program(how, reply)
     lines[#lines + 1] = line:find("%S") and line or nil
   end
   local words = table.concat(lines, "; ", math.max(1, #lines - LAST_LINES + 1))
-  if #words > LAST_BYTES then
-    words = "..." .. words:sub(utf8.offset(words, 0, #words - LAST_BYTES + 1))
-  end
+  words = #words > LAST_BYTES and "..." .. tail(words, LAST_BYTES) or words
   return how .. (words ~= "" and ": " .. words or " and wrote nothing to standard error")
 end
 

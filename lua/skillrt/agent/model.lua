@@ -8,6 +8,7 @@ local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
 local condition = require("skillrt.agent.condition")
+local cut = require("skillrt.base.text").cut
 local data_marks = require("skillrt.base.data_marks")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
@@ -443,7 +444,7 @@ local function explained(agent, reply, message)
     return message
   end
   local kind = type(said.type) == "string" and " " .. said.type or ""
-  local text = ("HTTP %d%s: %s"):format(reply.code, kind, said.message:sub(1, 500))
+  local text = ("HTTP %d%s: %s"):format(reply.code, kind, cut(said.message, 500, ""))
   if reply.code == 401 or reply.code == 403 then
     text = ("%s (the key is in %s)"):format(text, agent.key_file or agent.key_env or agent.vendor.key_env)
   end

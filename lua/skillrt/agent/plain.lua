@@ -3,6 +3,7 @@
 --
 -- The page is the skill's own text; what a person gave is kept apart from it. Knows no providers.
 
+local cut = require("skillrt.base.text").cut
 local data_marks = require("skillrt.base.data_marks")
 local plugin_folder = require("skillrt.base.files").plugin_folder
 local sandbox = require("skillrt.skill.sandbox")
@@ -104,7 +105,7 @@ local function request_of(command, task, given)
   while #argv > 4 and argv[#argv] == "" do
     argv[#argv] = nil
   end
-  return { kind = "command", argv = argv, env = env, shown = command:sub(1, 60),
+  return { kind = "command", argv = argv, env = env, shown = cut(command, 60),
     sandbox_default = sandbox.read("strict"), max_output = MAX_PRINTED }
 end
 

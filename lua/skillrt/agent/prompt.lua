@@ -8,7 +8,7 @@ local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
 local secrets = require("skillrt.base.secrets")
 local tables = require("skillrt.base.tables")
-local trimmed = require("skillrt.base.text").trim_end
+local texts = require("skillrt.base.text")
 local data_marks = require("skillrt.base.data_marks")
 
 local M = {}
@@ -68,7 +68,7 @@ local function add_specs(lines, task)
   for _, spec in ipairs(task.specs) do
     if spec.text then
       local mark = data_marks.mark_for(spec.text, "DOCUMENT", spec.name)
-      lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, trimmed(spec.text), mark)
+      lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, texts.trim_end(spec.text), mark)
     else
       lines[#lines + 1] = ("DOCUMENT %s (%d bytes): read it from its file"):format(spec.path, spec.size)
     end
@@ -79,7 +79,7 @@ end
 -- The work: the prompt's text, else what the definition says about it.
 local function instructions(task)
   if task.prompt and task.prompt:find("%S") then
-    return trimmed(task.prompt)
+    return texts.trim_end(task.prompt)
   end
   local step = task.action or task.phase
   local lines = { step.name or step.id }
@@ -124,7 +124,7 @@ local function add_guide(lines, task)
   plain.add_places(lines, task)
   if guide and guide.body and guide.body:find("%S") and #guide.body <= MAX_BODY then
     local mark = data_marks.mark_for(guide.body, "DOCUMENT", "SKILL.md")
-    local body = trimmed(plain.filled(guide.body, task))
+    local body = texts.trim_end(plain.filled(guide.body, task))
     lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, body, mark)
   elseif guide and guide.body then
     lines[#lines + 1] = ("DOCUMENT %s/SKILL.md (%d bytes): what this skill is"):format(task.dir, #guide.body)
@@ -266,13 +266,12 @@ end
 ---@param problem string  what was wrong with it
 ---@return string
 function M.reformat(task, reply_text, problem)
-  local text = #reply_text > MAX_QUOTED and reply_text:sub(-MAX_QUOTED) or reply_text
   return table.concat({
     "Your reply to this task could not be read as the one JSON object that was asked for: " .. problem .. ".",
     "Do not do the work again. Write the outcome of the work you did as that object.",
     "",
     "[REPLY]",
-    M.untrusted(text, "REPLY"),
+    M.untrusted(texts.tail(reply_text, MAX_QUOTED), "REPLY"),
     "",
     "[RETURN FORMAT]\n" .. M.return_format(task),
   }, "\n")

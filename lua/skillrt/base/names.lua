@@ -4,6 +4,7 @@
 -- Knows nothing of skills or files. Called by schema.lua and whoever suggests "did you mean".
 
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 
 local M = {}
 
@@ -18,7 +19,7 @@ function M.show(value)
     local text = value:gsub("[%c\127]", function(c)
       return c == "\n" and "\\n" or c == "\0" and "\\0" or ("\\x%02X"):format(c:byte())
     end)
-    return #text > MAX_SHOWN and '"' .. text:sub(1, MAX_SHOWN) .. '..."' or '"' .. text .. '"'
+    return '"' .. cut(text, MAX_SHOWN) .. '"'
   elseif kind == "number" or kind == "boolean" then
     return tostring(value)
   elseif kind == "nil" then

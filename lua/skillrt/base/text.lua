@@ -47,6 +47,18 @@ function M.cut(text, most, mark)
   return #text <= most and text or text:sub(1, utf8.offset(text, 0, most + 1) - 1) .. (mark or "...")
 end
 
+---The end of a text, of at most so many bytes: of a longer one it begins with a whole character.
+---@param text string
+---@param most integer  bytes
+---@return string
+function M.tail(text, most)
+  local from = #text - most + 1
+  while from > 1 and find(text, "^[\x80-\xBF]", from) do
+    from = from + 1
+  end
+  return from > 1 and text:sub(from) or text
+end
+
 ---The shortest decimal text that reads back as the same number: 0.7, 1e+300; a whole one without ".0".
 ---@param value number
 ---@return string

@@ -4,6 +4,7 @@
 -- Takes lines and returns lines; never waits. Called by cli/command/acp.lua.
 
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
@@ -234,7 +235,7 @@ function Acp:take(text)
   end
   local method = METHODS[message.method]
   if not method then
-    return self:refuse(id, NO_METHOD, ("there is no method %s"):format(message.method:sub(1, 100)))
+    return self:refuse(id, NO_METHOD, ("there is no method %s"):format(cut(message.method, 100)))
   end
   local value, code, problem, behind = method(self, params, id)
   if value then

@@ -4,6 +4,7 @@
 -- Knows the codes, not what is read. Called by all of document/; shown by cli/command/.
 local codes = require("skillrt.document.check.codes")
 local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
 
 local M = {}
 
@@ -36,8 +37,7 @@ end
 
 -- Texts by others are shown on one line, escaped for a terminal.
 local function printable(text)
-  local out = text:gsub("[%z\1-\31\127]+", " ")
-  return utf8.len(out) and out or (out:gsub("[\128-\255]", "?"))
+  return (record.printable(text):gsub("[%z\1-\31\127]+", " "))
 end
 
 ---@param code string

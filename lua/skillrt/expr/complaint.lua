@@ -1,5 +1,6 @@
 -- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows habits
 -- from Lua, Python, SQL or word processors; does not parse. Called by grammar.lua, expr/init.lua and tree.lua.
+local cut = require("skillrt.base.text").cut
 local terminal_text = require "skillrt.base.terminal_text"
 
 local M = {}
@@ -63,8 +64,7 @@ end
 local function name_of(token)
   if token == "" then return "the end" end
   if token:find "^%c" then return ("character 0x%02x"):format(token:byte()) end
-  if #token > 24 then token = token:sub(1, 21) .. "..." end
-  return "'" .. token .. "'"
+  return "'" .. cut(token, 24) .. "'"
 end
 
 local REFUSED <const> = { -- by the first characters of a value

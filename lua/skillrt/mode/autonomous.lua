@@ -4,6 +4,7 @@
 -- Reads the books, changes nothing in them; limits and ends belong to others. Called by the scheduler.
 
 local available = require("skillrt.mode.available")
+local cut = require("skillrt.base.text").cut
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -121,7 +122,7 @@ end
 
 -- The strategy's reason for a choice, in the form that is recorded.
 local function told(why)
-  return type(why) == "string" and record.printable(why:sub(1, 2000)) or nil
+  return type(why) == "string" and record.printable(cut(why, 2000)) or nil
 end
 
 local function ask_strategy(self)

@@ -3,6 +3,7 @@
 -- Reads the books, changes nothing in them: a finished action moves the machine (run/moves.lua), and a terminal state
 -- ends the run. Called by the scheduler.
 
+local cut = require("skillrt.base.text").cut
 local edges_of = require("skillrt.skill.limit.edges")
 local fatal = require("skillrt.base.fatal")
 local machine_of = require("skillrt.skill.machine")
@@ -63,7 +64,7 @@ local function ended(state, root)
   elseif state.terminal == "failed" and root.error ~= nil then
     return unrecoverable(root)
   end
-  return "stop", state.terminal, state.name:sub(1, 60), error_of(root)
+  return "stop", state.terminal, cut(state.name, 60, ""), error_of(root)
 end
 
 -- No action of the route can run: lists what prevents each edge.

@@ -7,6 +7,7 @@
 local asked_of = require("skillrt.run.books.questions")
 local clock = require("skillrt.base.fake_clock")
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local faults = require("skillrt.test.faults")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -138,7 +139,7 @@ end
 ---@return any answer
 ---@return string? message  there is none
 local function said(used, value, asked, name)
-  local prompt = asked.prompt:sub(1, 300)
+  local prompt = cut(asked.prompt, 300)
   while true do
     if type(value) == "function" then
       value = value(asked)

@@ -3,6 +3,8 @@
 --
 -- An agent of a workflow script asks no person: the script does. Knows ctx and tasks, no providers.
 
+local cut = require("skillrt.base.text").cut
+
 local M = {}
 
 M.FIELDS = {}
@@ -55,7 +57,7 @@ local function perform(_, ctx, arguments, task)
   if not M.may(ctx, task) then
     return nil, "no person can be asked"
   end
-  local question = { question = arguments.question:sub(1, 4000), options = options_of(arguments.options) }
+  local question = { question = cut(arguments.question, 4000), options = options_of(arguments.options) }
   local answer, message = M.ask(ctx, task.performer:label(), question)
   return answer, not answer and "no answer: " .. tostring(message) or nil
 end

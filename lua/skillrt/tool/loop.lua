@@ -5,6 +5,7 @@
 -- agent/model.lua, its only caller, writes and sends the conversation.
 
 local approval = require("skillrt.tool.approval")
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
@@ -69,7 +70,7 @@ local SHOWN <const> = 200
 local function judged(self, call, was_sent)
   local text = call.input and json.encode(call.input, { sorted = true }) or ""
   local one = { call = call, text = text, digest = files.digest(text):sub(1, 32),
-    shown = #text > SHOWN and text:sub(1, SHOWN) .. "..." or text }
+    shown = cut(text, SHOWN) }
   one.key = call.name .. " " .. one.digest
   one.tool, one.problem, one.absent = self.presence:called(call.name, was_sent)
   if not one.tool then

@@ -90,7 +90,7 @@ local function add_lines(found, name, text, is_found, most)
   local number = 0
   for whole in text_of.lines(text) do
     number = number + 1
-    local line = whole:sub(1, MAX_LINE)
+    local line = text_of.cut(whole, MAX_LINE, "")
     local is_there = is_found(line)
     if is_there == nil then
       return nil, ("the expression takes too long at %s:%d; write a simpler one"):format(name, number)

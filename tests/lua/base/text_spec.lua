@@ -44,6 +44,17 @@ describe("a text", function()
     assert.equal("a...", text.cut("a\xFF\x80", 2)) -- no UTF-8, but what looks like a character stays whole
   end)
 
+  it("has an end of a number of bytes that begins with a whole character", function()
+    assert.equal("abcd", text.tail("abcd", 4))
+    assert.equal("bcd", text.tail("abcd", 3))
+    assert.equal("é", text.tail("éé", 3))
+    assert.equal("é", text.tail("éé", 2))
+    assert.equal("", text.tail("éé", 1))
+    assert.equal("éé", text.tail("éé", 4))
+    assert.equal("", text.tail("", 4))
+    assert.equal("", text.tail("ab", 0))
+  end)
+
   it("of a number is the shortest that reads back as the same, whole ones without a point", function()
     for wanted, given in pairs { ["0.7"] = 0.7, ["3"] = 3, ["-3"] = -3.0, ["0.1"] = 0.1, ["1e+300"] = 1e300, ["0"] = -0.0,
       ["9223372036854775807"] = math.maxinteger, ["-9223372036854775808"] = math.mininteger,

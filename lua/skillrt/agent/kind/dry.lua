@@ -5,6 +5,7 @@
 
 local Agent = require("skillrt.agent.kind")
 local agents = require("skillrt.agent")
+local cut = require("skillrt.base.text").cut
 local json_example = require("skillrt.base.json_example")
 local json_schema = require("skillrt.base.json_schema")
 local models = require("skillrt.agent.models")
@@ -50,7 +51,7 @@ function M:perform(ctx, task)
   for _, command in ipairs(plain.commands_of(task)) do
     ctx.log(("would run: %s"):format(command))
   end
-  ctx.log(("would ask: %s"):format((task.prompt or (task.action or task.phase).id):gsub("%s+", " "):sub(1, 200)))
+  ctx.log("would ask: " .. cut((task.prompt or (task.action or task.phase).id):gsub("%s+", " "), 200))
   for i, one in ipairs(task.guide and task.answer == "text" and task.guide.steps or {}) do
     ctx.log(("would ask: step %d: %s"):format(i, one.title))
   end

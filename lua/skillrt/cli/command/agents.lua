@@ -120,7 +120,8 @@ local function try(args)
   elseif result.status ~= "completed" then
     return nil, ("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid"
   end
-  local text = require("skillrt.base.terminal_text").escape((result.answer or ""):match("^%s*([^\n]*)"):sub(1, 200))
+  local first = require("skillrt.base.text").cut((result.answer or ""):match("^%s*([^\n]*)"), 200)
+  local text = require("skillrt.base.terminal_text").escape(first)
   output.write(("%s answers: %s (%.1f s)\n"):format(require("skillrt.agent.url").shown(args.try), text,
     (core.mono_ns() - started) / 1e9))
   return 0

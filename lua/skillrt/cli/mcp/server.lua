@@ -5,6 +5,7 @@
 
 local codes = require("skillrt.cli.exit_codes")
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local elicitation = require("skillrt.cli.mcp.elicitation")
 local json = require("skillrt.base.json")
 local judge = require("skillrt.base.json_schema").judge
@@ -513,7 +514,7 @@ local function take_request(self, message)
   end
   local method = METHODS[request.method]
   if not method or request.stateless and (request.method == "initialize" or request.method == "ping") then
-    self:refuse(request.id, NO_METHOD, ("there is no method %s"):format(request.method:sub(1, 100)))
+    self:refuse(request.id, NO_METHOD, ("there is no method %s"):format(cut(request.method, 100)))
   elseif self.count >= (request.params.name == "stop" and 2 or 1) * MOST_WAITING and request.method == "tools/call" then
     self:refuse(request.id, INTERNAL, ("%d requests are under way, which is the maximum"):format(self.count))
   else

@@ -2,6 +2,7 @@
 -- content.
 -- Reads the documents of a folder that agents are sent; not templates, specs, code, quotes or examples. Called by
 -- document/check/init.lua.
+local cut = require("skillrt.base.text").cut
 local files = require "skillrt.base.files"
 local trim = require("skillrt.base.text").trim
 local front_matter = require "skillrt.document.load.front_matter"
@@ -51,7 +52,7 @@ local function scan(path, blocks, found)
     elseif is_todo(passage) then
       told = told + 1
       found:add("prompt.todo", { file = path, line = passage.line },
-        ("is left to do: %s"):format(trim(passage.text):sub(1, 80)))
+        ("is left to do: %s"):format(cut(trim(passage.text), 80)))
     end
   end)
 end

@@ -3,6 +3,7 @@
 -- Loaded on first use. Part of ctx.lua.
 
 local approval = require("skillrt.tool.approval")
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
@@ -16,7 +17,7 @@ local M = {}
 -- The use of a tool of the skill as one entry in the journal.
 local function use(ctx, task, tool, arguments)
   local text = assert(json.encode(arguments, { sorted = true }))
-  local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = text:sub(1, 200) }
+  local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = cut(text, 200) }
   local said = privileges.of(ctx).use(named, function()
     local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the arguments")
     if ok then

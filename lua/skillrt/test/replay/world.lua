@@ -8,6 +8,7 @@ local asked_of = require("skillrt.run.books.questions")
 local changes = require("skillrt.report.changes")
 local clock = require("skillrt.base.fake_clock")
 local core = require("skillrt.core")
+local cut = require("skillrt.base.text").cut
 local json = require("skillrt.base.json")
 local output_files = require("skillrt.run.output_files")
 local pause = require("skillrt.run.turn.pause")
@@ -120,7 +121,7 @@ local LONGEST <const> = 1 << 24 -- bytes of a prompt
 
 -- A value in few words.
 local function shown(value)
-  return (json.encode(value, { sorted = true }) or tostring(value)):sub(1, 200)
+  return cut(json.encode(value, { sorted = true }) or tostring(value), 200)
 end
 
 -- The first difference of two texts: "line 3: a -> b"; nil: none.
@@ -139,7 +140,7 @@ end
 -- A call of the replay: a program with its arguments, of which the journal has only a digest.
 local function named(call)
   local argv = (call.request.declared or {}).argv or call.request.argv
-  return ("%s %s"):format(call.kind, argv and table.concat(argv, " "):sub(1, 500) or call.to)
+  return ("%s %s"):format(call.kind, argv and cut(table.concat(argv, " "), 500) or call.to)
 end
 
 -- What differs, in words: the journal has digests of what was sent, and separately the prompts to agents.

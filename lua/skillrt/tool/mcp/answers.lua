@@ -3,6 +3,7 @@
 --
 -- A server's request is shown as its words and changes nothing else. Knows ctx. Loaded when a server asks.
 
+local cut = require("skillrt.base.text").cut
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
@@ -126,7 +127,7 @@ local function filled(client, form)
       elseif try == MAX_TRIES then
         return nil
       end
-      question.question = ("%s (%s)"):format(question.question:sub(1, 2000), record.printable(why))
+      question.question = ("%s (%s)"):format(cut(question.question, 2000), record.printable(why))
     end
   end
   return content

@@ -5,6 +5,7 @@
 -- read here and obeyed nowhere. Knows ctx; stdio.lua and http.lua transport messages.
 
 local content = require("skillrt.tool.mcp.content")
+local cut = require("skillrt.base.text").cut
 local privileges = require("skillrt.base.privileges")
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
@@ -48,7 +49,7 @@ local NOTICE = {
     local done, total, text = params.progress, params.total, params.message
     local of = type(total) == "number" and (" of %.10g"):format(total) or ""
     local count = type(done) == "number" and ("%.10g%s"):format(done, of) or nil
-    text = type(text) == "string" and record.printable(text:sub(1, 500)) or nil
+    text = type(text) == "string" and record.printable(cut(text, 500)) or nil
     return params.progressToken, table.concat({ count or text or "...", count and text }, ": ") .. "\n"
   end,
 }

@@ -30,9 +30,9 @@ local function summary(list)
   local out = {}
   for _, one in ipairs(list) do
     local sent = { one.description or json.null, one.inputSchema or json.null, one.annotations or json.null }
-    local text = json.encode(sent, { sorted = true })
+    local text = assert(json.encode(sent, { sorted = true }))
     local said = type(one.description) == "string" and one.description or ""
-    out[one.name] = out[one.name] or { digest = files.digest(text or ""), description = said:sub(1, 500) }
+    out[one.name] = out[one.name] or { digest = files.digest(text), description = cut(said, 500) }
   end
   return out
 end
@@ -60,7 +60,7 @@ local function changes(old, new)
     local before, now = old[name], new[name]
     local text = not before and "%s is new, and says %s" or not now and "%s is gone"
       or before.description ~= now.description and "%s says %s, and said %s"
-      or before.digest ~= now.digest and "the schema of %s has changed" or nil
+      or before.digest ~= now.digest and "the schema of %s, or the end of its description, has changed" or nil
     if text and #out < MAX_SHOWN then
       out[#out + 1] = text:format(shown(name), now and shown(now.description), before and shown(before.description))
     elseif text then
@@ -71,14 +71,13 @@ local function changes(old, new)
   return table.concat(out, "; ")
 end
 
--- How the list compares to the remembered one: "first", "" or what has changed.
+-- How the list compares to the remembered one: "", what has changed, "first", or "lost": it cannot be remembered.
 local function compared(server, new)
   local path = path_of(server)
   local text = path and files.read(path, MAX_FILE)
   local known = text and json.decode(text)
   if type(known) ~= "table" or type(known.tools) ~= "table" then
-    remember(server, new)
-    return "first"
+    return remember(server, new) and "first" or "lost"
   end
   return changes(known.tools, new)
 end
@@ -99,11 +98,12 @@ local function check_pin(client, list)
   local server, ctx = client.server, client.ctx
   local new = summary(list)
   local found = privileges.of(ctx).drawn(function() return compared(server, new) end)
-  if found == "" or server.trusted and found ~= "first" then
-    return true
-  elseif found == "first" then
-    ctx.log(("mcp %s is used for the first time: %s; its tools: %s"):format(server.name, started(server),
-      table.concat(names.sorted(new), ", ")))
+  local is_first = found == "first" or found == "lost"
+  if is_first then
+    ctx.log(("mcp %s is used for the first time: %s; its tools: %s%s"):format(server.name, started(server),
+      table.concat(names.sorted(new), ", "), found == "lost" and "; a later change of them will not be noticed" or ""))
+  end
+  if is_first or found == "" or server.trusted then
     return true
   end
   local answer, message, class = ctx.ask({

@@ -61,6 +61,7 @@ local FAULTS <const> = {
   { "code that is never closed", page(DESCRIPTION, "```sh\nls"), "never closed" },
   { "bytes that are no UTF-8", page(DESCRIPTION, "caf\xE9"), "UTF%-8" },
   { "work that is left to do", page(DESCRIPTION, "TODO: write this."), "left to do" },
+  { "work that is left to do, in Chinese", page(DESCRIPTION, "TODO: " .. ("写"):rep(60)), "写写%.%.%." },
   { "a misspelt placeholder", page(DESCRIPTION, "Run ${CLAUDE_SKIL_DIR}/a.sh for $ARGUMENTS."), "CLAUDE_SKIL_DIR" },
   { "a wish by section that is neither yes nor no", page(DESCRIPTION .. "metadata:\n  skillrt:\n    by-section: maybe"),
     "by%-section" },
