@@ -143,6 +143,14 @@ describe("a table of phases", function()
     assert.same({ false, "!input.mode || input.mode === 'full'", false }, conditions(skill.phases))
   end)
 
+  it("names a phase by its number or its name where it names no document", function()
+    for _, cell in ipairs { "2", "Phase 2", "02-write", "`02-write`", "Write" } do
+      local skill = read("| Phase | Mode |\n|---|---|\n| " .. cell .. " | full |\n| 1 | quick, full |\n")
+      assert.same({ "!input.mode", false, "(input.mode === 'full' || outputs['choose-mode'] === 'full')", false },
+        conditions(skill.phases), cell)
+    end
+  end)
+
   it("that names a document which is not there is told with the nearest one", function()
     local _, found = read("| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02-writ.md |\n")
     assert.truthy(told(found, "reference-missing"):find('did you mean "phases/02-write.md"?', 1, true))

@@ -85,6 +85,13 @@ function Mentions:number(text, own)
   return is_own and own or self.by_number[key or ""]
 end
 
+---The phase whose id or name a text is.
+---@param text string
+---@return integer?
+function Mentions:called(text)
+  return self.by_id[text] or #text < 80 and self.by_name[M.name_of(text)] or nil
+end
+
 local function ends_with_word(words, text)
   local before, run = text:match "^(.-)([%a\128-\255]+)$"
   if not run then
@@ -155,7 +162,7 @@ function Mentions:of(text, own)
   end
   for at, cell in ("|" .. text .. "|"):gmatch "()|([^|]+)%f[|]" do
     local name = text:find("|", 1, true) and (cell:find "`" and "" or cell) or cell:match "^%s*%*%*([^*]+)%*%*" or ""
-    add(#name < 80 and self.by_name[M.name_of(name)] or nil, at)
+    add(self:called(name), at)
   end
   local chain = 0 -- how far a list of numbers such as "2-4" or "2, 3" has been read
   for at, digits, after in text:gmatch "()%f[%d](%d[%d.]*)()" do

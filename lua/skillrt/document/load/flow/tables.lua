@@ -72,7 +72,7 @@ local function phase_row(out, cells, at, mentions)
   if not path and at.phase then
     local cell = plain(cells[at.phase] or "")
     local named = mentions:of(cell)
-    out.index = mentions:number(cell) or #named == 1 and named[1] or nil
+    out.index = mentions:number(cell) or #named == 1 and named[1] or mentions:called(cell)
   elseif path and not out.index and not path:find "[{}<>*$]" then
     out.path = path
   end
