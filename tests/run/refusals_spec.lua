@@ -6,6 +6,11 @@ local SCRIPT <const> = [[
 return require "skillrt".skill { name = "s", state = { n = 0 }, terminate = { "n > 1" },
   actions = { { id = "a", max_runs = 2, run = function(s) return { n = s.n + 1 } end } } }
 ]]
+local ASKS <const> = [[
+return require "skillrt".skill { name = "asks", state = {}, actions = { { id = "a", max_runs = 1, run = function(_, ctx)
+  return { said = ctx.await { kind = "ask", question = "Which?" } }
+end } } }
+]]
 local NOTHING <const> = "nothere: contains no run"
 
 -- A line, and what is said.
@@ -13,6 +18,10 @@ local ROWS <const> = {
   { "adopt run", "run: is no workflow run of Claude Code or qwen-code; these are named wf_..." },
   { "answer run", "give the answer, or use --file or --edit" },
   { "answer run 1 yes", "run: no question is open in this run (it is completed)" },
+  { "answer asks caf\xE9", 'question 1: "caf\\xE9" is not UTF-8' },
+  { "run caf\xE9.lua", "the run cannot be recorded (record.script: cannot encode a string that is not valid UTF-8); rename that" },
+  { "run s.lua --work-dir new --set who=caf\xE9", "the run cannot be recorded: input.who: cannot encode a string that is not" },
+  { "submit q caf\xE9.lua", "the run cannot be recorded (record.script: cannot encode a string that is not valid UTF-8); rename that" },
   { "check nothere", "nothere: No such file or directory" },
   { "check five.lua", "five.lua: error: must return a skill, as in `return skillrt.skill { ... }`, but returned a number" },
   { "check like.lua", "like.lua: error: must return a skill" },
@@ -73,9 +82,12 @@ describe("a command", function()
     folder.file("s.lua", SCRIPT)
     folder.file("five.lua", "return 5\n")
     folder.file("like.lua", "return { status = 'completed', name = 'like' }\n")
+    folder.file("caf\xE9.lua", SCRIPT)
+    folder.file("asks.lua", ASKS)
     folder.file("p.lua", "return require 'skillrt'.skill { name = 'p', phases = { { id = 'one', run = print } } }")
     local env = ("HOME='%s' XDG_STATE_HOME='%s/.state'"):format(folder.path, folder.path)
     assert.equal(0, K.run(folder, { "s.lua", "--work-dir", "run", "--quiet", env = env }).code)
+    assert.equal(3, K.run(folder, { "asks.lua", "--work-dir", "asks", "--quiet", env = env }).code)
     for _, row in ipairs(ROWS) do
       local words = { env = env }
       for quoted, word in row[1]:gmatch "(')([^']*)'?" do

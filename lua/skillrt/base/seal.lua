@@ -29,21 +29,27 @@ local function key(makes)
   return files.write(path, text) and text or nil
 end
 
-local function seal_of(first, with)
-  local said = {}
-  for i, field in ipairs(FIELDS) do
-    said[i] = first[field] == nil and json.null or first[field]
+-- What is sealed; or nil and what no record can hold: the path of a file, say, that is not UTF-8.
+local function sealed(first)
+  local fields = {}
+  for _, field in ipairs(FIELDS) do
+    fields[field] = first[field]
   end
-  local text = json.encode(json.array(said))
+  return json.encode(fields, { sorted = true, name = "record" })
+end
+
+local function seal_of(text, with)
   return files.digest(with .. files.digest(with .. text))
 end
 
 ---The seal of a run that begins now.
 ---@param first table  its first record
 ---@return string|nil seal  nil: this machine remembers nothing
+---@return string? problem  the record cannot be written
 function M.of(first)
-  local with = key(true)
-  return with and seal_of(first, with)
+  local text, problem = sealed(first)
+  local with = text and key(true)
+  return with and seal_of(text, with) or nil, problem
 end
 
 ---Whether this user began the run here.
@@ -51,7 +57,7 @@ end
 ---@return boolean
 function M.is_ours(first)
   local with = first.seal and key(false)
-  return with ~= nil and with ~= false and seal_of(first, with) == first.seal
+  return with ~= nil and with ~= false and seal_of(sealed(first), with) == first.seal
 end
 
 return M

@@ -242,8 +242,10 @@ local function first_record(parts, given)
     cwd = given.cwd or files.current(),
     skillrt = core.version,
   }
-  first.seal = seal.of(first)
-  return first
+  local problem
+  first.seal, problem = seal.of(first)
+  return not problem and first or nil,
+    problem and ("the run cannot be recorded (%s); rename that file or folder"):format(problem)
 end
 
 -- The parts of a turn, for a new run with this id or a resumed one; or nil, message, code.
@@ -286,8 +288,8 @@ local function new_parts(skill, options)
     end
   end
   parts.run_id = run_id
-  parts.first = first_record(parts, options)
-  return parts
+  parts.first, message = first_record(parts, options)
+  return parts.first and parts or nil, message, "invalid"
 end
 
 ---Prepares a new run without waiting for it.

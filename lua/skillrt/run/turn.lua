@@ -117,7 +117,10 @@ function Turn:load(fresh, torn)
   if fresh and not self.first then -- a promoted standby has lost what was there when the run was looked at
     error({ message = require("skillrt.run.look").nothing(self.run.store.place), code = "missing" }, 0)
   elseif fresh then
-    assert(self:emit(self.first))
+    local ok, why = self:emit(self.first)
+    if not ok then
+      error({ message = "the run cannot be recorded: " .. why, code = "invalid" }, 0)
+    end
   else
     self.journal.newest:apply()
     resume.begin(self, torn)

@@ -95,7 +95,9 @@ end
 -- Why the question does not accept a value; nil: it does.
 local function refusal_of(question, value)
   local options = question.options or {}
-  if #options == 0 then
+  if type(value) == "string" and not utf8.len(value) then
+    return ("%s is not UTF-8"):format(names.show(value))
+  elseif #options == 0 then
     return type(value) ~= "string" and ("%s is not a text"):format(names.show(value)) or nil
   end
   for _, option in ipairs(options) do
