@@ -13,7 +13,7 @@ local M = {}
 local trim = texts.trim
 
 ---@class skillrt.load.StateMd
----@field fields { name: string, type: string, description: string, line: integer, optional: boolean? }[]
+---@field fields { name: string, type: string, description: string, optional: boolean? }[]
 ---@field initial table<string, any>?
 ---@field unread { text: string, line: integer }[]  initial values that are code
 
@@ -56,17 +56,14 @@ local function read_interface(block, out)
   if not at then
     return
   end
-  local line = block.line + select(2, text:sub(1, at):gsub("\n", ""))
   local depth, in_comment = 0, false
   for one in texts.lines(text:sub(at)) do
-    line = line + 1
     if one:find "^%s*/%*" or in_comment then
       in_comment = not one:find("*/", 1, true)
     else
       local change = depth_change(one)
       local field = depth == 0 and field_of(one)
       if field then
-        field.line = line
         field.type = change > 0 and "object" or field.type ~= "" and field.type or "object"
         out.fields[#out.fields + 1] = field
       end
