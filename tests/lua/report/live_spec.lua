@@ -35,3 +35,40 @@ describe("the live view of 1,000 agents", function()
     watcher.closed()
   end)
 end)
+
+describe("what a script prints", function()
+  it("is taken as Lua prints it, whatever writes it, until the capture ends", function()
+    local took, restore = {}, nil
+    local ok, problem = pcall(function()
+      restore = output.capture(function(text) took[#took + 1] = text end)
+      print(nil, true, 5, 1.5, "x")
+      print()
+      assert(io.write("a", 1) == io.stdout)
+      assert(io.stdout:write("b", 2) == io.stdout)
+    end)
+    restore()
+    assert.is_true(ok, problem)
+    assert.same({ "nil\ttrue\t5\t1.5\tx\n", "\n", "a1", "b2" }, took)
+    io.write ""
+    assert.equal(4, #took)
+  end)
+
+  it("to standard error, or to a file, is taken only where that is asked for", function()
+    local took, path = {}, os.tmpname()
+    local function take(text) took[#took + 1] = text end
+    local restore = output.capture(take, true)
+    io.stderr:write "e"
+    restore()
+    restore = output.capture(take)
+    local file <close> = assert(io.open(path, "w"))
+    file:write "f"
+    io.output(file)
+    io.write "g"
+    io.output(io.stdout)
+    restore()
+    file:close()
+    assert.same({ "e" }, took)
+    assert.equal("fg", io.lines(path)())
+    os.remove(path)
+  end)
+end)

@@ -268,7 +268,7 @@ function M.load(path, options, may)
     return nil, message, code
   elseif script and options.by_section then
     return require("skillrt.document.load.page_steps").refuse_script(script)
-  elseif document and not document.definition then
+  elseif document and (not document.definition or document.findings:errors()) then
     return refused(document)
   end
   local ok, why, cause = true, nil, nil

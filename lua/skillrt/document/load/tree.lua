@@ -25,11 +25,18 @@ local SKIPPED = { [".git"] = true, ["node_modules"] = true }
 local Tree = {}
 Tree.__index = Tree
 
+-- What cannot be read: the skill is refused where it is one of its documents; other files are for agents.
+local function miss(self, code, place, ...)
+  local path = place.file
+  local is_own = path == "" or path:find "^phases%f[/\0]" or path:lower() == "skill.md"
+  self.found[is_own and "error" or "warn"](self.found, code, place, ...)
+end
+
 -- A folder that cannot be listed is reported, not skipped.
 local function walk(self, folder, depth)
   local entries, message = files.list(folder == "" and self.dir or files.join(self.dir, folder))
   if not entries then
-    self.found:error("unreadable", { file = folder }, message, "what it holds was not read")
+    miss(self, "unreadable", { file = folder }, message, "what it holds was not read")
     return
   elseif depth > M.MAX_DEPTH then
     self.found:error("too-deep", { file = folder }, ("is more than %d folders deep"):format(M.MAX_DEPTH))
@@ -45,13 +52,13 @@ local function walk(self, folder, depth)
       self.links[#self.links + 1] = path
     elseif entry.kind == "directory" and not SKIPPED[entry.name] then
       if entry.name:find "%.md$" then
-        self.found:error("unreadable", { file = path }, "is a folder, not a document", "it was not read as one")
+        miss(self, "unreadable", { file = path }, "is a folder, not a document", "it was not read as one")
       end
       walk(self, path, depth + 1)
     elseif entry.kind == "file" then
       self.paths[#self.paths + 1] = path
     elseif entry.kind ~= "directory" then
-      self.found:error("unreadable", { file = path }, "is neither a file nor a folder")
+      miss(self, "unreadable", { file = path }, "is neither a file nor a folder")
     end
     if #self.paths >= M.MAX_FILES then
       return
@@ -207,14 +214,14 @@ function Tree:read(path, maximum)
   self.texts[path] = false
   local text, message = files.kept(self.dir, self:unlinked(path), maximum or M.MAX_DOCUMENT)
   if not text then
-    self.found:error("unreadable", { file = path }, message)
+    miss(self, "unreadable", { file = path }, message)
     return nil
   end
   text = markdown.normal(text)
   local good, bad = utf8.len(text)
   if not good then
     local line = select(2, text:sub(1, bad):gsub("\n", "")) + 1
-    self.found:error("encoding", { file = path, line = line }, "is no UTF-8")
+    miss(self, "encoding", { file = path, line = line }, "is no UTF-8")
     return nil
   end
   self.texts[path] = text

@@ -325,8 +325,20 @@ describe("a folder of another shape", function()
       ["phases/actions/action-b.md/notes.txt"] = "",
     }
     assert(os.execute(("mkfifo '%s/phases/actions/action-c.md'"):format(folder.dir)))
-    local _, found = loaded(folder)
+    local skill, message, _, found = load.load(folder.dir)
+    assert.is_nil(skill)
+    assert.matches("phases/actions/action-b.md: error: is a folder, not a document", message, 1, true)
     assert.same({ "phases/actions/action-b.md", "phases/actions/action-c.md" }, places(found, "load.unreadable"))
+  end)
+
+  it("runs beside a pipe that is none of its documents", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL }
+    assert(os.execute(("mkfifo '%s/pipe'"):format(folder.dir)))
+    local _, found = loaded(folder)
+    assert.same({ "pipe" }, places(found, "load.unreadable"))
+    for _, one in ipairs(found) do
+      assert.not_equal("error", one.level)
+    end
   end)
 
   it("declares the keys of its list of fields, also where another state is written down", function()

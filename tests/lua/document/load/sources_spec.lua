@@ -216,9 +216,11 @@ describe("the border of a folder", function()
       ["specs/rules.md"] = "# Rules\n",
       ["phases/01-a.md"] = "# A\n",
     }
-    assert.same({ "specs/rules.md" }, loaded(folder).specs)
+    local skill = loaded(folder, { agent = "true" })
+    assert.same({ "specs/rules.md" }, skill.specs)
     os.remove(folder.dir .. "/specs/rules.md")
-    local skill, found = loaded(folder, { agent = "true" })
+    local refused, _, _, found = load.load(folder.dir)
+    assert.is_nil(refused)
     assert.same({ "SKILL.md:11" }, places(found, "load.spec-missing"))
     local result, message = require("skillrt.run.runner").run(skill, { work_dir = folder.base .. "/work" })
     assert.is_nil(result)
@@ -245,6 +247,7 @@ describe("the border of a folder", function()
     local document = load.read(folder.dir)
     assert.same({ "phases/01-a.md:2" }, places(document.findings, "load.encoding"))
     assert.same({ "phases/02-b.md" }, places(document.findings, "load.unreadable"))
+    assert.is_nil((load.load(folder.dir))) -- a phase of it would be missing
     assert.same({ "phases/03-c.md:2" }, places(document.findings, "load.fence"))
   end)
 
