@@ -424,8 +424,8 @@ end
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
-    -- A script is what runs; and if there is a SKILL.md, it was reported why that was not read.
-    if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") then
+    -- A script is what runs; and it was reported why a SKILL.md, or the folder, was not read.
+    if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") and not self.found:errors() then
       local skills, script = self.tree:skills(), script_in(self.tree)
       local fix = script and ("name a script: %s/%s"):format(self.tree.dir, script)
       if skills[1] then

@@ -28,7 +28,7 @@ Tree.__index = Tree
 -- What cannot be read: the skill is refused where it is one of its documents; other files are for agents.
 local function miss(self, code, place, ...)
   local path = place.file
-  local is_own = path == "" or path:find "^phases%f[/\0]" or path:lower() == "skill.md"
+  local is_own = path == "." or path:find "^phases%f[/\0]" or path:lower() == "skill.md"
   self.found[is_own and "error" or "warn"](self.found, code, place, ...)
 end
 
@@ -36,7 +36,7 @@ end
 local function walk(self, folder, depth)
   local entries, message = files.list(folder == "" and self.dir or files.join(self.dir, folder))
   if not entries then
-    miss(self, "unreadable", { file = folder }, message, "what it holds was not read")
+    miss(self, "unreadable", { file = folder == "" and "." or folder }, message, "what it holds was not read")
     return
   elseif depth > M.MAX_DEPTH then
     self.found:error("too-deep", { file = folder }, ("is more than %d folders deep"):format(M.MAX_DEPTH))
