@@ -5,7 +5,7 @@ local R = require "tests.support.runs"
 local stand_in = require "tests.support.stand_in"
 
 local NOBODY = "-u SKILLRT_AGENT -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN -u ANTHROPIC_BASE_URL -u OPENAI_API_KEY "
-  .. "-u OPENAI_BASE_URL -u CODEX_API_KEY -u CLAUDE_CODE_OAUTH_TOKEN -u XDG_CONFIG_HOME HOME=/nonexistent "
+  .. "-u OPENAI_BASE_URL -u CODEX_API_KEY -u CLAUDE_CODE_OAUTH_TOKEN -u XDG_CONFIG_HOME HOME=/dev/null/none "
 
 describe("skillrt agents", function()
   after_each(R.clean)

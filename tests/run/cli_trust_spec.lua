@@ -35,7 +35,7 @@ describe("the code of a skill's folder", function()
     assert.equal(0, kit.run(folder, { "run", "s", "--work-dir", "b", env = env }).code)
     folder.file("s/helper.lua", "return { n = 4 }\n")
     assert.equal(8, kit.run(folder, { "run", "s", "--work-dir", "c", env = env }).code)
-    assert.equal(8, kit.run(folder, { "run", "s", "--work-dir", "d", env = "XDG_STATE_HOME=/nonexistent" }).code)
+    assert.equal(8, kit.run(folder, { "run", "s", "--work-dir", "d", env = "XDG_STATE_HOME=/dev/null/none" }).code)
   end)
 
   it("is not asked about where the script itself is named, or where it is ours", function()
@@ -195,7 +195,7 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
 
   it("is called by its name where one keeps them; a project's wins over a personal one (W22)", function()
     local folder <close> = kit.folder()
-    local env = "XDG_STATE_HOME=/nonexistent HOME=" .. folder.path .. "/home"
+    local env = "XDG_STATE_HOME=/dev/null/none HOME=" .. folder.path .. "/home"
     os.execute(("mkdir -p '%s/home/.claude/workflows' '%s/.claude/workflows'"):format(folder.path, folder.path))
     local function keep(path, word)
       folder.file(path, ("export const meta = { name: 'x', description: 'd' }\nreturn ['%s', args]\n"):format(word))
@@ -215,7 +215,7 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
 
   it("is called by its name, too, where it is a skill, a command or an agent; what lies here comes first", function()
     local folder <close> = kit.folder()
-    local env = "XDG_STATE_HOME=/nonexistent HOME=" .. folder.path .. "/home"
+    local env = "XDG_STATE_HOME=/dev/null/none HOME=" .. folder.path .. "/home"
     os.execute(("cd '%s' && mkdir -p home/.claude/skills/tidy home/.claude/agents .claude/commands/git .claude/skills/both home/both")
       :format(folder.path))
     local function page(path, word)

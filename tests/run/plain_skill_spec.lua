@@ -87,7 +87,7 @@ describe("a folder that is a page of instructions", function()
   it("names three ways to go on where no agent is chosen", function()
     local folder <close> = new_folder()
     skill(folder)
-    local run = kit.run(folder, { "run", "commit", "--", "x", env = "-u SKILLRT_AGENT HOME=/nonexistent" })
+    local run = kit.run(folder, { "run", "commit", "--", "x", env = "-u SKILLRT_AGENT HOME=/dev/null/none" })
     assert.equal(2, run.code)
     for _, text in ipairs { "skillrt agents", "skillrt run FOLDER --agent claude -- TASK", "SKILLRT_AGENT=claude" } do
       assert.truthy(run.err:find(text, 1, true), run.err)
@@ -97,7 +97,7 @@ describe("a folder that is a page of instructions", function()
   it("as a workflow script is refused where it asks an agent and none is chosen, by run and by submit", function()
     local folder <close> = new_folder()
     folder.file("flow.js", "export const meta = { name: 'flow', description: 'asks' }\nreturn await agent('hi')\n")
-    local env = "-u SKILLRT_AGENT HOME=/nonexistent"
+    local env = "-u SKILLRT_AGENT HOME=/dev/null/none"
     for _, words in ipairs { { "run", "flow.js", "--trust", env = env }, { "submit", "q", "flow.js", "--trust", env = env } } do
       local run = kit.run(folder, words)
       assert.equal(2, run.code, run.err)

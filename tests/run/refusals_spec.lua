@@ -53,6 +53,7 @@ local ROWS <const> = {
   { "retry run", "no step of this run has failed; there is nothing to retry" },
   { "rollback run --to zz", 'run: has no checkpoint "zz"' },
   { "run p.lua --strategy sequential", "p: its phases run in their order, and no strategy chooses one" },
+  { "run s.lua --limit calls=3 --limit calls=4", "--limit calls=4: calls is limited twice" },
   { "run s.lua --session ../x", "--session: session must be letters, digits, '.', '_' and '-', begin with a letter" },
   { "schedule list nothere", "nothere: No such file or directory" },
   { "send run", "name the event: skillrt send DIR NAME" },

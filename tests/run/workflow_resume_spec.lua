@@ -227,7 +227,7 @@ describe("an agent in a worktree of its own", function()
 
   local function run_in(folder, script)
     local out = R.folder() .. "/run"
-    local command = "cd %s && XDG_STATE_HOME=/nonexistent %s run %s --trust --yes --work-dir %s --quiet --agent '%s' > /dev/null 2>&1"
+    local command = "cd %s && XDG_STATE_HOME=/dev/null/none %s run %s --trust --yes --work-dir %s --quiet --agent '%s' > /dev/null 2>&1"
     local words = json.encode { "sh", "-c", WORKS }
     local code = os.execute(command:format(folder, PROGRAM, script or "tried.js", out, (words:gsub("'", "'\\''"))))
     return out, code

@@ -90,7 +90,7 @@ function M.read(words, file, given)
   return input
 end
 
----NAME=NUMBER, several times: a sum for each name.
+---NAME=NUMBER, several times: a sum for each name; a limit is given once.
 ---@param words string[]|nil
 ---@param option string  for messages
 ---@param least boolean?  not the sum, but the smallest
@@ -105,6 +105,9 @@ function M.amounts(words, option, least)
       return nil, ("%s %s: write LIMIT=NUMBER, such as calls=50"):format(option, names.show(word))
     end
     amounts = amounts or {}
+    if amounts[name] and option == "--limit" then
+      return nil, ("--limit %s: %s is limited twice"):format(word, name)
+    end
     amounts[name] = least and math.min(amounts[name] or amount, amount) or (amounts[name] or 0) + amount
   end
   return amounts
