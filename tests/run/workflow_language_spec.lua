@@ -60,6 +60,17 @@ describe("a workflow script", function()
     assert.same({ b = json.null }, R.json(dir .. "/state.json").result)
   end)
 
+  it("may cut a text inside a character: half of one becomes U+FFFD, in a prompt and in the result", function()
+    local result = run [[
+      const halves = ['\u{1F600}'.slice(0, 1), '\u{1F600}'.slice(1), 'a\udc00\ud800b', '\\ud83d', '\\\\ud83d', '\u{1F600}']
+      return [await agent('say ' + halves[0] + 'x'), ...halves]
+    ]]
+    assert.equal("completed", result.status, result.message)
+    local half = "\u{FFFD}"
+    assert.same({ half .. "x", half, half, "a" .. half .. half .. "b", "\\ud83d", "\\\\ud83d", "\u{1F600}" },
+      { table.unpack(result.state.result) })
+  end)
+
   it("gets an answer without one newline at its end (W5)", function()
     local skill = assert(load(R.folder(), "return [await agent('x'), await agent('two', { agent: 'two' })]"))
     skill.agents.default = skillrt.agent.command { "printf", "a\\n" }
