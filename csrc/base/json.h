@@ -2,7 +2,8 @@
  *
  * Reading is pulling tokens from borrowed text; writing is turning one string or number
  * into bytes. Nothing here allocates or knows Lua. The whole grammar is checked, strict
- * UTF-8 included; only duplicate keys are left to the caller, who alone keeps the keys.
+ * UTF-8 included; only duplicate keys are left to the caller, who alone keeps the keys. The escape
+ * of half a surrogate pair, whose meaning the RFC leaves open, is U+FFFD.
  *
  * Numbers: without '.', 'e' and 'E' a number is an integer if int64 holds it. Otherwise
  * ("-0" and wider ones too) it is the nearest double; one beyond the doubles is an error. */

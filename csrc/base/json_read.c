@@ -72,12 +72,7 @@ static const char *reader_escape(struct json_reader *r, const char *at) {
     reader_problem(r, at, "\\u needs four hex digits");
     return NULL;
   }
-  if (code < 0xD800 || code > 0xDFFF) return at + 6;
-  if (code <= 0xDBFF && end - at >= 12 && at[6] == '\\' && at[7] == 'u' &&
-      reader_hex4(at + 8, end, &code) && code >= 0xDC00 && code <= 0xDFFF)
-    return at + 12;
-  reader_problem(r, at, "half a surrogate pair in a string");
-  return NULL;
+  return at + 6; /* of a surrogate, too: json_unescape joins it with its other half */
 }
 
 /* A string from its opening quote on. */

@@ -132,6 +132,20 @@ static char *text_put_character(unsigned code, char *to) {
   return to;
 }
 
+/* The character whose four digits are at *at, which is moved behind them: of two surrogates that
+ * are a pair, both. A half without its other one, such as programs leave that cut texts of UTF-16,
+ * is U+FFFD. */
+static unsigned text_code(const char **at, const char *end) {
+  unsigned code = text_hex4(*at), low = 0;
+  *at += 4;
+  if (code < 0xD800 || code > 0xDFFF) return code;
+  if (code <= 0xDBFF && end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u')
+    low = text_hex4(*at + 2);
+  if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
+  *at += 6;
+  return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+}
+
 size_t json_unescape(struct span raw, char *to) {
   const char *at = raw.data, *end = raw.data + raw.length;
   char *begin = to;
@@ -158,16 +172,9 @@ size_t json_unescape(struct span raw, char *to) {
     case 't':
       *to++ = '\t';
       break;
-    case 'u': {
-      unsigned code = text_hex4(at);
-      at += 4;
-      if (code >= 0xD800 && code <= 0xDBFF) { /* the reader saw to its other half */
-        code = 0x10000 + ((code - 0xD800) << 10) + (text_hex4(at + 2) - 0xDC00);
-        at += 6;
-      }
-      to = text_put_character(code, to);
+    case 'u':
+      to = text_put_character(text_code(&at, end), to);
       break;
-    }
     default: /* quote, backslash, slash */
       *to++ = slash[1];
     }

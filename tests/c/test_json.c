@@ -128,6 +128,14 @@ static const struct taken strings[] = {
      "0123456\"",
      NULL},
     {"{\"\\u006b\":\"/* no comment */\"}", "{\"k\":\"/* no comment */\"}"},
+    {"\"\\uD800\"", "\"\xEF\xBF\xBD\""}, /* half a pair */
+    {"\"\\uDFFF\"", "\"\xEF\xBF\xBD\""},
+    {"\"\\uD800x\"", "\"\xEF\xBF\xBDx\""},
+    {"\"\\uD800\\n\"", "\"\xEF\xBF\xBD\\n\""},
+    {"\"\\uD800\\u0041\"", "\"\xEF\xBF\xBD"
+                           "A\""},
+    {"\"\\uD83D\\uD83D\\uDE00\"", "\"\xEF\xBF\xBD\xF0\x9F\x98\x80\""},
+    {"\"\\uDC00\\uD800\"", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
 };
 
 static const struct taken numbers[] = {
@@ -251,14 +259,7 @@ static const struct refused refusals[] = {
     {"\"\\u12G4\"", "\\u needs four hex digits"},
     {"\"\\u 123\"", "\\u needs four hex digits"},
     {"\"\\U0041\"", "unknown escape in a string (a backslash is written \\\\)"},
-    {"\"\\uD800\"", "half a surrogate pair in a string"},
-    {"\"\\uD800x\"", "half a surrogate pair in a string"},
-    {"\"\\uD800\\n\"", "half a surrogate pair in a string"},
-    {"\"\\uD800\\uD800\"", "half a surrogate pair in a string"},
-    {"\"\\uD800\\u0041\"", "half a surrogate pair in a string"},
-    {"\"\\uDC00\\uD800\"", "half a surrogate pair in a string"},
-    {"\"\\uDFFF\"", "half a surrogate pair in a string"},
-    {"\"\\uD800\\uDC0", "half a surrogate pair in a string"},
+    {"\"\\uD800\\uDC0", "\\u needs four hex digits"},
     {"\"\x80\"", "a string that is not valid UTF-8"},
     {"\"\xC0\x80\"", "a string that is not valid UTF-8"},
     {"\"\xC1\xBF\"", "a string that is not valid UTF-8"},

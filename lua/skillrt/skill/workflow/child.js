@@ -213,9 +213,7 @@ function take(message) {
 }
 
 const rest = () => new Promise((resolve) => { setImmediate(resolve); });
-// Half a character, which a script cuts off easily and JSON writes as \ud83d, becomes U+FFFD, as in any UTF-8.
-const whole = (text) => text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\ufffd');
-const reply = (text) => { process.stdout.write(`${whole(text)}\n`); };
+const reply = (text) => { process.stdout.write(`${text}\n`); };
 
 // What each message was answered, by its number. A program that began anew is sent those again which had no answer, in
 // any order: each is given what the script asked for behind it, and nothing of that is lost.
