@@ -187,7 +187,7 @@ static bool push_from_disk(lua_State *L, const char *name) {
   const char *path = lua_pushfstring(L, "%s/%s", SKILLRT_FROM_DISK, name);
   struct error error;
   struct buffer *text = bind_buffer(L, 16u << 20);
-  if (!buffer_read_file(text, path, &error)) {
+  if (!buffer_read_file(text, path, false, &error)) {
     lua_pop(L, 2);
     return false;
   }

@@ -41,13 +41,14 @@ struct buffer *bind_buffer(lua_State *L, size_t maximum) {
   return buffer;
 }
 
+/* read(path, maximum?, only_files?): without `only_files` also a pipe or a device. */
 static int files_read(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_Integer maximum = luaL_optinteger(L, 2, (lua_Integer)FILE_MAXIMUM);
   luaL_argcheck(L, maximum >= 0, 2, "a size in bytes");
   struct buffer *text = bind_buffer(L, (size_t)maximum);
   struct error error = {0};
-  if (!buffer_read_file(text, path, &error)) return bind_fail(L, &error);
+  if (!buffer_read_file(text, path, lua_toboolean(L, 3), &error)) return bind_fail(L, &error);
   lua_pushlstring(L, text->data ? text->data : "", text->length);
   buffer_clear(text);
   return 1;

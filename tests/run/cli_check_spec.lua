@@ -213,6 +213,16 @@ describe("skillrt check", function()
     end
   end)
 
+  it("waits for nothing that a folder links to, such as a pipe without a writer", function()
+    local folder <close> = kit.folder()
+    assert(os.execute(("cd '%s' && mkdir s s/x && mkfifo pipe && ln -s ../pipe s/a && ln -s ../../pipe s/x/b.lua")
+      :format(folder.path)))
+    folder.file("s/SKILL.md", "---\nname: s\ndescription: Reads.\n---\n# S\n\nRead it.\n")
+    local done = kit.run(folder, { "check", "s" })
+    assert.equal(1, done.code, done.err)
+    assert.matches("a: warning: is a symbolic link, as is another", done.out, 1, true)
+  end)
+
   it("fails the report of a folder in which nothing can run", function()
     local folder <close> = kit.folder()
     folder.file("notes.txt", "nothing\n")

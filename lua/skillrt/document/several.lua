@@ -21,7 +21,8 @@ function M.message(path)
   if #list == 0 then
     return nil
   end
-  local lines = { ("%s: holds %d skills; name one: skillrt run %s/%s -- TASK"):format(path, #list, dir, list[1]) }
+  local lines = { ("%s: holds %s; name one: skillrt run %s -- TASK"):format(path,
+    #list == 1 and "a skill" or #list .. " skills", files.join(dir, list[1])) }
   for i = 1, math.min(#list, MAX_SHOWN) do
     local summary = require("skillrt.document.load.skill_md").summary(files.join(dir, list[i])) or {}
     local text = cut((summary.description or ""):gsub("%s+", " "), 88)

@@ -98,10 +98,10 @@ local function tell_links(self, links)
   local bad = {}
   for _, link in ipairs(links) do
     local path = files.join(self.dir, link)
-    bad[#bad + 1] = (is_read(link) or not files.is_folder(path) and not files.read(path)) and link or nil
+    bad[#bad + 1] = (is_read(link) or not files.is_folder(path) and not files.read(path, nil, true)) and link or nil
   end
   if bad[1] then
-    local more = #bad > 1 and (", as are %d others"):format(#bad - 1) or ""
+    local more = #bad == 2 and ", as is another" or #bad > 2 and (", as are %d others"):format(#bad - 1) or ""
     local is_page = tables.has(bad, "SKILL.md")
     self.found[is_page and "error" or "warn"](self.found, "link", { file = is_page and "SKILL.md" or bad[1] },
       "is a symbolic link" .. more, "it points outside the folder, to a file, or to nothing: its target was not read",
