@@ -247,6 +247,10 @@ describe("a condition tells", function()
     for text, expected in pairs(cases) do assert.equal(expected, condition(text):explain(state)) end
     local shown = condition("!s"):explain { s = ("一二"):rep(1000) }
     assert.truthy(shown:find('s is "一二一', 1, true) and #shown < 100 and utf8.len(shown), shown)
+    local short, long = {}, {}
+    for i = 1, 9 do short["k" .. i], long[("a_rather_long_name_of_a_key_%d"):format(i)] = i, i end
+    assert.equal("!s is false: s is {k1, k2, k3, k4, k5, k6, k7, k8, ...}", condition("!s"):explain { s = short })
+    assert.equal("!s is false: s is {" .. ("a_rather_long_name_of..., "):rep(3) .. "...}", condition("!s"):explain { s = long })
   end)
 
   it("whether it is the same for every state", function()

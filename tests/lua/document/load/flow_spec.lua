@@ -151,6 +151,12 @@ describe("a table of phases", function()
     end
   end)
 
+  it("is one of phases by a document in its first row, whatever its columns are called", function()
+    local skill = read("| File | Mode |\n|---|---|\n| phases/02-write.md | full |\n| | quick, full |\n")
+    assert.same({ "!input.mode", false, "(input.mode === 'full' || outputs['choose-mode'] === 'full')", false },
+      conditions(skill.phases))
+  end)
+
   it("that names a document which is not there is told with the nearest one", function()
     local _, found = read("| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02-writ.md |\n")
     assert.truthy(told(found, "reference-missing"):find('did you mean "phases/02-write.md"?', 1, true))
