@@ -111,8 +111,7 @@ bool buffer_read_descriptor(struct buffer *to, int fd, const char *path, struct 
   int failed = sys->fstat(sys, fd, &info);
   if (failed < 0) return error_system(error, -failed, "%s", path);
   if (info.kind == SYS_DIRECTORY) return error_system(error, EISDIR, "%s", path);
-  if (info.kind == SYS_OTHER)
-    fcntl(fd, F_SETFL, O_RDONLY); /* a pipe that has one is read to its end */
+  if (info.kind == SYS_OTHER) fcntl(fd, F_SETFL, O_RDONLY); /* to wait for what is written */
   for (;;) {
     size_t piece = info.size > 0 && info.size < (1 << 20) ? (size_t)info.size + 1 : 65536;
     if (piece > to->maximum - to->length) piece = to->maximum - to->length;
@@ -131,7 +130,7 @@ bool buffer_read_descriptor(struct buffer *to, int fd, const char *path, struct 
 bool buffer_read_file(struct buffer *to, const char *path, bool only_files, struct error *error) {
   const struct sys *sys = to->sys;
   struct sys_stat info;
-  int fd = sys_open(sys, path, O_RDONLY | O_NONBLOCK, 0); /* a named pipe waits for no writer */
+  int fd = sys_open(sys, path, O_RDONLY | O_NONBLOCK, 0); /* to wait for no writer */
   if (fd == -ENOENT) {
     error_system(error, ENOENT, "%s", path);
     if (error) error->code = ERROR_MISSING;
