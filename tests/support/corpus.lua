@@ -8,6 +8,10 @@
 -- Called by corpus_spec.lua and tests/corpus.lua (`make corpus`).
 local check = require "skillrt.document.check"
 local files = require "skillrt.base.files"
+local graph = require "skillrt.document.graph"
+local json = require "skillrt.base.json"
+local load = require "skillrt.document.load"
+local text_of = require("skillrt.document.findings").text
 
 local M = {}
 
@@ -178,6 +182,59 @@ function M.run(base)
   end
   rows[#rows + 1] = sum
   return rows, wrong
+end
+
+-- What a document became, as JSON can hold it.
+local function plain(value)
+  if type(value) == "function" then
+    return "(function)"
+  elseif type(value) ~= "table" or value.text and value.source then
+    return type(value) == "table" and value.text or value
+  end
+  local out = json.is_array(value) and json.array {} or {}
+  for key, one in pairs(value) do
+    out[key] = plain(one)
+  end
+  return out
+end
+
+-- The fields of a definition, a line each; a list of tables has a line for each of them.
+local function definition_lines(definition)
+  local lines = {}
+  for _, key in ipairs(require("skillrt.base.names").sorted(definition)) do
+    local value = plain(definition[key])
+    local is_list = type(value) == "table" and type(value[1]) == "table"
+    lines[#lines + 1] = ("%s: %s"):format(key, is_list and "" or assert(json.encode(value, { sorted = true })))
+    for _, one in ipairs(is_list and value or {}) do
+      lines[#lines + 1] = "  " .. assert(json.encode(one, { sorted = true }))
+    end
+  end
+  return lines
+end
+
+M.GOLDEN = "tests/golden/corpus.txt"
+
+---All that is said of each folder, what it becomes and its picture: what may change only where somebody sees it.
+---@param base string  where the folders may be written
+---@return string
+function M.golden(base)
+  local out = { "# Written by `make corpus`: what is found in each folder of tests/support/corpus, what runs, its picture.\n" }
+  for _, case in ipairs(M.cases()) do
+    local dir = M.write(case, base)
+    local target = case.target and case.target ~= "." and dir .. "/" .. case.target or dir
+    local lines = { ("##### %s/%s"):format(case.family, case.name) }
+    for _, finding in ipairs(assert(check.check(target)).findings) do
+      lines[#lines + 1] = text_of(finding)
+    end
+    local document = load.read(target)
+    if document and document.definition then
+      table.move(definition_lines(document.definition), 1, 1000, #lines + 1, lines)
+      local picture = graph.of(target)
+      lines[#lines + 1] = picture and graph.text(picture, "text") or ""
+    end
+    out[#out + 1] = (table.concat(lines, "\n") .. "\n"):gsub(base:gsub("%p", "%%%0") .. "/[^/]+/demo", "DIR")
+  end
+  return table.concat(out)
 end
 
 local function percent(part, whole)

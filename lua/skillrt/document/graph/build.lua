@@ -80,11 +80,11 @@ end
 -- An edge from each action to those whose conditions it can make true. If several actions make a condition true and
 -- several wait for it, the condition is a node of its own: forty of each are then eighty edges instead of 1,600.
 local function condition_edges(graph, space, steps, prefix)
-  local from, to = {}, {}
+  local from, to = {}, {} -- the actions of each condition: a set, and how many
   local function count(sides, text, id)
-    sides[text] = sides[text] or { count = 0 }
-    sides[text].count = sides[text].count + (sides[text][id] and 0 or 1)
-    sides[text][id] = true
+    local side = sides[text] or { seen = {}, count = 0 }
+    sides[text] = side
+    side.count, side.seen[id] = side.count + (side.seen[id] and 0 or 1), true
   end
   each_helper(space, steps, function(maker, waiter, text)
     count(from, text, maker)
