@@ -176,9 +176,11 @@ types: all ## write docs/skillrt.d.lua, the types of skills for editors, from th
 schemas: all ## write docs/schema/*.json and docs/reference/json.md from the tables of keys and of output
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/forms.lua
-.PHONY: corpus
+.PHONY: corpus golden
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/reference/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua
+golden: all ## write tests/golden/corpus.txt and transcripts.txt: all that is said of some folders and runs; read what changes
+	@SKILLRT_MODE=$(MODE) $(LUA) tests/golden.lua
 .PHONY: started
 started: all ## write the list of modules that a plain run loads, which travel compiled (csrc/started.txt)
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) csrc/started.lua csrc/started.txt

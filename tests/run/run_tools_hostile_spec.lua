@@ -120,8 +120,9 @@ describe("a model server that misbehaves in a tool loop", function()
     assert.equal("completed", result.status, result.message)
     local results = wire.results(select(2, server.request(2)))
     assert.equal(#texts, #results)
-    assert.equal(1, #used)
+    assert.equal(2, #used)
     assert.equal(1 << 20, #used[1])
+    assert.equal("\u{FFFD}", used[2]) -- of half a surrogate pair
   end)
 
   it("gives arguments that are no text: an object is what it is, all else is told to the model and runs nothing", function()

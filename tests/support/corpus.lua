@@ -5,7 +5,7 @@
 -- `=== path` a file of it (`=== path +`: with a good front matter before it), ` @@ code` at the end
 -- of a line labels that line, `@ path code` labels a file without a line, `--- path` says what of the
 -- folder is checked. `code?` may be found and need not be; `a|b` is one of both. Notes do not count.
--- Called by corpus_spec.lua and tests/corpus.lua (`make corpus`).
+-- Called by corpus_spec.lua, tests/corpus.lua (`make corpus`) and tests/golden.lua (`make golden`).
 local check = require "skillrt.document.check"
 local files = require "skillrt.base.files"
 local graph = require "skillrt.document.graph"
@@ -218,7 +218,7 @@ M.GOLDEN = "tests/golden/corpus.txt"
 ---@param base string  where the folders may be written
 ---@return string
 function M.golden(base)
-  local out = { "# Written by `make corpus`: what is found in each folder of tests/support/corpus, what runs, its picture.\n" }
+  local out = { "# Written by `make golden`: what is found in each folder of the corpus, what runs, a picture.\n" }
   for _, case in ipairs(M.cases()) do
     local dir = M.write(case, base)
     local target = case.target and case.target ~= "." and dir .. "/" .. case.target or dir
@@ -235,6 +235,24 @@ function M.golden(base)
     out[#out + 1] = (table.concat(lines, "\n") .. "\n"):gsub(base:gsub("%p", "%%%0") .. "/[^/]+/demo", "DIR")
   end
   return table.concat(out)
+end
+
+---The first line in which a text differs from what is kept of it, and what stands before it; nil: none does.
+---@param path string  of what is kept
+---@param is string
+---@return string? problem
+function M.difference(path, is)
+  local next_line = assert(files.read(path)):gmatch "([^\n]*)\n"
+  local at
+  for line in is:gmatch "([^\n]*)\n" do
+    local was = next_line()
+    if was ~= line then
+      local text = "%s\nwas: %s\nis:  %s\nread `git diff %s` after `make golden`"
+      return text:format(at or path, tostring(was), line, path)
+    end
+    at = line:find "^[#$]" and line or at
+  end
+  return next_line() and path .. ": lines are missing at its end" or nil
 end
 
 local function percent(part, whole)
