@@ -30,6 +30,8 @@ metrics r
 replay r
 fork r@5 --out f
 diff r f
+history f
+log f
 resume f
 rollback r --to 4
 diff r f

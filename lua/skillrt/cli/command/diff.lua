@@ -15,8 +15,8 @@ local function read(word)
     local over = point.what == "done" or point.what == "failed" or point.what == "checkpoint"
     if point.seq <= seq and over and point.id then
       steps[#steps + 1] = ("%s %s"):format(point.id, point.what == "failed" and "failed" or "completed")
-    elseif point.seq <= seq and point.what == "rolled back" then
-      steps[#steps + 1] = "taken back " .. point.text
+    elseif point.seq <= seq and (point.what == "rolled back" or point.what == "forked") then
+      steps[#steps + 1] = ("%s %s"):format(point.what, point.text)
     end
   end)
   if not ok then

@@ -91,6 +91,7 @@ return {
   end,
 
   point = function(record)
-    return { what = "rolled back", text = ("to %s"):format(record.name or record.to) }
+    local what, text = record.from and "forked" or "rolled back", record.from and "at %s" or "to %s"
+    return { what = what, text = text:format(record.name or record.to) }
   end,
 }

@@ -116,7 +116,7 @@ end
 ---@field step integer?
 ---@field id string?      of the action or phase
 ---@field attempt integer?
----@field what "begun"|"checkpoint"|"before"|"done"|"failed"|"rolled back"|"stopped"
+---@field what "begun"|"checkpoint"|"before"|"done"|"failed"|"rolled back"|"forked"|"stopped"
 ---@field text string?    more about it
 
 -- Takes one record, and reports the point that it marks.
