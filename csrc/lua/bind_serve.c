@@ -27,6 +27,7 @@
 #define PROGRAM_TYPE "skillrt.program"
 
 enum { READ_SIZE = 64 << 10, OUTPUT_MAX = 1 << 20, ARGS_MAX = 256 };
+enum { PAUSE_MS = 10, QUIET_MS = 500 }; /* of the wait for programs that end */
 
 /* ---- lines ---- */
 
@@ -248,24 +249,25 @@ static int serve_say(lua_State *L) {
 }
 
 /* As the __close of a list of programs it has its time also where a signal ends all Lua. What we
- * say about a stop that takes its time is not said besides. */
+ * say about a stop that takes its time is not said besides. Programs that have nothing to end are
+ * gone before anything is said. */
 static int serve_drain(lua_State *L) {
   lua_settop(L, 1);
   lua_Integer count = luaL_len(L, 1);
-  if (count > 0) {
-    alarm(0);
-    fprintf(stderr,
-            "skillrt: draining: calls that may be repeated are canceled, the others end; a second "
-            "signal ends all at once\n");
-  }
+  int pauses = 0;
+  if (count > 0) alarm(0);
   for (lua_Integer i = 1; i <= 2 * count; i++) {
     lua_geti(L, 1, (i - 1) % count + 1);
     struct program *program = luaL_checkudata(L, -1, PROGRAM_TYPE);
     const struct sys *sys = program->sys;
     int status;
     if (i <= count && program->pid) sys->kill_group(sys, program->pid, SIGUSR1);
-    while (i > count && program->pid && sys->reap(sys, program->pid, &status) == -EAGAIN)
-      sys->pause(sys, 10);
+    while (i > count && program->pid && sys->reap(sys, program->pid, &status) == -EAGAIN) {
+      sys->pause(sys, PAUSE_MS);
+      if (++pauses == QUIET_MS / PAUSE_MS)
+        fprintf(stderr, "skillrt: draining: calls that may be repeated are canceled, the others "
+                        "end; a second signal ends all at once\n");
+    }
     if (i > count) program->pid = 0;
     lua_pop(L, 1);
   }

@@ -337,7 +337,8 @@ return skillrt.skill { name = "greeter", state = { done = false }, actions = {
       good("answer", url "asked", "blue")
       becomes("asked", "completed")
       worker.signal "TERM"
-      assert.equal(143, worker.wait().code)
+      local done = worker.wait()
+      assert.same({ 143, "skillrt: stopped\n" }, { done.code, done.err:match "[^\n]*\n$" }) -- nothing is left to end
       assert.matches("blue", good("state", url "asked"), 1, true)
     end)
 
