@@ -127,7 +127,7 @@ bool buffer_read_descriptor(struct buffer *to, int fd, const char *path, struct 
   }
 }
 
-bool buffer_read_file(struct buffer *to, const char *path, bool only_files, struct error *error) {
+bool buffer_read_file(struct buffer *to, const char *path, bool any_kind, struct error *error) {
   const struct sys *sys = to->sys;
   struct sys_stat info;
   int fd = sys_open(sys, path, O_RDONLY | O_NONBLOCK, 0); /* to wait for no writer */
@@ -137,7 +137,7 @@ bool buffer_read_file(struct buffer *to, const char *path, bool only_files, stru
     return false;
   }
   if (fd < 0) return error_system(error, -fd, "%s", path);
-  bool ok = only_files && sys->fstat(sys, fd, &info) == 0 && info.kind == SYS_OTHER
+  bool ok = !any_kind && sys->fstat(sys, fd, &info) == 0 && info.kind == SYS_OTHER
                 ? error_set(error, ERROR_INVALID, "%s: not a regular file", path)
                 : buffer_read_descriptor(to, fd, path, error);
   sys->close(sys, fd);

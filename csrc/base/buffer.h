@@ -37,9 +37,9 @@ bool buffer_format(struct buffer *, struct error *, const char *format, ...)
 /* Removes the first `size` bytes. */
 void buffer_drop(struct buffer *, size_t size);
 struct span buffer_span(const struct buffer *);
-/* Appends a whole file; one that does not exist is ERROR_MISSING. Without `only_files` also what a
- * pipe or a device gives until its end; a named pipe that nobody writes to is empty. */
-bool buffer_read_file(struct buffer *, const char *path, bool only_files, struct error *);
+/* Appends a whole regular file; one that does not exist is ERROR_MISSING. With `any_kind` also what
+ * a pipe or a device gives until its end; a named pipe without a writer is empty. */
+bool buffer_read_file(struct buffer *, const char *path, bool any_kind, struct error *);
 
 /* The same from where an open file stands; `path` is for messages. */
 bool buffer_read_descriptor(struct buffer *, int fd, const char *path, struct error *);

@@ -384,22 +384,22 @@ static void test_whole(void) {
     CHECK(sys_replace_file(sys_real(), in_folder("whole"), "12345678", 8, false, &e));
     for (size_t maximum = 7; maximum < 10; maximum++) {
       buffer_init(&to, sys_real(), maximum);
-      bool good = buffer_read_file(&to, in_folder("whole"), true, &e);
+      bool good = buffer_read_file(&to, in_folder("whole"), false, &e);
       CHECK(good == (maximum >= 8));
       if (good) CHECK_STR(to.data, "12345678");
       if (!good) CHECK(e.code == ERROR_LIMIT && strstr(e.text, "/whole: more than 7 bytes"));
       buffer_clear(&to);
     }
     buffer_init(&to, sys_real(), 100);
-    CHECK(buffer_read_file(&to, "/proc/self/comm", true, &e) && to.length > 0);
-    CHECK(!buffer_read_file(&to, in_folder("none"), false, &e) && e.code == ERROR_MISSING);
-    CHECK(!buffer_read_file(&to, folder, true, &e) && e.number == EISDIR);
-    CHECK(!buffer_read_file(&to, "/dev/null", true, &e) && strstr(e.text, "not a regular file"));
+    CHECK(buffer_read_file(&to, "/proc/self/comm", false, &e) && to.length > 0);
+    CHECK(!buffer_read_file(&to, in_folder("none"), true, &e) && e.code == ERROR_MISSING);
+    CHECK(!buffer_read_file(&to, folder, false, &e) && e.number == EISDIR);
+    CHECK(!buffer_read_file(&to, "/dev/null", false, &e) && strstr(e.text, "not a regular file"));
     to.length = 0;
-    CHECK(buffer_read_file(&to, "/dev/null", false, &e) && to.length == 0);
+    CHECK(buffer_read_file(&to, "/dev/null", true, &e) && to.length == 0);
     CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
-    CHECK(!buffer_read_file(&to, in_folder("pipe"), true, &e));
-    CHECK(buffer_read_file(&to, in_folder("pipe"), false, &e) && to.length == 0);
+    CHECK(!buffer_read_file(&to, in_folder("pipe"), false, &e));
+    CHECK(buffer_read_file(&to, in_folder("pipe"), true, &e) && to.length == 0);
     int end = open(in_folder("pipe"), O_RDWR);
     CHECK(write(end, "late", 4) == 4);
     pid_t child = fork();
@@ -409,7 +409,7 @@ static void test_whole(void) {
       _exit(0);
     }
     close(end);
-    CHECK(buffer_read_file(&to, in_folder("pipe"), false, &e));
+    CHECK(buffer_read_file(&to, in_folder("pipe"), true, &e));
     CHECK_STR(to.data, "late");
     waitpid(child, NULL, 0);
     unlink(in_folder("pipe"));

@@ -28,6 +28,14 @@ describe("skillrt run", function()
   end)
   after_each(function() getmetatable(folder).__close() end)
 
+  it("and a script may be named as pipes, whose writers come in their own time", function()
+    assert(os.execute(("mkfifo '%s/in'"):format(folder.path)))
+    local line = "cd '%s' && { (sleep 0.2; echo '{\"a\":1}') >in & (sleep 0.1; cat given.lua) | '%s' run /dev/stdin --input /dev/fd/3 "
+      .. "--work-dir run --quiet 3<in; } >/dev/null"
+    assert(os.execute(line:format(folder.path, K.program)))
+    assert.same({ a = 1 }, json.decode(folder.read "run/state.json").got)
+  end)
+
   it("takes its input from a file or standard input, and adds to it what is set", function()
     folder.file("in.json", '{"a":{"b":[1,2]},"c.d":"x"}')
     local _, state = run { "--input", "in.json", "--set", "e=5" }

@@ -4,7 +4,7 @@
 
 local core = require("skillrt.core")
 
-local M = core.files -- read(path, maximum?, only_files?) and the others: csrc/lua/bind_files.c
+local M = core.files -- read(path, maximum?, any_kind?) and the others: csrc/lua/bind_files.c
 
 ---The text of a file that is built into the program, such as "templates/en/skill.mustache".
 ---@type fun(name: string): string?

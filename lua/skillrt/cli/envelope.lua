@@ -68,7 +68,7 @@ function M.key(path, makes)
   end
   local pem, public
   if path and sign then
-    pem, message = files.read(path, MAX_KEY)
+    pem, message = files.read(path, MAX_KEY, true)
   end
   if pem then
     public, message = sign.public(pem)
@@ -134,7 +134,7 @@ end
 ---@return string|table message_or_run  the predicate of the first
 ---@return string? code
 function M.open(key, path)
-  local text, why = files.read(path, MAX_RECEIPT)
+  local text, why = files.read(path, MAX_RECEIPT, true)
   if not text then
     return nil, why --[[@as string]], "system"
   end

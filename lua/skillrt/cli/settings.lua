@@ -37,7 +37,7 @@ local function of_file(path)
   if path == "-" then
     text, problem = io.read("a"), "standard input could not be read"
   else
-    text, problem = require("skillrt.base.files").read(path, MAX_INPUT)
+    text, problem = require("skillrt.base.files").read(path, MAX_INPUT, true)
   end
   local value
   if text then

@@ -77,7 +77,7 @@ end
 ---@return any traceback
 ---@return true? ran  it would have run that skill itself
 function M.run(path, given)
-  local text, message, code = files.read(path, M.MAX_SCRIPT)
+  local text, message, code = files.read(path, M.MAX_SCRIPT, true)
   if not text then
     return nil, message, code
   end

@@ -28,7 +28,7 @@ function M.path()
 end
 
 local function read(dir, name)
-  return files.read(files.join(dir, name), MAX_FILE, true) or ""
+  return files.read(files.join(dir, name), MAX_FILE) or ""
 end
 
 -- The script of generated folders, without its comments: it reads the config and does nothing else.
@@ -119,7 +119,7 @@ local function add_named(code, argv, dir)
       local path = files.join(dir, word)
       local info = word:find("[%w]") and files.stat(path .. (word:sub(-1) == "/" and "." or ""))
       if info and not files.is_folder(path) then
-        local content = info.size <= MAX_FILE and files.read(path, MAX_FILE, true)
+        local content = info.size <= MAX_FILE and files.read(path, MAX_FILE)
         code.parts[#code.parts + 1] = ("%s %s"):format(word, content and files.digest(content)
           or ("%d %d"):format(info.size, info.mtime_ns))
       end
@@ -193,7 +193,7 @@ local function add_agent(code, where, agent, dir, depth)
     code.calls[#code.calls + 1] = ("%s: sends to %s%s"):format(where, to, sent_along(agent))
   elseif agent.kind == "skill" and type(agent.skill) == "string" then
     local path = files.join(dir, agent.skill)
-    local inner = kind_of(path) == "script" and { digest = files.digest(files.read(path, MAX_FILE, true) or "") }
+    local inner = kind_of(path) == "script" and { digest = files.digest(files.read(path, MAX_FILE) or "") }
       or M.code(path, nil, nil, depth + 1, code.agent)
     code.calls[#code.calls + 1] = ("%s: runs the skill %s"):format(where, agent.skill)
     code.parts[#code.parts + 1] = inner and inner.digest or nil
@@ -218,7 +218,7 @@ local function add_config(code, raw, dir, depth)
     add_agent(code, "agent", own.agent, dir, depth)
   end
   local strategy = type(own.strategy) == "string" and own.strategy:find("[/.]") and files.join(dir, own.strategy)
-  local lua = strategy and files.read(strategy, MAX_FILE, true)
+  local lua = strategy and files.read(strategy, MAX_FILE)
   if lua then
     code.files[#code.files + 1] = { name = own.strategy, lines = count_lines(lua), signs = signs_of(lua) }
     code.parts[#code.parts + 1] = files.digest(lua)
@@ -333,7 +333,7 @@ end
 
 -- The servers that a folder's .mcp.json starts and sends to, in full.
 local function add_servers(code, path)
-  local text = files.read(path, MAX_FILE, true)
+  local text = files.read(path, MAX_FILE)
   local servers = text and require("skillrt.tool.mcp.server").of_file(path)
   for _, name in ipairs(servers and names.sorted(servers) or {}) do
     local one = servers[name]
@@ -382,7 +382,7 @@ local function add_rest(code, dir, prefix, seen, depth)
       seen.count = seen.count + 1
       local info = files.stat(path)
       local small = seen.count <= MAX_READ and info and info.size <= MAX_FILE
-      local text = small and files.read(path, MAX_FILE, true)
+      local text = small and files.read(path, MAX_FILE)
       local said = text and files.digest(text) or info and ("%d %d"):format(info.size, info.mtime_ns) or ""
       code.parts[#code.parts + 1] = ("%s %s"):format(name, said)
     end
@@ -446,7 +446,7 @@ local function code_of_document(dir, document, depth)
 end
 
 local function code_of_workflow(path)
-  local text = files.read(path, MAX_FILE, true) or ""
+  local text = files.read(path, MAX_FILE) or ""
   local one = { name = path:match("[^/]+$"), lines = count_lines(text), signs = {} }
   local code = { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
   add_agent_files(code, files.dirname(path))
@@ -499,7 +499,7 @@ function M.code_of_run(first)
     end
   end
   local said = table.concat(calls, "\n")
-  local script = type(first.script) == "string" and files.read(first.script, MAX_FILE, true) or ""
+  local script = type(first.script) == "string" and files.read(first.script, MAX_FILE) or ""
   return { run = true, files = {}, calls = calls, loads = true,
     digest = files.digest("run\n" .. said .. files.digest(script)) }
 end

@@ -16,7 +16,7 @@ local function take_words(args)
   if args.file == "-" then
     args.text = io.read("a")
   elseif args.file then
-    args.text, problem = require("skillrt.base.files").read(args.file, MAX_FILE)
+    args.text, problem = require("skillrt.base.files").read(args.file, MAX_FILE, true)
   elseif not args.edit then
     args.text = table.remove(words)
     problem = (not args.text or not words[1] and store.at(args.text):exists())

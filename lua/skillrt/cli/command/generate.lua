@@ -37,7 +37,7 @@ local function read(path)
     return nil, message, code
   end
   local text
-  text, message, code = files.read(path, MAX_CONFIG)
+  text, message, code = files.read(path, MAX_CONFIG, true)
   return text, text and path or message, code
 end
 

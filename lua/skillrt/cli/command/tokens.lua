@@ -106,7 +106,7 @@ function M.run(args)
   local tokens = require("skillrt.report.tokens")
   local schemas
   if args.schemas then
-    local text, message = require("skillrt.base.files").read(args.schemas)
+    local text, message = require("skillrt.base.files").read(args.schemas, nil, true)
     if text then
       schemas, message = tokens.schemas(text)
     end

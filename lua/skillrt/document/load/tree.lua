@@ -98,7 +98,7 @@ local function tell_links(self, links)
   local bad = {}
   for _, link in ipairs(links) do
     local path = files.join(self.dir, link)
-    bad[#bad + 1] = (is_read(link) or not files.is_folder(path) and not files.read(path, nil, true)) and link or nil
+    bad[#bad + 1] = (is_read(link) or not files.is_folder(path) and not files.read(path)) and link or nil
   end
   if bad[1] then
     local more = #bad == 2 and ", as is another" or #bad > 2 and (", as are %d others"):format(#bad - 1) or ""

@@ -18,7 +18,7 @@ local function strategy_loader(dir, is_typed)
     if files.is_confined(name) and not is_typed then
       return files.kept(dir, name)
     end
-    return files.read(files.join(dir, name))
+    return files.read(files.join(dir, name), nil, true)
   end
   return function(name)
     if name:find("[/.]") then
@@ -83,7 +83,7 @@ local function pins_of(skill)
     pins[name] = core.sha256(text)
   end
   if skill.source then
-    local text, message, code = files.read(skill.source)
+    local text, message, code = files.read(skill.source, nil, true)
     if not text then
       return nil, message, code
     end
