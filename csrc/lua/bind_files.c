@@ -41,8 +41,8 @@ struct buffer *bind_buffer(lua_State *L, size_t maximum) {
   return buffer;
 }
 
-/* read(path, maximum?, any_kind?): with `any_kind` also a pipe or a device, which a person may name;
- * a folder could hold one to have us wait. */
+/* read(path, maximum?, any_kind?): with `any_kind` also a pipe or a device, which a person may
+ * name; a folder could hold one to have us wait. */
 static int files_read(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_Integer maximum = luaL_optinteger(L, 2, (lua_Integer)FILE_MAXIMUM);
