@@ -1,5 +1,5 @@
 -- transcripts.lua: what skillrt says of some runs, word by word: each step of a story is a line for the program; its
--- output stands in tests/golden/transcripts.txt, without what differs between two runs (times, ids, sizes, folders).
+-- output is kept in tests/golden/transcripts.txt, without what differs between two runs (times, ids, sizes, folders).
 --
 -- Called by transcripts_spec.lua and tests/golden.lua (`make golden`), which writes it anew: read what changes.
 local kit = require "tests.support.cli_kit"

@@ -44,7 +44,7 @@ describe("what is shown of an event", function()
   end)
 end)
 
-describe("what a model is told of a tool", function()
+describe("what a model reads of a tool", function()
   it("says that it failed, and that there is nothing", function()
     assert.equal("x", reading.told { text = "x" })
     assert.equal("Error: x", reading.told { text = "x", is_error = true })
