@@ -39,6 +39,15 @@ local function of_line(self, path, number)
   end
 end
 
+---Whether every test that runs a line is known: of Lua each line was recorded, of C only calls. The simulator is none.
+---@param path string
+---@param number integer
+---@return boolean
+function Nearest:knows_all(path, number)
+  local tests = self.of[("%s:%d"):format(path, number)]
+  return tests ~= nil and path:find "%.lua$" ~= nil and not tests:find("...", 1, true)
+end
+
 ---The tests to try when some lines of a file have changed, the best first: those of the lines in turn, then the file's.
 ---@param path string
 ---@param lines integer[]
@@ -47,7 +56,7 @@ function Nearest:tests(path, lines)
   local lists, list, seen = {}, {}, {}
   local function add(names)
     local into = {}
-    for name in (names or ""):gmatch "%S+" do
+    for name in (names or ""):gmatch "%w%S+" do
       into[#into + 1] = name
     end
     lists[#lists + 1] = into
@@ -58,7 +67,11 @@ function Nearest:tests(path, lines)
   local of_lines = #lists
   add(self.of[path])
   local function take(from, to)
-    for rank = 1, 10 do
+    local most = 0
+    for i = from, to do
+      most = math.max(most, #lists[i])
+    end
+    for rank = 1, most do
       for i = from, to do
         local name = lists[i][rank]
         if name and not seen[name] then

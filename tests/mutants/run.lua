@@ -1,6 +1,7 @@
 -- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with what `make test`
 -- runs where that line has changed: the nearest tests first (tests/nearest.lua), then the simulator, then the rest of
--- the quick set, until one fails; what lives is tried with the nearest of the full set, which are counted apart.
+-- the quick set, until one fails; tests of which it is known that they do not run the line are left out. What lives is
+-- tried with the nearest of the full set, which are counted apart.
 --
 -- Run by make/mutants.sh: lua5.4 run.lua choose|baseline|try|report FOLDER PART PARTS TEST... -- TEST_OF_FULL... In
 -- FOLDER are chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree cannot be built
@@ -223,13 +224,15 @@ end
 local function verdict_of(tree, fault, groups, prefix)
   local path = tree .. "/" .. fault.path
   for _, group in ipairs(groups) do
-    local before = with_line(path, fault.number, fault.text)
-    local test = failed_of(tree, group)
-    with_line(path, fault.number, before)
-    if test == false then
-      return "not built"
-    elseif test and failed_of(tree, titled(group, test)) ~= test then
-      return prefix .. test
+    if #group > 0 then
+      local before = with_line(path, fault.number, fault.text)
+      local test = failed_of(tree, group)
+      with_line(path, fault.number, before)
+      if test == false then
+        return "not built"
+      elseif test and failed_of(tree, titled(group, test)) ~= test then
+        return prefix .. test
+      end
     end
   end
   return "survived"
@@ -267,10 +270,12 @@ local function try_all()
     if number % parts == part and built() < WANTED / parts then
       counted = counted + 1
       if counted > known then
-        local near = first(paths_of(tests, quick_near:tests(fault.path, { fault.number })), NEAREST)
+        local all_known = quick_near:knows_all(fault.path, fault.number)
+        local near = paths_of(tests, quick_near:tests(fault.path, { fault.number }))
+        near = all_known and near or first(near, NEAREST)
         local joining = paths_of(full, full_near:joining({ { path = fault.path, lines = { fault.number } } }, seconds))
         local quick = table.move(joining, 1, #joining, #near + 1, near)
-        local rest = without(without(tests, set_of(quick)), left_out)
+        local rest = all_known and {} or without(without(tests, set_of(quick)), left_out)
         tell("tried", fault, { without(quick, left_out), { SIMULATOR }, rest }, "caught by ",
           ("\t%s\t%s"):format(fault.operator, fault.text))
       end

@@ -18,7 +18,7 @@ local AGAIN <const> = 0.5
 local COMMON <const> = 0.05
 
 -- How many tests are named for a file, and for a line.
-local MOST <const> = 6
+local MOST <const>, MOST_OF_LINE <const> = 6, 20
 
 local function lines_of(path)
   local file <close> = assert(io.open(path, "rb"))
@@ -156,7 +156,7 @@ local function best(path, tests, rare, merit)
   return list
 end
 
--- Writes the best tests of the set for each line of a file.
+-- Writes the best tests of the set for each line of a file, and behind them "..." where there are more.
 local function write_lines(file, path, merit)
   local order, of_line = {}, {}
   for test in pairs(merit) do
@@ -168,8 +168,10 @@ local function write_lines(file, path, merit)
   for _, test in ipairs(order) do
     for number in pairs(test.lines[path]) do
       of_line[number] = of_line[number] or {}
-      if #of_line[number] < MOST then
+      if #of_line[number] < MOST_OF_LINE then
         table.insert(of_line[number], test.name)
+      else
+        of_line[number][MOST_OF_LINE + 1] = "..."
       end
     end
   end
