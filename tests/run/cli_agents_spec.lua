@@ -61,3 +61,28 @@ describe("skillrt agents", function()
     assert.is_nil(folder.read "runs")
   end)
 end)
+
+describe("an agent that the line names", function()
+  after_each(R.clean)
+
+  it("is asked for where the skill never asks it", function()
+    local folder <close> = kit.folder()
+    folder.file("mine", "#!/bin/sh\necho '{}'\n")
+    folder.file("other", "#!/bin/sh\necho '{}'\n")
+    assert(os.execute(("chmod +x '%s/mine' '%s/other'"):format(folder.path, folder.path)))
+    local STEP <const> = 'actions = { { id = "a", agent = "default", prompt = "hi" } }'
+    for agents, told in pairs {
+      [ [[actions = { { id = "a", run = function() end } }]] ] = true,
+      [ [[agents = { default = skillrt.agent.command { "./other", parse = "json" } }, ]] .. STEP ] = true,
+      [ [[agents = { default = skillrt.agent.command { "sh", parse = "json" } }, ]] .. STEP ] = true,
+      [ "agents = { default = skillrt.chosen_agent() }, " .. STEP ] = false,
+      [ [[agents = { default = skillrt.agent.chain { skillrt.chosen_agent(), skillrt.agent.claude {} } }, ]] .. STEP ] = false,
+    } do
+      folder.file("s.lua", ('local skillrt = require "skillrt"\nreturn skillrt.skill { name = "s", %s }\n'):format(agents))
+      local run = kit.run(folder, { "run", "s.lua", "--agent", "./mine", "--sandbox", "off" })
+      local found = run.err:find("--agent: s itself never asks this agent; a script takes it with agents = { default", 1, true)
+      assert.equal(told, found ~= nil, agents .. run.out .. run.err)
+      assert.is_nil(kit.run(folder, { "run", "s.lua", "--sandbox", "off" }).err:find "%-%-agent: s itself")
+    end
+  end)
+end)

@@ -93,6 +93,29 @@ function M.say_tools(skill)
   end
 end
 
+-- Whether one of these agents, also of a chain, is of the same kind, address and program.
+local function is_among(list, one)
+  for _, agent in pairs(list) do
+    if agent.kind == one.kind and agent.url == one.url
+      and (one.kind ~= "command" or agent.argv[1] == one.argv[1]) or is_among(agent.links or {}, one) then
+      return true
+    end
+  end
+  return false
+end
+
+---Prints that no step of a skill asks the agent that the line names; the skills that it runs may.
+---@param skill skillrt.Skill
+---@param agent string|string[]|table|nil
+function M.say_agent(skill, agent)
+  local one = agent and require("skillrt.agent.choice").of(agent)
+  if one and one.kind ~= "dry" and not is_among(skill.agents, one) then
+    require("skillrt.report.output").say("info", require("skillrt.base.terminal_text").escape(
+      ("--agent: %s itself never asks this agent; a script takes it with agents = { default = skillrt.chosen_agent() }"
+        ):format(skill.name)))
+  end
+end
+
 ---Prints that a skill keeps nothing in the session that the line names; the skills that it runs may.
 ---@param skill skillrt.Skill
 ---@param session string|nil

@@ -191,6 +191,7 @@ local function run_script(script, options, args)
       loaded.say_unread(value, options.input)
       loaded.say_tools(value)
       loaded.say_session(value, options.session)
+      loaded.say_agent(value, options.agent)
     end
     if args.reset then
       local kept, problem, cause = put_aside(args.work_dir)
