@@ -1,5 +1,6 @@
 -- corpus_spec.lua: how often the check is right, over folders that are labelled line by line.
 local corpus = require "tests.support.corpus"
+local golden = require "tests.support.golden"
 local kit = require "tests.support.cli_kit"
 
 describe("the labelled folders", function()
@@ -28,7 +29,7 @@ describe("the labelled folders", function()
 
   it("say, run and look as in tests/golden/corpus.txt", function()
     local scratch <close> = kit.folder()
-    assert.is_nil(corpus.difference(corpus.GOLDEN, corpus.golden(scratch.path)))
+    assert.is_nil(golden.difference(corpus.GOLDEN, corpus.golden(scratch.path)))
   end)
 
   it("count a false alarm and a miss as what they are", function()
