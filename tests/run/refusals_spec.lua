@@ -13,7 +13,7 @@ end } } }
 ]]
 local NOTHING <const> = "nothere: contains no run"
 
--- A line, and what is said.
+-- A line, what is said, and the environment if it is another one.
 local ROWS <const> = {
   { "adopt run", "run: is no workflow run of Claude Code or qwen-code; these are named wf_..." },
   { "answer run", "give the answer, or use --file or --edit" },
@@ -47,6 +47,7 @@ local ROWS <const> = {
   { "prompt s.lua a b", "b: one step at a time" },
   { "prompt s.lua a", "s: a is a function: no agent is sent a prompt for it" },
   { "prompt s.lua zzz", 's: has no step "zzz" (there are: a)' },
+  { "receipt run", "there is no folder for a key: set HOME or XDG_STATE_HOME, or name one: --key", "-u HOME -u XDG_STATE_HOME" },
   { "replay nothere", NOTHING },
   { "report nothere", NOTHING },
   { "resume nothere", NOTHING },
@@ -90,7 +91,7 @@ describe("a command", function()
     assert.equal(0, K.run(folder, { "s.lua", "--work-dir", "run", "--quiet", env = env }).code)
     assert.equal(3, K.run(folder, { "asks.lua", "--work-dir", "asks", "--quiet", env = env }).code)
     for _, row in ipairs(ROWS) do
-      local words = { env = env }
+      local words = { env = row[3] or env }
       for quoted, word in row[1]:gmatch "(')([^']*)'?" do
         words.quoted = quoted and word or words.quoted
       end
