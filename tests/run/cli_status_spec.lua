@@ -76,19 +76,22 @@ describe("skillrt status", function()
     assert.equal("interrupted", json.decode(kit.run(folder, { "status", "w", "--json" }).out).status)
   end)
 
-  it("counts the attempts after the first, of steps that are over, too", function()
+  it("counts the attempts after the first, of steps that are over, and of calls, too", function()
     local folder <close> = kit.folder()
     folder.file("again.lua", [[
       return require "skillrt".skill { name = "again", retry = { base = 0.001 }, limits = { max_errors = 1, max_retries = 2 },
         actions = { { id = "well", priority = 1, run = function(_, ctx)
           if ctx.attempt == 1 then return nil, "not yet", "transient" end
         end },
+        { id = "calls", priority = 2, run = function(_, ctx)
+          ctx.await { kind = "http", url = "http://127.0.0.1:1/", retry = { max = 1, base = 0.001 } } -- nobody listens there
+        end },
         { id = "never", run = function() return nil, "never", "transient" end } } }
     ]])
     kit.run(folder, { "again.lua", "--work-dir", "w" })
     local status = kit.run(folder, { "status", "w" })
-    assert.truthy(status.out:find("steps      2 finished, 0 in progress, 1 failed, 3 retries\n", 1, true), status.out)
-    assert.equal(3, json.decode(kit.run(folder, { "status", "w", "--json" }).out).retries)
+    assert.truthy(status.out:find("steps      3 finished, 0 in progress, 1 failed, 4 retries\n", 1, true), status.out)
+    assert.equal(4, json.decode(kit.run(folder, { "status", "w", "--json" }).out).retries)
   end)
 
   it("says that a directory contains no run, and which runs leave none", function()

@@ -189,6 +189,20 @@ describe("a rollback", function()
     assert.equal("counted to 3", R.read(dir .. "/report.md"))
   end)
 
+  it("says which output cannot be put aside, and does it with the next resume (R86)", function()
+    local dir = run()
+    local at = points(dir)[2].point.seq
+    local aside = ("%s/report.md.rolled-back-%d"):format(dir, at)
+    assert(os.execute(("mkdir -p '%s/there'"):format(aside)))
+    local done, message, code = travel.rollback(dir, tostring(at))
+    assert.same({ nil, "system" }, { done, code })
+    assert.matches("report%.md", message)
+    assert.equal("counted to 3", R.read(dir .. "/report.md"))
+    assert(os.execute(("rm -r '%s'"):format(aside)))
+    assert.equal("completed", assert(skillrt.resume(dir, { skill = skill() })).status)
+    assert.equal("counted to 3", R.read(aside))
+  end)
+
   it("lets a run go on that was aborted; what was undone then is not undone again (R86, F42)", function()
     local refused, world = true, {}
     local function book(id)

@@ -107,6 +107,9 @@ describe("a simulation", function()
     folder.file("never.lua", [[return require "skillrt".skill { name = "n", state = { x = 1 }, actions = {
       { id = "set", effects = { "x=3" }, run = function() end },
       { id = "next", when = "x === 2", run = function() end } } }]])
-    assert.equal(1, kit.run(folder, { "simulate", "never.lua" }).code)
+    shown = kit.run(folder, { "simulate", "never.lua" })
+    assert.equal(1, shown.code)
+    assert.has_match("least      no path completes\n", shown.out, 1, true)
+    assert.has_match("may end    blocked after 1 step: set\n", shown.out, 1, true)
   end)
 end)
