@@ -49,6 +49,17 @@ describe("a command that looks at a skill", function()
 end)
 
 describe("skillrt check", function()
+  it("says that a placeholder in a script's prompt is not expanded", function()
+    local folder <close> = kit.folder()
+    for prompt, name in pairs { ["Write to {state.to}."] = "state.to", ["Write to {{input.who}}, to them."] = "input.who",
+      ["Write to whom `to` names, in {braces}."] = false } do
+      script(folder, ('{ id = "scan", agent = "worker", prompt = "%s" },\n'):format(prompt))
+      local run = kit.run(folder, { "check", "case.lua" })
+      local found = run.out:find(("warning: {%s} in a prompt is not expanded [prompt.placeholder]"):format(name), 1, true)
+      assert.equal(name ~= false, found ~= nil, run.out)
+    end
+  end)
+
   it("says that a clean skill is clean, with code 0", function()
     local folder <close> = kit.folder()
     script(folder, GOOD)

@@ -206,6 +206,11 @@ local function choice_of(choices, books, record, seq)
     choice.candidates = choice.candidates or core.json.array({})
     return choice
   end
+  if record.undo then
+    choice.reason = ("step %d is taken back, as the run is being aborted"):format(record.undo)
+    choice.candidates = core.json.array({})
+    return choice
+  end
   choice.candidates = ordered(choices, books)
   choice.state = choices.routes and tostring(books.state.root.state) or nil
   local chosen

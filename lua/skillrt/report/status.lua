@@ -216,8 +216,9 @@ end
 local function add_error(out, status)
   local last = status.last_error
   if last then
-    local lines = text_of.lines(tostring(last.message))
-    add(out, "last error", ("%s: %s"):format(escape(tostring(last.action or last.phase)), lines[1] or ""))
+    local id = tostring(last.action or last.phase)
+    local lines = text_of.lines(require("skillrt.base.text").about(tostring(last.message), id))
+    add(out, "last error", ("%s: %s"):format(escape(id), lines[1] or ""))
     for i = 2, #lines do
       add(out, "", lines[i])
     end

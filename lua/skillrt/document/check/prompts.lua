@@ -92,9 +92,15 @@ local function check_folder(subject, model, found)
   end
 end
 
+-- The prompt of a script's step. Only what an agent is started with has placeholders.
 local function scan_text(path, text, found)
   local body, first = front_matter.body(markdown.normal(text))
   scan(path, markdown.parse(body, first), found)
+  local name = text:match "{(state%.[%w_.]+)}" or text:match "{(input%.[%w_.]+)}"
+  if name then
+    found:add("prompt.placeholder", { file = path }, ("{%s} in a prompt is not expanded"):format(name),
+      { fix = "say it in words: the state, with `input`, stands above each prompt" })
+  end
 end
 
 ---@param subject skillrt.check.Subject

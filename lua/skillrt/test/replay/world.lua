@@ -21,9 +21,9 @@ local views = require("skillrt.run.views")
 
 -- ---- records of the replay as they come: each step belongs to the recorded one at its place ----
 
--- The result of a step, from its `done`, as text.
+-- The result of a step, from its `done`, as text; nil: it cannot be recorded, which the step is told.
 local function given(entry)
-  return assert(json.encode({ updates = entry.set, output = entry.out, context = entry.context }, { sorted = true }))
+  return (json.encode({ updates = entry.set, output = entry.out, context = entry.context }, { sorted = true }))
 end
 
 ---By record type: function(world, entry, books).
