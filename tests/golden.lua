@@ -10,4 +10,6 @@ local base = os.tmpname()
 os.remove(base)
 assert(files.write(corpus.GOLDEN, corpus.golden(base)))
 os.execute("rm -rf '" .. base .. "'")
-assert(files.write(transcripts.GOLDEN, transcripts.golden()))
+for _, set in ipairs { "quick", "full" } do
+  assert(files.write(transcripts.path(set), transcripts.golden(set)))
+end

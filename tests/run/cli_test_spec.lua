@@ -98,7 +98,7 @@ describe("skillrt test", function()
         test.run { programs = { date = "2027" }, agents = stubs { writer = { test.garbage() } } }
       end)]]
     assert.equal(1, code)
-    assert.truthy(out:find("the stub agents.writer has answered 1 times, and is asked once more", 1, true), out)
+    assert.truthy(out:find("the stub agents.writer has answered once, and is asked once more", 1, true), out)
   end)
 
   it("injects a 429 with its wait, a refused connection, garbage and a failed program; errors recover (R152)", function()

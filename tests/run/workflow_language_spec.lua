@@ -223,7 +223,7 @@ describe("a workflow script", function()
       return one.code, one.out, one.err
     end
     local given = '{"files":["a.c","b.c"]}'
-    assert.same({ 0, "  1  Scan: a.c\n  2  Scan: b.c\n  3  Judge: judge\n3 steps, cost 3, 1 states examined\n", "" },
+    assert.same({ 0, "  1  Scan: a.c\n  2  Scan: b.c\n  3  Judge: judge\n3 steps, cost 3, 1 state examined\n", "" },
       { seen("plan", "--", given) })
     assert.same({ "a.c", "b.c", "judge" }, json.decode((select(2, seen("simulate", "--json", "--", given)))).least)
     local _, drawn = seen("graph", "--", given)

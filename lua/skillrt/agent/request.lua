@@ -286,7 +286,7 @@ function CHECKS.ask(request)
     return why
   end
   request.question, request.asked, request.expect = question, text, "raw"
-  request.shown, request.idempotent = question.header or "a person", true
+  request.shown, request.idempotent = question.header or "a question", true
 end
 
 function CHECKS.wait(request)

@@ -56,15 +56,17 @@ function M.is_open_to_others(path)
   return info ~= nil and info.mode & 0x3F ~= 0 -- 077
 end
 
----Joins a base and a relative path; an absolute second part is returned alone.
+---Joins a base and a relative path, without "./" between them; an absolute second part is returned alone.
 ---@param base string
 ---@param path string
 ---@return string
 function M.join(base, path)
   if M.is_absolute(path) or base == "" or base == "." then
     return path
+  elseif path == "." then
+    return base
   end
-  return (base:gsub("/+$", "")) .. "/" .. path
+  return (base:gsub("/+$", "")) .. "/" .. (path:gsub("^%./+", ""))
 end
 
 ---@param path string

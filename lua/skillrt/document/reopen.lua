@@ -102,7 +102,7 @@ function M.skill_for(work_dir, options, load)
   if result then
     return result
   end
-  if not value and cause == "missing" and not files.stat(script) then
+  if not value and cause == "missing" and not options.script and not files.stat(script) then
     why = ("%s: the run's script is gone; if it has moved, name its place: --script PATH"):format(script)
   end
   return value, why, cause, traceback

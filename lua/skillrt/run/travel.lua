@@ -161,8 +161,8 @@ local function told(there)
       count = count + 1
     end
     if not step.sub then
-      lines[#lines + 1] = ("%s was under way there: it %s"):format(step.id,
-        count > 0 and ("continues with the results of %d calls"):format(count) or "starts over")
+      local results = ("continues with the results of %d call%s"):format(count, count == 1 and "" or "s")
+      lines[#lines + 1] = ("%s was under way there: it %s"):format(step.id, count > 0 and results or "starts over")
     end
   end
   for id in pairs(there.subs or {}) do

@@ -162,8 +162,8 @@ local function said(used, value, asked, name)
       local count
       value, count = next_answer(used, value)
       if value == nil then
-        return nil, ("the stub %s has answered %d times, and is asked once more, by %s: %s"):format(name, count,
-          asked.id, prompt)
+        return nil, ("the stub %s has answered %s, and is asked once more, by %s: %s"):format(name,
+          count == 1 and "once" or count .. " times", asked.id, prompt)
       end
     else
       return value

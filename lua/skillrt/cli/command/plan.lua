@@ -99,8 +99,8 @@ function M.run(args)
   for i, id in ipairs(plan.steps) do
     output.write(("%3d  %s%s\n"):format(i, escape(id), plan.begun and i <= plan.begun and "  (begun)" or ""))
   end
-  output.write(("%d %s, cost %g, %d states examined\n"):format(#plan.steps, #plan.steps == 1 and "step" or "steps",
-    plan.cost, plan.states))
+  output.write(("%d %s, cost %g, %d %s examined\n"):format(#plan.steps, #plan.steps == 1 and "step" or "steps",
+    plan.cost, plan.states, plan.states == 1 and "state" or "states"))
   if plan.because then
     output.write("planned again: of the previous plan, " .. escape(plan.because) .. "\n")
   end

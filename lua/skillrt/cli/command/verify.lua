@@ -38,8 +38,8 @@ return {
           .. "changed counts, too)"):format(args.receipt, i, args.dir), "corrupt"
       end
     end
-    output.write(("%d valid statements: run %s, %s, up to record %d%s\n"):format(#list, run.run, run.status, run.last,
-      args.dir and "" or "; not compared with a journal"))
+    output.write(("%d valid statement%s: run %s, %s, up to record %d%s\n"):format(#list, #list == 1 and "" or "s",
+      run.run, run.status, run.last, args.dir and "" or "; not compared with a journal"))
     return 0
   end,
 }

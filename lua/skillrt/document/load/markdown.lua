@@ -298,7 +298,9 @@ end
 function M.links(blocks)
   local out = {}
   local function collect(text, line)
-    text = text:gsub("`[^`]*`", "")
+    text = text:gsub("`[^`]*`", function(code)
+      return code:gsub("[^\n]", "")
+    end)
     for label, at in text:gmatch "%[([^%[%]]*)%]%(%s*()" do
       local target, after = text:match("^<([^<>]+)>()", at)
       if not target then
@@ -306,7 +308,8 @@ function M.links(blocks)
       end
       local is_link = target and not text:find("^%s+[^%s\"'()]", after) -- one with a blank in it is none
         and not text:find "^[%s%-+*]*[Bb][Aa][Dd]%**:"
-      out[#out + 1] = is_link and { target = target, text = label, line = line } or nil
+      local _, lines = text:sub(1, at):gsub("\n", "")
+      out[#out + 1] = is_link and { target = target, text = label, line = line + lines } or nil
     end
   end
   for _, block in ipairs(blocks) do

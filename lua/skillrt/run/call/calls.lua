@@ -105,7 +105,7 @@ local function compare(self, execution, place, digest, to)
   if not before or not before.digest or before.digest == digest then
     return
   elseif not before.pure and (execution:is_exact() or not repeats.may_differ(step, before)) then
-    execution:diverge(place, before.to or before.digest, to)
+    execution:diverge(place, before.to or before.kind == "ask" and "a question" or before.digest, to)
   elseif step.known[place] or not repeats.acted(before) then -- a call that was sent and may have acted needs a decision
     assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
   end

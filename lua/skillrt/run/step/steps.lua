@@ -285,7 +285,7 @@ function Steps:look(step)
   end
   local diverged = execution:give_divergence()
   if diverged.before == diverged.now then -- its arguments, input, headers or method have changed
-    diverged.now = "another " .. diverged.now
+    diverged.now = "another " .. diverged.now:gsub("^an? ", "")
   end
   if self.top.run.phase == "opening" and self.run.accept_changes then
     return drop(self, step, diverged)

@@ -5,6 +5,7 @@
 -- nothing left to do: R59, F27-F29), errors and a person's retry are decided here. The mode knows which step is next.
 -- Called by turn.lua.
 
+local about = require("skillrt.base.text").about
 local names = require("skillrt.base.names")
 local repeats = require("skillrt.mode.repeats")
 local undo = require("skillrt.run.step.undo")
@@ -165,7 +166,8 @@ local function unmet(self, one)
   if (self.books.runs[one.id] or 0) >= one.max_runs then
     return ("%s: ran %d times without completing"):format(one.id, one.max_runs)
   end
-  return ("%s: %s"):format(one.id, table.concat(when.unmet(one, self.books.state.root), "; "))
+  local needs = when.unmet(one, self.books.state.root)
+  return ("%s: %s"):format(one.id, needs[1] and table.concat(needs, "; ") or "it could run")
 end
 
 -- Nothing is left to do: a success, unless the others only continued after a failure.
@@ -175,7 +177,7 @@ local function all_done(self)
       local errors = self.books.state.root.errors
       for i = #errors, 1, -1 do
         if errors[i].action == one.id then
-          return "failed", "action_failed", ("%s: %s"):format(one.id, errors[i].message)
+          return "failed", "action_failed", ("%s: %s"):format(one.id, about(errors[i].message, one.id))
         end
       end
     end
