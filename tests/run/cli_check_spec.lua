@@ -49,6 +49,15 @@ describe("a command that looks at a skill", function()
 end)
 
 describe("skillrt check", function()
+  it("says of five placeholders in the titles of a document that they are left, and of no more", function()
+    local folder <close> = kit.folder()
+    assert(os.execute(("mkdir -p '%s/s/phases'"):format(folder.path)))
+    folder.file("s/SKILL.md", "---\nname: s\ndescription: Does a thing.\n---\n# S\n")
+    folder.file("s/phases/01-a.md", ("# Phase 1: {{it}}\nDo it.\n\n"):rep(7))
+    local _, count = kit.run(folder, { "check", "s" }).out:gsub("the placeholder {{it}} is left", "")
+    assert.equal(5, count)
+  end)
+
   it("says that a placeholder in a script's prompt is not expanded", function()
     local folder <close> = kit.folder()
     for prompt, name in pairs { ["Write to {state.to}."] = "state.to", ["Write to {{input.who}}, to them."] = "input.who",

@@ -10,6 +10,10 @@ local M = {}
 local SIGN <const> = { success = "+", failure = "-", error = "*", pending = "." }
 local WORD <const> = { failure = "Failure", error = "Error", pending = "Pending" }
 
+local function counted(number, one, many)
+  return ("%d %s"):format(number, number == 1 and one or many)
+end
+
 ---@return table report  { test = fun(result), closed = fun(counts, seconds) }
 function M.plain()
   local told = {}
@@ -28,8 +32,9 @@ function M.plain()
           output.write("  " .. table.concat(text_of.lines(result.message), "\n  ") .. "\n")
         end
       end
-      output.write(("\n%d successes / %d failures / %d errors / %d pending : %.3f seconds\n"):format(counts.success,
-        counts.failure, counts.error, counts.pending, seconds))
+      output.write(("\n%s / %s / %s / %d pending : %.3f seconds\n"):format(
+        counted(counts.success, "success", "successes"), counted(counts.failure, "failure", "failures"),
+        counted(counts.error, "error", "errors"), counts.pending, seconds))
     end,
   }
 end

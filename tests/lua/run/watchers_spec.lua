@@ -48,6 +48,14 @@ describe("who watches a run", function()
     end
   end)
 
+  it("need not be there, nor forget, where records are lost", function()
+    local journal, forgot = require "skillrt.run.journal", 0
+    journal.forget {}
+    journal.forget { watcher = {} }
+    journal.forget { watcher = { forget = function() forgot = forgot + 1 end } }
+    assert.equal(1, forgot)
+  end)
+
   it("does not keep a stop from the run that it watches", function()
     local status, reason = R.stopped({ actions = { { id = "a", run = function(_, ctx) ctx.sleep(60) end } } },
       R.folder() .. "/run", function(record) return record.t == "call" end)

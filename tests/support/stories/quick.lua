@@ -398,6 +398,10 @@ describe("post", function()
     assert.no.matches("Bob", run.calls[1].prompt)
     assert.error_matches(function() error "a fault" end, "fault")
   end)
+  it("is right by its URL", function()
+    local run = test.run { agents = { writer = LETTER }, urls = { ["https://x."] = test.refused(), ["https://x.example/"] = SENT } }
+    assert.equal("completed", run.status)
+  end)
   it("is wrong in its steps", function()
     local run = test.run { agents = { writer = LETTER, server = test.timeout() } }
     assert.same({ "write", "sent", { 1, two = "x" } }, run.steps)
