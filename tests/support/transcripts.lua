@@ -3,6 +3,7 @@
 -- differs between two runs (times, ids, sizes, folders).
 --
 -- Called by transcripts_spec.lua and tests/golden.lua (`make golden`), which writes it anew: read what changes.
+local files = require "skillrt.base.files"
 local kit = require "tests.support.cli_kit"
 
 local M = {}
@@ -34,7 +35,8 @@ local DIFFERS <const> = {
   { '("ms":)%d+', "%1N" },
   { '(_ms": )%d+', "%1N" },
   { '("%l+":)%d%d%d%d?%f[,}]', "%1N" }, -- bytes
-  { " *%d+ B%f[%W]", " N B" },
+  { " *%d+ B(  %S+  %(journal) %d+ B", " N B%1 N B" },
+  { " *%d+ B(  total)", " N B%1" },
 }
 
 local function settled(text, folder)
@@ -45,7 +47,9 @@ local function settled(text, folder)
   return text
 end
 
+-- EXAMPLES is their folder.
 local function shell(folder, line)
+  line = line:gsub("EXAMPLES", files.current() .. "/examples")
   local pipe = assert(io.popen(("cd '%s' && { %s; } 2>&1 </dev/null"):format(folder, line)))
   local out = pipe:read "a"
   local _, _, code = pipe:close()

@@ -44,4 +44,19 @@ function M.kept(name)
   end
 end
 
+---The names that `kept` finds, without those in folders.
+---@return string[]
+function M.names()
+  local list = {}
+  for _, home in ipairs({ ".claude", files.claude_home() }) do
+    for _, form in ipairs(KEPT) do
+      local folder, ending = form:match("^(%l+)/%%s(.*)$")
+      for _, entry in ipairs(files.list(files.join(home, folder)) or {}) do
+        list[#list + 1] = entry.name:match("^(.+)" .. ending:gsub("%.", "%%.") .. "$")
+      end
+    end
+  end
+  return list
+end
+
 return M

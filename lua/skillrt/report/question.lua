@@ -22,7 +22,8 @@ end
 function M.lines(question, number)
   local list = {}
   local head = (number and ("%d) "):format(number) or "") .. head_of(question)
-  for i, line in ipairs(text_of.lines(tostring(question.question or ""))) do
+  local text = tostring(question.question or "")
+  for i, line in ipairs(text_of.lines(require("skillrt.base.text").about(text, tostring(question.header)))) do
     list[#list + 1] = (i == 1 and head or "  ") .. line
   end
   for _, line in ipairs(question.detail and text_of.lines(question.detail) or {}) do

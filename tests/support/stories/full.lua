@@ -235,4 +235,147 @@ Look for $ARGUMENTS.
 ## Step 2: Mend
 Mend $1, see @notes.md and ${CLAUDE_EFFORT}.
 ]], ["s/notes.md"] = "A note.\n" } },
+  { "people decide", [[
+run s.lua --work-dir r
+status r
+answer r perhaps
+answer r approve
+answer r 1,4
+answer r 1,3
+answer r --file words
+answer r --every retry
+answer r
+log r
+explain r
+history r
+run s.lua --work-dir n --quiet
+list . --waiting
+answer n deny
+status n
+]], [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "people", interaction = "interactive", limits = { max_retries = 0 }, state = {}, actions = {
+  { id = "acts", priority = 3, max_runs = 1, run = function(_, ctx)
+      local reply, why, class = ctx.await { kind = "command", argv = { "echo", "done" } }
+      return { said = reply and reply.stdout or why, class = class }
+    end },
+  { id = "asks", priority = 2, max_runs = 1, run = function(_, ctx)
+      local many = ctx.ask { header = "Many", question = "Which?", multiple = true, options = { "a", "b", "c" } }
+      local text = ctx.ask { question = "What is new?", edit = "Nothing." }
+      local late, why, class = ctx.ask { question = "Still there?", timeout = 0.01 }
+      local given = ctx.ask { question = "Or so?", options = { "x", "y" }, timeout = 0.01, default = "y" }
+      return { many = many, text = text, late = late, why = why, class = class, given = given }
+    end } } }
+]], { words = "All of it.\nTwo lines.\n" } },
+  { "outcomes that nobody knows", [[
+run s.lua --work-dir r
+status r
+explain r
+answer r perhaps
+answer r skip
+status r
+log r
+! rm once
+run s.lua --work-dir f --quiet
+answer f fail
+retry f --step acts
+retry f --step acts --from-scratch
+history f
+! rm once
+run s.lua --work-dir t --quiet
+answer t retry
+]], [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "unsure", limits = { max_errors = 1, max_retries = 0 }, state = {}, actions = {
+  { id = "acts", max_runs = 1, run = function(_, ctx)
+      local reply, why, class = ctx.await { kind = "command", argv = { "sh", "-c", "[ -e once ] && exit; touch once; sleep 9" },
+        timeout = 0.3 }
+      return { said = reply and reply.code, why = why, class = class }
+    end } } }
+]] },
+  { "records for people", [[
+run s.lua --work-dir r
+! cat r/execution-record.md r/error-report.md | sed 's/[0-9-]* [0-9][0-9]:[0-9][0-9]\(:[0-9][0-9]\)*/DATE/; s/[0-9][0-9]:[0-9][0-9]:[0-9][0-9]/TIME/g'
+! sed 's/records = "en"/records = "zh"/' s.lua >z.lua
+run z.lua --work-dir z
+! cat z/execution-record.md z/error-report.md | sed 's/[0-9-]* [0-9][0-9]:[0-9][0-9]\(:[0-9][0-9]\)*/DATE/; s/[0-9][0-9]:[0-9][0-9]:[0-9][0-9]/TIME/g'
+]], [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "told", records = "en", limits = { max_errors = 1, max_retries = 0 },
+  state = {}, actions = { { id = "well", priority = 1, max_runs = 1, run = function() return { well = true } end },
+    { id = "badly", run = function() return nil, "it broke", "permanent" end } } }
+]] },
+  { "tool sets", [[
+! cp EXAMPLES/tool_sets/* .
+check agent.yml
+tokens agent.yml
+tokens agent.yml --schemas schemas.json
+tokens agent.yml --schemas schemas.json --json
+tokens agent.yml --schemas gone.json
+graph agent.yml --format text
+! sed -i 's/name: repair/name: analysis/; s/description: All tools/descripton: All/' agent.yml
+check agent.yml
+]] },
+  { "by their names", [[
+! chmod +x agent; mkdir -p .claude/skills/mends .claude/commands .claude/agents; mv SKILL.md .claude/skills/mends; mv say.md .claude/commands; mv judge.md .claude/agents
+run
+run mends --agent ./agent --work-dir r -- it
+run say --agent ./agent --work-dir c -- it now
+run judge --agent ./agent --work-dir a -- it
+run mend --agent ./agent
+check mends
+check say
+check judge
+prompt say -- one two
+prompt judge -- it
+graph mends --format text
+]], nil, { agent = AGENT, ["SKILL.md"] = "---\nname: mends\ndescription: Mends things.\n---\n# Mend\nMend $ARGUMENTS.\n",
+    ["say.md"] = "---\ndescription: Says things\nargument-hint: [word]\n---\nSay $1 and $ARGUMENTS, then $2.\n",
+    ["judge.md"] = "---\nname: judge\ndescription: Judges\ntools: Read, Grep\nmodel: opus\n---\nJudge it.\n" } },
+  { "what was used, and agents in a chain", [[
+! chmod +x first second
+run s.lua --work-dir r
+status r
+log r
+resume r --add usage.tokens=500
+status r --json
+]], [[
+local skillrt = require "skillrt"
+local function program(name) return skillrt.agent.command { name, stdin = "{prompt}", parse = "json" } end
+return skillrt.skill { name = "uses", limits = { usage = { tokens = 100 }, max_retries = 0 }, state = {},
+  agents = { both = skillrt.agent.chain { program "./first", program "./second" } },
+  actions = { { id = "one", agent = "both", priority = 2, max_runs = 1 }, { id = "two", agent = "both", max_runs = 1 } } }
+]], { first = "#!/bin/sh\ncat >/dev/null; echo '{\"error\":\"too many requests\",\"class\":\"rate_limit\"}'; exit 1\n",
+      second = "#!/bin/sh\ncat >/dev/null; echo '{\"status\":\"done\",\"stateUpdates\":{\"a\":1},\"used\":{\"tokens\":120,\"dollars\":0.5}}'\n" } },
+  { "a config", [[
+! chmod +x agent
+check skill-config.json
+plan skill-config.json
+simulate skill-config.json
+graph skill-config.json --format text
+run skill-config.json --agent ./agent --work-dir r
+status r
+explain r
+log r
+generate skill-config.json --out made
+generate skill-config.json --out made --dry-run
+! sed -i 's/It finds/It looks for/' made/SKILL.md; sed -i 's/It finds/It sees/; s/"priority": 2/"priorty": 2/' skill-config.json
+check skill-config.json
+generate skill-config.json --out made
+generate skill-config.json --out made --force --quiet
+! sed -i 's/"action-find"/"action-look"/; s/mad > 0/mad >/' skill-config.json
+check skill-config.json
+simulate skill-config.json
+run skill-config.json
+generate skill-config.json --out made
+]], nil, { agent = AGENT, ["skill-config.json"] = [[
+{ "skill_name": "finder", "display_name": "Finder", "description": "It finds things. Use it to find.", "execution_mode": "autonomous",
+  "autonomous_config": {
+    "state_schema": { "fields": [{ "name": "made", "type": "number", "description": "how many" }, { "name": "found", "type": "boolean", "description": "whether it is found" }] },
+    "termination_conditions": ["made > 0 && found"],
+    "actions": [
+      { "id": "action-look", "name": "Look", "purpose": "looks", "priority": 2, "effects": ["made=1"] },
+      { "id": "action-find", "name": "Find", "purpose": "finds", "preconditions": ["made > 0"], "effects": ["found"] } ] },
+  "allowed_tools": ["Read", "Wirte"], "x_skillrt": { "limits": { "calls": 4 } } }
+]] } },
 }

@@ -135,8 +135,11 @@ function M.missing(script)
   for i, command in ipairs(help.commands()) do
     all[i] = command.name
   end
-  local near = not script:find("[/.]") and (begun(script, all) or require("skillrt.base.names").nearest(script, all))
-  local path = not near and beside(script)
+  local nearest = require("skillrt.base.names").nearest
+  local is_word = not script:find("[/.]")
+  local path = is_word and nearest(script, require("skillrt.document.kind").names())
+  local near = not path and is_word and (begun(script, all) or nearest(script, all))
+  path = path or not near and beside(script)
   ending.complain(("%s: no such file"):format(script), near and ("did you mean the command skillrt %s?"):format(near)
     or path and ("did you mean %s?"):format(path) or "skillrt --help lists the commands")
   return require("skillrt.cli.exit_codes").usage

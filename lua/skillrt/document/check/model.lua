@@ -167,7 +167,8 @@ function M.at(given)
     return nil, message, code
   elseif subject.refused or not subject.definition then
     local first = subject.refused or found:sort(true)[1]
-    return nil, ("%s: %s"):format(subject.path or "skill",
+    local line = first and first.line and first.file == subject.path and ":" .. first.line or ""
+    return nil, ("%s%s: %s"):format(subject.path or "skill", line,
       subject.is_whole or first and first.what or "contains no skill"), "invalid"
   end
   local model, why = M.of(subject.definition, found, subject_of.places(subject))

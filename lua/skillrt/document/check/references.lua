@@ -195,15 +195,17 @@ local function check_calls(block, allowed, path, told, found)
 end
 
 local function check_tools(subject, found)
-  local allowed = subject.tree and allowed_tools(subject)
+  local allowed, page = allowed_tools(subject), subject.skill_md
+  local line = page and page.lines["allowed-tools"]
   for _, name in ipairs(names.sorted(allowed or {})) do
     local near = not HOST_TOOLS[name] and names.meant(name, HOST_TOOLS) or ""
     if near ~= "" then
-      found:add("reference.tool", subject.place "allowed_tools", ("allows %s, which no host has%s"):format(
-        names.show(name), near))
+      found:add("reference.tool", line and { file = "SKILL.md", line = line } or subject.place "allowed_tools",
+        ("allows %s, which no host has%s"):format(names.show(name), near),
+        { why = "a host gives the agent no such tool", fix = "correct its name" })
     end
   end
-  for _, path in ipairs(allowed and subject.tree.paths or {}) do
+  for _, path in ipairs(allowed and subject.tree and subject.tree.paths or {}) do
     local told, blocks = {}, (path == "SKILL.md" or path:find "^phases/.*%.md$") and subject.tree:document(path) or {}
     passages.each(blocks, function() end, function(block, example)
       if not example then

@@ -54,6 +54,7 @@ local FAULTS <const> = {
   { "a front matter that is no YAML", page "description: Reads: and sorts: all", "no YAML" },
   { "a key twice in a front matter", page(DESCRIPTION .. "license: MIT\nlicense: Other"), "license" },
   { "an unknown tool in allowed-tools", page(DESCRIPTION .. "allowed-tools: Raed, Bash"), '"Raed"' },
+  { "an unknown tool of a config", config('{"id": "a"}, {"id": "b"}', ', "allowed_tools": ["Raed"]'), '"Raed"' },
   { "a tool in code that is not allowed", page(DESCRIPTION .. "allowed-tools: Read",
     "```javascript\nWrite({ file_path: 'a' })\n```"), "calls Write" },
   { "a dead link", page(DESCRIPTION, "See [the rules](rules.md)."), "rules.md" },
