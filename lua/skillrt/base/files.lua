@@ -63,8 +63,6 @@ end
 function M.join(base, path)
   if M.is_absolute(path) or base == "" or base == "." then
     return path
-  elseif path == "." then
-    return base
   end
   return (base:gsub("/+$", "")) .. "/" .. (path:gsub("^%./+", ""))
 end

@@ -149,7 +149,8 @@ local SAME_TOOL = { Agent = "Task", Task = "Agent" } -- renamed upstream (F16)
 
 -- The tools a skill may use, as SKILL.md or the config lists them; nil: all.
 local function allowed_tools(subject)
-  local list = subject.skill_md and subject.skill_md.allowed_tools or object(subject.config).allowed_tools
+  local own = subject.skill_md and subject.skill_md.allowed_tools or {}
+  local list = own[1] and own or object(subject.config).allowed_tools
   local allowed = {}
   if type(list) == "string" then
     for name in list:gmatch "[%w_]+" do
