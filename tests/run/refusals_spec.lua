@@ -15,6 +15,7 @@ local NOTHING <const> = "nothere: contains no run"
 
 -- A line, what is said, and the environment if it is another one.
 local ROWS <const> = {
+  { "", "skillrt runs agent skills durably: every step is recorded, a crash is resumed." },
   { "adopt run", "run: is no workflow run of Claude Code or qwen-code; these are named wf_..." },
   { "answer run", "give the answer, or use --file or --edit" },
   { "answer run 1 yes", "run: no question is open in this run (it is completed)" },

@@ -232,9 +232,9 @@ describe("a model behind a server that misbehaves", function()
     end
   end)
 
-  it("is not asked twice by a resume for what it answered", function()
+  it("is not asked twice by a resume for what it answered; its calls have ids that may be sent back", function()
     start "/echo"
-    server.plan(raw(P.bytes(P.anthropic({ { type = "tool_use", id = "t", name = "read", input = { path = "." } } },
+    server.plan(raw(P.bytes(P.anthropic({ { type = "tool_use", id = "an id", name = "read", input = { path = "." } } },
       { stop_reason = "tool_use" }))) .. "\n/silence\n")
     local dir = R.folder() .. "/run"
     local definition = {
@@ -253,7 +253,9 @@ describe("a model behind a server that misbehaves", function()
     assert.is_true(result.state.ok)
     assert.is_true(#server.log() > before)
     for i = before + 1, #server.log() do -- one of the run that was stopped may be among them
-      assert.equal(3, #select(2, server.request(i)).messages, "the first exchange was made again")
+      local messages = select(2, server.request(i)).messages
+      assert.equal(3, #messages, "the first exchange was made again")
+      assert.same({ "call_1", "call_1" }, { messages[2].content[1].id, messages[3].content[1].tool_use_id })
     end
   end)
 end)

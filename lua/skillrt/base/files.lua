@@ -64,7 +64,7 @@ function M.join(base, path)
   if M.is_absolute(path) or base == "" or base == "." then
     return path
   end
-  return (base:gsub("/+$", "")) .. "/" .. (path:gsub("^%./+", ""))
+  return base:gsub("/%.$", ""):gsub("/+$", "") .. "/" .. path:gsub("^%./+", "")
 end
 
 ---@param path string

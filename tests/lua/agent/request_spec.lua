@@ -82,6 +82,7 @@ describe("a script's request", function()
     local run = { store = require("skillrt.run.store").at "/w", skill = {}, books = { run_id = "r1" } }
     local checked = assert(request.check { kind = "command", argv = { "x", "1" }, env = { A = "1", PATH = "/bin" } })
     assert.equal("45afebbae0d9963e90be709bd846aaf7", Call.digest_of(checked, run))
+    assert.not_equal(Call.digest_of({ kind = "sleep", seconds = 1 }, run), Call.digest_of({ kind = "sleep", seconds = 2 }, run))
   end)
 
   it("takes an expectation, a judge, retries, exit codes and a key", function()
