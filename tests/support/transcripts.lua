@@ -1,10 +1,12 @@
 -- transcripts.lua: what skillrt says of some runs, word by word: each step of a story is a line for the program, which
--- may end with "< FILE" or "> FILE", or with "! " one for the shell; the output is kept in tests/golden, without what
--- differs between two runs (times, ids, sizes, folders).
+-- may end with "< FILE" or "> FILE"; with "! " before it one for the shell; with a method of HTTP one for a server. What
+-- comes of it is kept in tests/golden, without what differs between two runs (times, ids, sizes, folders).
 --
 -- Called by transcripts_spec.lua and tests/golden.lua (`make golden`), which writes it anew: read what changes.
 local files = require "skillrt.base.files"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
+local serve_client = require "tests.support.serve_client"
 
 local M = {}
 
@@ -27,6 +29,7 @@ local DIFFERS <const> = {
   { "%d%d%d%d%d%d%d%d%-%d%d%d%d%d%d%-%x%x%x%x%x%x", "RUN" },
   { "%f[%x]%x%x%x%x%x%x%x%x%x%x%x%x+%f[%X]", "DIGEST" },
   { '("nonce":)"%x+"', "%1N" },
+  { "(%-fork%-)%x+", "%1N" },
   { "%f[%d]%d+%.?%d* m?s%f[%W]", "N s" },
   { "%d+%.%d+ seconds", "N seconds" },
   { "_seconds%S* %d[%d.e+-]*", "_seconds N" },
@@ -47,13 +50,57 @@ local function settled(text, folder)
   return text
 end
 
--- EXAMPLES is their folder.
+-- A line for the shell; EXAMPLES is their folder.
 local function shell(folder, line)
   line = line:gsub("EXAMPLES", files.current() .. "/examples")
-  local pipe = assert(io.popen(("cd '%s' && { %s; } 2>&1 </dev/null"):format(folder, line)))
+  local pipe = assert(io.popen(("cd '%s' && { %s; } 2>&1 </dev/null"):format(folder.path, line)))
   local out = pipe:read "a"
   local _, _, code = pipe:close()
   return { code = code, out = out, err = "" }
+end
+
+-- A line for the program.
+local function program(folder, line)
+  local here = folder.path
+  local words = { env = ("-u SKILLRT_AGENT HOME='%s' XDG_STATE_HOME='%s/.state' NO_COLOR=1 TZ=UTC"):format(here, here) }
+  local sign, file = line:match " ([<>]) (%S+)$"
+  words.input = sign == "<" and folder.read(file) or nil
+  for word in line:gsub(" [<>] %S+$", ""):gmatch "%S+" do
+    words[#words + 1] = word
+  end
+  local done = kit.run(folder, words)
+  if sign == ">" then
+    folder.file(file, done.out)
+    done.out = ""
+  end
+  return done
+end
+
+-- A request to a server of the story's own, which serves its skills/ and runs/; or "UNTIL RUN STATUS".
+local function request(folder, method, path, body)
+  if not folder.server then
+    assert(os.execute(("mkdir -p '%s/skills' '%s/runs'"):format(folder.path, folder.path)))
+    folder.server = serve_client.start(folder, { "--trust", "skills" })
+  end
+  if method == "UNTIL" then
+    folder.server:until_it(path, body)
+    return { code = 0, out = "", err = "" }
+  end
+  local status, value = folder.server:ask(path, { method = method, body = body ~= "" and body or nil })
+  local text = type(value) == "string" and value or json.encode(value, { sorted = true })
+  text = status == 202 and "" or text -- a process is at it
+  return { code = 0, out = ("%d %s\n"):format(status, text), err = "" }
+end
+
+-- Performs a line: the line as it is shown, and what came of it.
+local function performed(folder, line)
+  local method, path, body = line:match "^(%u+) (%S+) ?(.*)$"
+  if line:find "^! " then
+    return line:sub(3), shell(folder, line:sub(3))
+  elseif method then
+    return line, request(folder, method, path, body)
+  end
+  return "skillrt " .. line, program(folder, line)
 end
 
 -- Tells one story; the lines of it are performed one behind the other in a folder of their own.
@@ -69,23 +116,14 @@ local function told(story)
     folder.file(name, text)
   end
   local out = { ("##### %s\n"):format(story[1]) }
-  local env = ("-u SKILLRT_AGENT HOME='%s/home' XDG_STATE_HOME='%s/home' NO_COLOR=1 TZ=UTC"):format(here, here)
   for line in story[2]:gmatch "[^\n]+" do
-    local words = { env = env }
-    local sign, file = line:match " ([<>]) (%S+)$"
-    words.input = sign == "<" and folder.read(file) or nil
-    for word in line:gsub(" [<>] %S+$", ""):gmatch "%S+" do
-      words[#words + 1] = word
-    end
-    local done = line:find "^! " and shell(here, line:sub(3)) or kit.run(folder, words)
-    if sign == ">" then
-      folder.file(file, done.out)
-      done.out = ""
-    end
-    local shown = line:find "^! " and line:sub(3) or "skillrt " .. line
+    local shown, done = performed(folder, line)
     out[#out + 1] = ("$ %s\n%s%s%s"):format(shown, settled(done.out, here), done.err ~= "" and "--\n" or "",
       settled(done.err, here))
     out[#out + 1] = done.code ~= 0 and ("= %d\n"):format(done.code) or nil
+  end
+  if folder.server then
+    folder.server:close()
   end
   return table.concat(out)
 end

@@ -378,4 +378,67 @@ generate skill-config.json --out made
       { "id": "action-find", "name": "Find", "purpose": "finds", "preconditions": ["made > 0"], "effects": ["found"] } ] },
   "allowed_tools": ["Read", "Wirte"], "x_skillrt": { "limits": { "calls": 4 } } }
 ]] } },
+  { "a server of runs", [[
+! mkdir -p skills/asks skills/hello; cp s.lua skills/asks/skill.lua; cp hello.lua skills/hello/skill.lua
+run skills/hello --trust --work-dir runs/hello --quiet
+run skills/asks --trust --work-dir runs/ask --quiet
+run skills/asks --work-dir runs/fails --set fails=yes --quiet
+GET /skills
+GET /runs
+GET /runs?status=paused
+GET /runs?status=nothing
+GET /runs?limit=1
+GET /runs?limit=x
+GET /runs/hello
+GET /runs/hello/files
+GET /runs/ask
+GET /runs/ask/files
+GET /runs/ask/files?path=notes.md
+GET /runs/ask/files?path=../s.lua
+GET /runs/ask/files?path=gone.md
+GET /runs/none
+GET /runs/hello/nothing
+GET /nothing
+PUT /runs
+POST /runs/ask/answer {"question":1,"value":"green"}
+POST /runs/ask/answer {"value":"blue","question":7}
+POST /runs/ask/answer {}
+POST /runs/ask/answer [1]
+POST /runs/ask/answer {"value":
+POST /runs/ask/answer {"valeu":"blue"}
+POST /runs/ask/answer {"question":1,"value":"blue"}
+UNTIL ask completed
+GET /runs/ask
+GET /runs/ask/files
+GET /runs/ask/files?path=notes.md
+POST /runs/ask/answer {"question":1,"value":"blue"}
+POST /runs/ask/resume {}
+POST /runs/ask/retry {}
+POST /runs/ask/stop {}
+POST /runs/ask/abort {}
+POST /runs/ask/send {"event":"go"}
+POST /runs/ask/tell {"agent":"a","text":"more"}
+POST /runs/fails/retry {"step":"other"}
+POST /runs/fails/resume {"add":{"calls":"x"}}
+POST /runs/fails/resume {"add":{"nothing":3}}
+POST /runs/fails/rollback {"to":"nowhere"}
+POST /runs/hello/rollback {"to":4}
+GET /runs/hello
+POST /runs/hello/fork {"at":3}
+POST /runs/hello/fork {"at":"x"}
+POST /runs {"skill":"nothing"}
+POST /runs {"skill":"asks","input":{"whom":1}}
+POST /runs {"skill":"asks","limits":{"calls":"x"}}
+POST /runs {}
+POST /hooks/ask/go {}
+GET /answer/ask/1/x
+]], [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "asks", description = "Asks a colour.", limits = { max_errors = 1, max_retries = 0 },
+  inputs = { fails = { type = "string", default = "" } }, phases = {
+  { id = "ask", output = "notes.md", run = function(_, ctx)
+      if ctx.input.fails ~= "" then return nil, "it broke", "permanent" end
+      return "It is " .. ctx.ask { question = "Which?", options = { "red", "blue" } }
+    end } } }
+]] },
 }

@@ -71,7 +71,7 @@ local function await(request, program, why, created)
     program.code = program.code or program.handle:code()
     local refusal, over = REFUSED[program.code], program.code or late
     if refusal then
-      return refused(refusal[1], refusal[2], require("skillrt.cli.serving.runs").said(program))
+      return refused(refusal[1], refusal[2], require("skillrt.cli.serving.runs").said(program, request.dir))
     elseif over or program.of and store_of.at(request.dir):holder()
       and last_record(request.dir) > (request.records or 0) then
       local status, value = look_at(request)

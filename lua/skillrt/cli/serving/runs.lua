@@ -157,11 +157,11 @@ end
 
 ---What a program printed; its end if that is long. The client knows the run, so a message does not begin with its path.
 ---@param program table
+---@param dir string?  the run; default: the one that the program advances
 ---@return string
-function M.said(program)
+function M.said(program, dir)
   local said = program.handle:output(MOST_OUTPUT):gsub("%s+$", ""):gsub("^skillrt: ", "")
-  local place = (program.of or "") .. ": "
-  return said:sub(1, #place) == place and said:sub(#place + 1) or said
+  return require("skillrt.base.text").about(said, dir or program.of or "")
 end
 
 ---Starts a run.
