@@ -1,6 +1,6 @@
 -- transcripts.lua: what skillrt says of some runs, word by word: each step of a story is a line for the program, which
--- may end with "< FILE" or "> FILE"; with "! " before it one for the shell; with a method of HTTP one for a server. What
--- comes of it is kept in tests/golden, without what differs between two runs (times, ids, sizes, folders).
+-- may end with "< FILE" or "> FILE"; with "! " before it one for the shell; with a method of HTTP one for a server.
+-- What comes of it is kept in tests/golden, without what differs between two runs (times, ids, sizes, folders).
 --
 -- Called by transcripts_spec.lua and tests/golden.lua (`make golden`), which writes it anew: read what changes.
 local files = require "skillrt.base.files"
