@@ -32,10 +32,10 @@ end
 
 ---A message that stands behind the name of what it is about, without that name at its start: some have it.
 ---@param message string
----@param name string
+---@param name string|nil
 ---@return string
 function M.about(message, name)
-  local start = name .. ": "
+  local start = (name or "") .. ": "
   return message:sub(1, #start) == start and message:sub(#start + 1) or message
 end
 
