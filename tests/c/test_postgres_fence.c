@@ -49,6 +49,22 @@ static void test_fence(void) {
     CHECK(open_at(&b, other_url("busy"), STORE_RESUME) && kit_count(&b) == 1 && kit_put(&b, 1, 1));
     kit_close(&b);
   }
+  TEST("a commit is waited for as the durability of its run asks") {
+    query("create table seen (setting text);"
+          " create function see() returns trigger language plpgsql as 'begin"
+          " insert into seen values (current_setting(''synchronous_commit'')); return new; end';"
+          " create trigger see before insert on skillrt.journal for each row"
+          " execute function see()");
+    for (int power = 0; power < 2; power++) {
+      a.options.durability = power ? DURABILITY_POWER : DURABILITY_PROCESS;
+      CHECK(open_at(&a, server_run(&server, power ? "power" : "process"), STORE_CREATE));
+      query("delete from seen");
+      CHECK(kit_put(&a, 0, 1));
+      CHECK_STR(query("select string_agg(distinct setting, ' ') from seen"), power ? "on" : "off");
+      kit_close(&a);
+    }
+    query("drop trigger see on skillrt.journal; drop function see; drop table seen");
+  }
   TEST("who lost the run finds the place of its batch taken, and writes nothing more") {
     CHECK(open_at(&a, server_run(&server, "taken"), STORE_CREATE) && kit_put(&a, 0, 2));
     CHECK(kit_append(&a, 2, 1, APPEND_WHOLE));

@@ -162,6 +162,30 @@ describe("the Lua of a folder, in a child", function()
     assert.truthy(R.records(folder.path .. "/w", "fail")[1].message:find("the process of", 1, true))
   end)
 
+  it("has a process whose memory the kernel limits, and that leaves no core", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", actions = { { id = "wait", run = function(_, ctx) ctx.sleep(30) end } } }
+    ]]
+    local process = kit.start(folder, { "run", "s", "--trust", "--work-dir", "w", env = env })
+    local below = ("p=%d; while p=$(pgrep -P $p | tail -n 1) && [ -n \"$p\" ]; do last=$p; done; cat /proc/$last/limits")
+      :format(process.pid)
+    local limits
+    for _ = 1, 200 do
+      local pipe <close> = io.popen("(" .. below .. ") 2>/dev/null")
+      limits = pipe:read "a"
+      if limits:find "Max core file size +0 +0 " then
+        break
+      end
+      os.execute "sleep 0.05"
+    end
+    process.signal "TERM"
+    process.wait()
+    assert.matches("Max core file size +0 +0 ", limits)
+    if os.getenv "SKILLRT_MODE" ~= "asan" then
+      assert.matches("Max address space +%d+ ", limits)
+    end
+  end)
+
   it("has an end of its memory and of its time", function()
     local folder <close>, env = new_folder [[
       return require("skillrt").skill { name = "s", limits = { max_errors = 1, max_retries = 0 },
