@@ -345,12 +345,15 @@ local function decisions(skill, rough)
   end
   if rough and #list > 2 and sim.draw(12) == 0 and not sim.leaves_out("rollback:" .. sim.episode()) then
     take_back(list)
-    list = assert(records())
+    list, message, code = records()
   end
   local forks = "fork:" .. sim.episode()
-  if rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
+  if list and rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
     fork(list, skill)
-    list = assert(records())
+    list, message, code = records()
+  end
+  if not list then
+    return nil, message, code
   end
   local options = { answers = {} }
   for _, one in ipairs(asked(list)) do
