@@ -348,7 +348,8 @@ local function decisions(skill, rough)
     list, message, code = records()
   end
   local forks = "fork:" .. sim.episode()
-  if list and rough and #list > 2 and not sim.forked() and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
+  local may_fork = list and rough and #list > 2 and not sim.forked()
+  if may_fork and sim.draw_for(12, forks) == 0 and not sim.leaves_out(forks) then
     fork(list, skill)
     list, message, code = records()
   end
