@@ -981,6 +981,9 @@ function APPLY.fail(run, entry, it)
   elseif entry.over == "script" then
     step.retries = 0
   else
+    for _, call in pairs(step.calls) do -- what only waited is waited for anew, where the step is resumed
+      call.state = call.state == "asked" and not call.sub and "allowed" or call.state
+    end
     close(run, it, "failed")
     scope.errors, scope.free[step.id] = scope.errors + (entry.free and 0 or 1), entry.free
     scope.over[step.id] = not entry.again and "failed" or nil
