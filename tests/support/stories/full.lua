@@ -275,13 +275,13 @@ answer r perhaps
 answer r skip
 status r
 log r
-! rm once
+! rm -f once
 run s.lua --work-dir f --quiet
 answer f fail
 retry f --step acts
 retry f --step acts --from-scratch
 history f
-! rm once
+! rm -f once
 run s.lua --work-dir t --quiet
 answer t retry
 ]], [[
@@ -289,7 +289,7 @@ local skillrt = require "skillrt"
 return skillrt.skill { name = "unsure", limits = { max_errors = 1, max_retries = 0 }, state = {}, actions = {
   { id = "acts", max_runs = 1, run = function(_, ctx)
       local reply, why, class = ctx.await { kind = "command", argv = { "sh", "-c", "[ -e once ] && exit; touch once; sleep 9" },
-        timeout = 0.3 }
+        timeout = 1 }
       return { said = reply and reply.code, why = why, class = class }
     end } } }
 ]] },
