@@ -167,12 +167,13 @@ describe("the Lua of a folder, in a child", function()
       return require("skillrt").skill { name = "s", actions = { { id = "wait", run = function(_, ctx) ctx.sleep(30) end } } }
     ]]
     local process = kit.start(folder, { "run", "s", "--trust", "--work-dir", "w", env = env })
-    local below = ("p=%d; while p=$(pgrep -P $p | tail -n 1) && [ -n \"$p\" ]; do last=$p; done; cat /proc/$last/limits")
-      :format(process.pid)
+    local function last_below(pid)
+      local child = (kit.read(("/proc/%d/task/%d/children"):format(pid, pid)) or ""):match "(%d+)%s*$"
+      return child and last_below(child) or pid
+    end
     local limits
     for _ = 1, 200 do
-      local pipe <close> = io.popen("(" .. below .. ") 2>/dev/null")
-      limits = pipe:read "a"
+      limits = kit.read(("/proc/%d/limits"):format(last_below(process.pid))) or ""
       if limits:find "Max core file size +0 +0 " then
         break
       end
