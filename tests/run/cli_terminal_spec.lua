@@ -90,7 +90,8 @@ end } } }]])
     screen.shows "(question 1 is open)\nWhich name?\nanswer (Enter: later)>"
     screen.key "C-d"
     screen.shows "\ncode 3"
-    screen.type("clear; " .. kit.program .. " resume left")
+    screen.type("clear; expr 40 + 2; " .. kit.program .. " resume left")
+    screen.shows "42\nResuming from: a" -- what stood there before is cleared
     screen.shows "(question 1 is open)\nWhich name?\nanswer (Enter: later)>"
     screen.key "grxen Left Left BSpace" -- gr|en
     screen.key "ü C-e r C-a A Space" -- A |grüenr
