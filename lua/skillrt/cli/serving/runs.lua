@@ -161,7 +161,7 @@ end
 ---@return string
 function M.said(program, dir)
   local said = program.handle:output(MOST_OUTPUT):gsub("%s+$", ""):gsub("^skillrt: ", "")
-  return require("skillrt.base.text").about(said, dir or program.of or "")
+  return require("skillrt.base.text").about(said, dir or program.of)
 end
 
 ---Starts a run.

@@ -197,7 +197,7 @@ end
 
 local function check_tools(subject, found)
   local allowed, page = allowed_tools(subject), subject.skill_md
-  local line = page and page.lines["allowed-tools"]
+  local line = page and page.allowed_tools[1] and page.lines["allowed-tools"]
   for _, name in ipairs(names.sorted(allowed or {})) do
     local near = not HOST_TOOLS[name] and names.meant(name, HOST_TOOLS) or ""
     if near ~= "" then

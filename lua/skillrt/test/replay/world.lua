@@ -21,7 +21,7 @@ local views = require("skillrt.run.views")
 
 -- ---- records of the replay as they come: each step belongs to the recorded one at its place ----
 
--- The result of a step, from its `done`, as text; nil: it cannot be recorded, which the step is told.
+-- The result of a step, from its `done`, as text; nil: it cannot be recorded, and the step fails.
 local function given(entry)
   return (json.encode({ updates = entry.set, output = entry.out, context = entry.context }, { sorted = true }))
 end
