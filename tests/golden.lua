@@ -10,6 +10,6 @@ local base = os.tmpname()
 os.remove(base)
 assert(files.write(corpus.GOLDEN, corpus.golden(base)))
 os.execute("rm -rf '" .. base .. "'")
-for _, set in ipairs { "quick", "full" } do
+for _, set in ipairs { "quick", "full", "wrong", "others" } do
   assert(files.write(transcripts.path(set), transcripts.golden(set)))
 end

@@ -40,46 +40,38 @@ local function the_runner()
 end
 
 local skill_of = require("skillrt.skill")
+local tables = require("skillrt.base.tables")
 local methods = skill_of.methods
 
 function skill_of.open(path, options)
   return require("skillrt.document.open").see(path, options, false)
 end
 
-local RUN_OPTIONS = {}
-for name in ([[work_dir input args strategy agent durability sandbox context limits watcher
-  session segment_bytes books_bytes http_module]]):gmatch("%S+") do
-  RUN_OPTIONS[name] = true
-end
-
-local OPEN_OPTIONS = setmetatable({ resume = true, wait = true, accept_changes = true, accept_edits = true, add = true,
-  decide = true }, { __index = RUN_OPTIONS })
-
--- Input from outside is recorded, so it must be JSON.
-local function check_recorded(value, name, method)
-  local ok, message = require("skillrt.base.json").encode(value, { name = name })
-  if type(value) ~= "table" then
-    error(("%s: %s must be a table, not a %s"):format(method, name, type(value)), 4)
-  elseif not ok then
-    error(method .. ": " .. message, 4)
-  end
-end
-
--- A misspelt option would be silently ignored.
+local BOOLEAN, TABLE, TEXT = { type = "boolean" }, { type = "table" }, { type = "text" }
+-- What a run may be given; no <const>, as Lua 5.1 reads this file.
+local RUN = {
+  work_dir = TEXT, input = TABLE, args = TABLE, limits = TABLE, watcher = TABLE, session = TEXT, http_module = TEXT,
+  strategy = { type = { "text", "function", "table" } },
+  agent = { type = { "text", "table" } },
+  durability = { enum = { "power", "process" } },
+  sandbox = { enum = { "strict", "work", "off" } },
+  context = { enum = { "file", "memory" } },
+  segment_bytes = { type = "positive" }, books_bytes = { type = "positive" },
+}
+local OPEN = tables.fill({ resume = BOOLEAN, wait = BOOLEAN, accept_changes = BOOLEAN, accept_edits = BOOLEAN,
+  add = TABLE, decide = {} }, RUN)
+-- Raises what is wrong with options; a misspelt one would be silently ignored. Input from outside is recorded, so it
+-- must be JSON.
 local function check_options(options, allowed, method)
-  if type(options) ~= "table" then
-    error(method .. ": options must be a table, not a " .. type(options), 3)
-  end
-  for name in pairs(options) do
-    if not allowed[name] then
-      local names = require("skillrt.base.names")
-      error(('%s: unknown option "%s"%s'):format(method, tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
+  local ok, message = require("skillrt.skill.schema").record(options, allowed, method)
+  for _, name in ipairs(ok and { "input", "args" } or {}) do
+    if ok and options[name] ~= nil then
+      ok, message = require("skillrt.base.json").encode(options[name], { name = name })
+      message = not ok and method .. ": " .. message or nil
     end
   end
-  for _, name in ipairs({ "input", "args" }) do
-    if options[name] ~= nil then
-      check_recorded(options[name], name, method)
-    end
+  if not ok then
+    error(message, 3)
   end
 end
 
@@ -90,7 +82,7 @@ end
 ---@return string? code
 function methods:run(options)
   if options ~= nil then
-    check_options(options, RUN_OPTIONS, "skill:run")
+    check_options(options, RUN, "skill:run")
   end
   local loaded = self.loaded
   return (loaded and loaded.run or the_runner().run)(self, options)
@@ -103,12 +95,15 @@ end
 ---@return string? code
 function methods:open(options)
   options = options or {}
-  check_options(options, OPEN_OPTIONS, "skill:open")
+  check_options(options, OPEN, "skill:open")
+  if options.resume and not options.work_dir then
+    error("skill:open: resume needs work_dir", 2)
+  end
   local loaded = self.loaded
   if loaded and loaded.sees then
     return loaded.run(self)
   end
-  return require("skillrt.cli.open_run").open(self, require("skillrt.base.tables").fill({}, options))
+  return require("skillrt.cli.open_run").open(self, tables.fill({}, options))
 end
 
 -- A constructor that is looked up each time, so that it knows the script's line, and whether that script is the one
@@ -155,7 +150,16 @@ function M.from_config(config, options)
 end
 
 -- The caller may do everything already, so no approval is asked for.
-local function go_on(work_dir, options, more)
+local function go_on(work_dir, options, more, method)
+  if type(work_dir) ~= "string" then
+    error(("%s: the run's directory must be a text, not %s"):format(method,
+      require("skillrt.base.names").show(work_dir)), 3)
+  end
+  local allowed = tables.fill({ skill = TABLE, action = TEXT, script = TEXT }, OPEN)
+  for _, name in ipairs(the_runner().OF_SESSION) do
+    allowed[name] = allowed[name] or {}
+  end
+  check_options(options or {}, allowed, method)
   local all = { person = false }
   for _, list in ipairs({ options or {}, more or {} }) do
     for key, value in pairs(list) do
@@ -182,7 +186,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.resume(work_dir, options)
-  return go_on(work_dir, options)
+  return go_on(work_dir, options, nil, "skillrt.resume")
 end
 
 ---Retries the last failed step of a run (R70), or that of an action or phase.
@@ -192,8 +196,8 @@ end
 ---@return string? message
 ---@return string? code
 function M.retry(work_dir, options)
-  local action = options and options.action
-  return go_on(work_dir, options, { retry = action or true })
+  local action = type(options) == "table" and options.action
+  return go_on(work_dir, options, { retry = action or true }, "skillrt.retry")
 end
 
 ---The program's version.

@@ -183,7 +183,7 @@ describe("a run that waits", function()
     folder.file("asks.lua", ASKS)
     kit.run(folder, { "asks.lua", "--work-dir", "w" })
     for words, args in pairs {
-      ['"a b" is not a valid event name'] = { "a b" }, ["{x is not JSON"] = { "deploy", "{x" }, ["too many words"] = { "a", "1", "2" },
+      ['"a b" is not a valid event name'] = { "a b" }, ["{x: JSON"] = { "deploy", "{x" }, ["too many words"] = { "a", "1", "2" },
     } do
       local sent = kit.run(folder, { "send", "w", table.unpack(args) })
       assert.equal(2, sent.code)

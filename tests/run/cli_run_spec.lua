@@ -134,7 +134,7 @@ describe("skillrt SCRIPT", function()
     local folder <close> = kit.folder()
     folder.file("count.lua", COUNT)
     for word, why in pairs {
-      ["novalue"] = "write key=value", ["a:={"] = "--set a: not JSON", ["a..b=1"] = "a part of the key is empty",
+      ["novalue"] = "write key=value", ["a:={"] = "--set a: JSON", ["a..b=1"] = "a part of the key is empty",
     } do
       local run = kit.run(folder, { "count.lua", "--set", word })
       assert.equal(2, run.code)

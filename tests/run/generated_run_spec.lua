@@ -70,7 +70,7 @@ describe("a generated folder", function()
     for value, sign in pairs {
       ["./none"] = "none: No such file",
       ["[1]"] = "--agent: must be a list of texts",
-      ["[\"a\""] = "--agent: not JSON",
+      ["[\"a\""] = "--agent: JSON",
       [""] = "--agent: needs a name, an address or a program",
     } do
       local refused = kit.run(folder, { "run", "data-import", "--agent", value })

@@ -74,7 +74,7 @@ print(pcall(skill.open, skill, { work_dirs = "w" }))
     local run = lua(folder, "lua5.4 host.lua")
     assert.equal("", run.err)
     assert.truthy(run.out:find("^paused\tuser_exit\nthe run is closed\ncompleted\nnil\texists\n"), run.out)
-    assert.truthy(run.out:find('skill:open: unknown option "work_dirs" (did you mean "work_dir"?)', 1, true), run.out)
+    assert.truthy(run.out:find('skill:open: unknown field "work_dirs" (did you mean "work_dir"?)', 1, true), run.out)
   end)
 end)
 

@@ -32,7 +32,7 @@ local ROWS <const> = {
   { "fleet init postgres://x --lease 0", "--lease: must be from 1 to 3600 seconds" },
   { "fleet drop postgres://x", "fleet drop URL needs --before with a month: --before 2026-08" },
   { "fleet drop postgres://x --before 2026-13", "fleet drop URL needs --before with a month: --before 2026-08" },
-  { "fork run@zz --out x", 'run: has no checkpoint "zz" (there are none); `skillrt history` lists them' },
+  { "fork run@zz --out x", 'run: has no checkpoint "zz" (there are none)' },
   { "graph five.lua", "five.lua: must return a skill" },
   { "history nothere", NOTHING },
   { "list nothere", "nothere: No such file or directory" },
@@ -64,7 +64,7 @@ local ROWS <const> = {
   { "show run", "run: name a place: run@SEQ, or run@NAME of a checkpoint" },
   { "skip run x", 'run: no agent "x" can be steered now; there are none' },
   { "stop nothere", NOTHING },
-  { "submit q s.lua --prio 3x", "--prio takes a whole number, --limit-key KEY=4, KEY=60/m or KEY=4,60/m" },
+  { "submit q s.lua --prio 3x", "--prio must be a whole number, not \"3x\"" },
   { "submit q s.lua --missed all", "--missed belongs to --cron" },
   { "submit q s.lua --each in --cron '* * * * *'", "--each gives each run its input: it goes with neither --input nor" },
   { "submit q s.lua --each in", "in: No such file or directory" },
@@ -75,7 +75,7 @@ local ROWS <const> = {
   { "tokens nothere", "nothere: No such file or directory" },
   { "verify nothere", "nothere: No such file or directory" },
   { "verify s.lua", "receipt.key: you have no key here; name the signer's: --key FILE" },
-  { "worker q --concurrency 0", "--concurrency: must be a whole number from 1 to 1000, --processes from 1 to 8" },
+  { "worker q --concurrency 0", "--concurrency must be a whole number from 1 to 1000, not \"0\"" },
   { "worker q --processes 2", "--processes: the runs of a folder have one; only those of a database may have more" },
 }
 

@@ -332,14 +332,14 @@ describe("the memory context", function()
     local skill = R.skill { actions = { { id = "a", run = function() end } } }
     local ok, message = pcall(skill.run, skill, { work_dri = "x" })
     assert.is_false(ok)
-    assert.matches('unknown option "work_dri" %(did you mean "work_dir"%?%)', message)
+    assert.matches('unknown field "work_dri" %(did you mean "work_dir"%?%)', message)
   end)
 
   it("raises where skill:run is called, if what is given cannot be recorded", function()
     local skill = skillrt.skill { name = "s", context = "memory", actions = { { id = "a", run = function() end } } }
     for wanted, options in pairs {
       ["skill:run: input.f: cannot encode a function"] = { input = { f = print } },
-      ["skill:run: input must be a table, not a string"] = { input = "x" },
+      ['skill:run: field "input" must be a table, not "x"'] = { input = "x" },
       ["skill:run: args[2]: cannot encode a function"] = { args = { "a", print } },
     } do
       local ok, message = pcall(function() local _ = skill:run(options) end)

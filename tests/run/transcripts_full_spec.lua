@@ -1,4 +1,5 @@
--- transcripts_full_spec.lua: what skillrt says of runs that take longer is what tests/golden/transcripts_full.txt has, word by word.
+-- transcripts_full_spec.lua: what skillrt says of runs that take longer is what tests/golden/transcripts_full.txt has, word
+-- by word.
 local golden = require "tests.support.golden"
 local transcripts = require "tests.support.transcripts"
 

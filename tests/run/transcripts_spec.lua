@@ -1,9 +1,12 @@
--- transcripts_spec.lua: what skillrt says of some runs is what tests/golden/transcripts_quick.txt has, word by word.
+-- transcripts_spec.lua: what skillrt says of some runs, and of what is wrong, is what tests/golden/transcripts_*.txt have,
+-- word by word.
 local golden = require "tests.support.golden"
 local transcripts = require "tests.support.transcripts"
 
-describe("what is said of runs", function()
-  it("is as in tests/golden/transcripts_quick.txt", function()
-    assert.is_nil(golden.difference(transcripts.path "quick", transcripts.golden "quick"))
-  end)
+describe("what is said", function()
+  for _, set in ipairs { "quick", "wrong" } do
+    it(("is as in tests/golden/transcripts_%s.txt"):format(set), function()
+      assert.is_nil(golden.difference(transcripts.path(set), transcripts.golden(set)))
+    end)
+  end
 end)

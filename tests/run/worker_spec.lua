@@ -513,7 +513,7 @@ return result
     end)
 
     it("says what is wrong with what it is given", function()
-      assert.matches("limit-key KEY=4", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
+      assert.matches("write KEY=4", skillrt("submit", place, "ask.lua", "--limit-key", "a").err, 1, true)
       for option, word in pairs({ queue = "a b", key = "../outside", ["limit-key"] = "=3" }) do
         assert.matches(option, skillrt("submit", place, "ask.lua", "--" .. option, word).err, 1, true)
       end

@@ -15,8 +15,9 @@ local M = {}
 ---@field [2] string  lines for the program; words without blanks
 ---@field [3] string?  its script, s.lua
 ---@field [4] table<string, string>?  further files
+---@field [5] (fun(folder: table): table?)?  prepares the folder; may give a server to stop, which a line calls URL
 
----@param set string  "quick" or "full"
+---@param set string  the name of a file in stories/
 ---@return string path  of what is kept
 function M.path(set)
   return ("tests/golden/transcripts_%s.txt"):format(set)
@@ -43,7 +44,11 @@ local DIFFERS <const> = {
 }
 
 local function settled(text, folder)
-  text = text:gsub(folder:gsub("%p", "%%%0"), "DIR"):gsub("\r", "\n")
+  text = text:gsub(folder.path:gsub("%p", "%%%0"), "DIR"):gsub("\r", "\n")
+  if folder.other then
+    local address = folder.other.url:match "//(.*)"
+    text = text:gsub("http://" .. address:gsub("%p", "%%%0"), "URL"):gsub(address:gsub("%p", "%%%0"), "ADDRESS")
+  end
   for _, one in ipairs(DIFFERS) do
     text = text:gsub(one[1], one[2])
   end
@@ -67,6 +72,11 @@ local function program(folder, line)
   words.input = sign == "<" and folder.read(file) or nil
   for word in line:gsub(" [<>] %S+$", ""):gmatch "%S+" do
     words[#words + 1] = word
+  end
+  if folder.other then
+    for i, word in ipairs(words) do
+      words[i] = word:gsub("^URL", folder.other.url)
+    end
   end
   local done = kit.run(folder, words)
   if sign == ">" then
@@ -115,15 +125,19 @@ local function told(story)
     assert(not sub or os.execute(("mkdir -p '%s/%s'"):format(here, sub)))
     folder.file(name, text)
   end
+  folder.other = story[5] and story[5](folder)
   local out = { ("##### %s\n"):format(story[1]) }
   for line in story[2]:gmatch "[^\n]+" do
     local shown, done = performed(folder, line)
-    out[#out + 1] = ("$ %s\n%s%s%s"):format(shown, settled(done.out, here), done.err ~= "" and "--\n" or "",
-      settled(done.err, here))
+    out[#out + 1] = ("$ %s\n%s%s%s"):format(shown, settled(done.out, folder), done.err ~= "" and "--\n" or "",
+      settled(done.err, folder))
     out[#out + 1] = done.code ~= 0 and ("= %d\n"):format(done.code) or nil
   end
   if folder.server then
     folder.server:close()
+  end
+  if folder.other then
+    folder.other.stop()
   end
   return table.concat(out)
 end

@@ -126,7 +126,7 @@ function M.whole(text)
   end
   local value, problem = json.decode(body)
   if value == nil then
-    return nil, "the reply is not JSON: " .. problem
+    return nil, "the reply is not JSON: " .. problem:gsub("^JSON: ", "")
   end
   return value
 end

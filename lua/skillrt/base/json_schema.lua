@@ -161,10 +161,10 @@ local function inside(key, value)
 end
 
 local function check(schema, at, root, depth)
-  if type(schema) == "boolean" then
+  if depth > 1 and type(schema) == "boolean" then
     return nil
   elseif not is_object(schema) then
-    return ("%s: must be a schema (an object), not %s"):format(at, names.show(schema))
+    return ("%s: must be a schema (an object), not %s"):format(at, is_list(schema) and "a list" or names.show(schema))
   elseif depth > MAX_DEPTH then
     return ("%s: is more than %d levels deep"):format(at, MAX_DEPTH)
   end
@@ -202,7 +202,7 @@ function M.check(schema, where, of_object)
   if of_object and is_object(schema) and (schema.type or "object") ~= "object" then
     return nil, where .. ": its type must be object; put the value into a field of one"
   end
-  local message = check(is_object(schema) and schema or json.null, where or "schema", schema, 1)
+  local message = check(schema, where or "schema", schema, 1)
   return not message or nil, message
 end
 

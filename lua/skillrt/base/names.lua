@@ -150,11 +150,11 @@ function M.meant(name, names)
 end
 
 ---A suggestion to add after an unknown name: the nearest known one, else all known ones.
----@param name string
+---@param name any
 ---@param names string[]|table<string, any>
 ---@return string  begins with a blank
 function M.suggest(name, names)
-  local near = M.nearest(name, names)
+  local near = type(name) == "string" and M.nearest(name, names)
   if near then
     return (' (did you mean "%s"?)'):format(near)
   end
@@ -281,6 +281,17 @@ function M.problem_of_event(name)
   if type(name) ~= "string" or not name:find("^[%w_][%w_.:/-]*$") or #name > 200 then
     return ("%s is not a valid event name: use letters and digits, after the first also _ . : / -"):format(M.show(name))
   end
+end
+
+---How the event begins by which a run tells another one that it has ended: no name that anybody else may give.
+M.OF_RUN = "@run:"
+
+---What waits for an event waits for, in words: "event built", "run child-1".
+---@param event string
+---@return string
+function M.awaited(event)
+  local is_run = event:sub(1, #M.OF_RUN) == M.OF_RUN
+  return is_run and "run " .. event:sub(#M.OF_RUN + 1) or "event " .. event
 end
 
 return M

@@ -45,7 +45,7 @@ local function argv_of(text)
   end
   local argv, problem = core.json.decode(text)
   if argv == nil then
-    return nil, "--agent: not JSON: " .. problem
+    return nil, "--agent: " .. problem
   end
   for i = 1, math.max(1, #argv) do
     if type(argv[i]) ~= "string" or argv[i] == "" then

@@ -279,7 +279,7 @@ end
 local function decoded(text, what)
   local value, problem = json.decode(text)
   if value == nil then
-    return nil, ("%s: not JSON: %s"):format(what, problem)
+    return nil, ("%s: %s"):format(what, problem)
   end
   return value
 end

@@ -96,7 +96,9 @@ local function each_of(folders, filter, take)
   for _, folder in ipairs(folders or { folder_of.path() }) do
     local is_run = folders and require("skillrt.run.store").at(folder):exists()
     local ok, message, code = require("skillrt.report.runs").each(folder, filter, take)
-    if ok and is_run then
+    if not folders and code == "missing" then
+      ok = true -- no run of the project has begun
+    elseif ok and is_run then
       ok, message, code = nil, folder .. ": is a run; name the folder that holds it", "invalid"
     end
     if not ok then

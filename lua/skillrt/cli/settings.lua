@@ -39,12 +39,12 @@ local function of_file(path)
   else
     text, problem = require("skillrt.base.files").read(path, MAX_INPUT, true)
   end
-  local value
-  if text then
-    value, problem = json.decode(text)
+  if not text then
+    return nil, "--input " .. problem
   end
+  local value, wrong = json.decode(text)
   if not json.is_object(value) then
-    return nil, ("--input %s: must be a JSON object%s"):format(path, problem and ": " .. problem or "")
+    return nil, ("--input %s: must be a JSON object%s"):format(path, wrong and ": " .. wrong or "")
   end
   return value
 end
@@ -72,7 +72,7 @@ function M.read(words, file, given)
       local problem
       value, problem = json.decode(text)
       if value == nil then
-        return nil, ("--set %s: not JSON: %s"):format(key, problem)
+        return nil, ("--set %s: %s"):format(key, problem)
       end
     end
     local path = {}

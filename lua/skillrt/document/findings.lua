@@ -152,7 +152,7 @@ function M.text(one, is_brief)
     parts[#parts + 1] = one.fix
   end
   local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file
-  return ("%s: %s [%s]"):format(where, table.concat(parts, "; "), one.code)
+  return ("%s%s [%s]"):format(where == "." and "" or where .. ": ", table.concat(parts, "; "), one.code)
 end
 
 ---All errors, one a line; nil when there are none.

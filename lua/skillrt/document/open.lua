@@ -5,6 +5,7 @@
 local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
 local kind_of = require("skillrt.document.kind").of
+local names = require("skillrt.base.names")
 local script = require("skillrt.document.script")
 local tables = require("skillrt.base.tables")
 local is_off = require("skillrt.skill.sandbox").is_off
@@ -32,7 +33,9 @@ end
 ---@return any more  findings about what was read, or a script's traceback
 function M.load(path, options, person)
   if type(path) ~= "string" then
-    error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
+    error("skillrt.load: the path must be a text, not " .. names.show(path), 2)
+  elseif options ~= nil and type(options) ~= "table" then
+    error("skillrt.load: the options must be a table, not " .. names.show(options), 2)
   end
   path = files.is_folder(path) and files.bare(path) or path
   local kind = kind_of(path)

@@ -34,7 +34,7 @@ local function fate(call)
   if call.q then
     return ("question %d is open"):format(call.q)
   elseif call.event then
-    return ("waits for the event %s"):format(call.event)
+    return "waits for the " .. names.awaited(call.event)
   elseif call.kind == "run" then
     return ("its sub-run %s is resumed"):format(call.to or "")
   elseif call.decision and call.decision ~= "retry" then

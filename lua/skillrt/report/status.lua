@@ -64,7 +64,7 @@ end
 local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
-    local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
+    local what = call.q and "question " .. call.q or call.event and names.awaited(call.event) or call.to or call.kind
     targets[#targets + 1] = not call.label and ("%s (call %s%s)"):format(what, place, more_of(call)) or nil
   end
   table.sort(targets)

@@ -11,6 +11,7 @@ local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
 local inside_of = require("skillrt.base.privileges")
+local names = require("skillrt.base.names")
 local needs = require("skillrt.run.runner.needs")
 local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
@@ -173,49 +174,52 @@ end
 -- Calls with an end of their own: for a person, a time or another skill there is no default timeout.
 local TIMED <const> = { http = true, command = true, session = true, host = true }
 
--- A checked request. Without a timeout it gets that of its action, or step_timeout.
+-- A checked request; nil and what is wrong with it. Without a timeout it gets that of its action, or step_timeout.
 local function checked(run, definition, request)
   local whole, problem = request_of.check(request, run.functions)
   if whole and whole.kind == "host" and run.functions[whole.name] == nil then
     problem = ("function %s: %s"):format(whole.name, needs.problem(whole.name, run.functions))
-  end
-  if problem then
-    error("ctx.await: " .. problem, 3)
-  elseif not whole.timeout and TIMED[whole.kind] then
+  elseif whole and not whole.timeout and TIMED[whole.kind] then
     whole.timeout = run.limits:seconds_of(definition)
   end
-  return whole
+  return whole, problem
+end
+
+-- The agent that a request names, or nil and why there is none.
+local function agent_of(run, named)
+  if type(named) == "table" then
+    return require("skillrt.agent").check(named, "agent")
+  end
+  local agent = run.skill.agents[named]
+  return agent, not agent and ("agent %q is not declared"):format(tostring(named)) or nil
 end
 
 -- Gives the work to an agent, in the calling branch.
-local function by_agent(self, definition, request)
-  local run, problem = self.run, nil
-  local agent = run.skill.agents[request.agent]
-  if type(request.agent) == "table" then
-    agent, problem = require("skillrt.agent").check(request.agent, "agent")
-  end
-  if not agent then
-    error("ctx.await: " .. (problem or ("agent %q is not declared"):format(tostring(request.agent))), 3)
-  end
-  local outcome, message, class = agent:perform(self.ctx, task_of.new(run, self.step, definition, request))
+local function by_agent(self, agent, definition, request)
+  local outcome, message, class = agent:perform(self.ctx, task_of.new(self.run, self.step, definition, request))
   if outcome then
     outcome.ours = nil -- a function of the script has it now
   end
   return outcome, message, class
 end
 
----Waits for a call, or for an agent's work: returns its reply; or nil, message, class, reply.
-function functions.await(self, request)
-  if type(request) ~= "table" then
-    error("ctx.await: needs a request (a table), not " .. type(request), 2)
-  end
-  local execution, branch = here(self, "await")
+-- Waits for a call, or for an agent's work, for a function of this name; the level of who called it is for errors.
+local function await(self, request, what, level)
+  local execution, branch = here(self, what)
   local definition = definition_of(self)
-  if request.agent then
-    return by_agent(self, definition, request)
+  local call, problem
+  if type(request) ~= "table" then
+    problem = "needs a request (a table), not " .. names.show(request)
+  elseif request.agent then
+    call, problem = agent_of(self.run, request.agent)
+  else
+    call, problem = checked(self.run, definition, request)
   end
-  local call = checked(self.run, definition, request)
-  if branch.state ~= "approved" and values.interaction(self) == "interactive" and people.needs_leave(call) then
+  if problem then
+    error(("ctx.%s: %s"):format(what, problem), level)
+  elseif request.agent then
+    return by_agent(self, call, definition, request)
+  elseif branch.state ~= "approved" and values.interaction(self) == "interactive" and people.needs_leave(call) then
     local ok, message, class = people.leave(self.ctx, self.step, call)
     if not ok then
       return nil, message, class, { status = class }
@@ -225,11 +229,19 @@ function functions.await(self, request)
   return coroutine.yield(execution_of.WAIT)
 end
 
+---Waits for a call, or for an agent's work: returns its reply; or nil, message, class, reply.
+function functions.await(self, request)
+  return await(self, request, "await", 2)
+end
+
 ---How much of a usage counter was used, and its limit; recorded.
 function functions.budget(self, name)
+  if type(name) ~= "string" then
+    error('ctx.budget: needs the name of a counter, such as "tokens", not ' .. names.show(name), 2)
+  end
   local limit = self.run.skill.limits.usage
   local spent = recorded(self.step, "b", function()
-    return self.run.books.spent["usage." .. tostring(name)] or 0
+    return self.run.books.spent["usage." .. name] or 0
   end)
   return { spent = spent, total = limit and limit[name] }
 end
@@ -237,8 +249,7 @@ end
 ---A prompt to an agent: its answer as a text, or as a value that fits options.schema; or nil, message, class.
 function functions.agent(self, prompt, options)
   here(self, "agent")
-  local agent_of = require("skillrt.run.ctx.agent")
-  return agent_of.perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
+  return require("skillrt.run.ctx.agent").perform(self.run, self.step, definition_of(self), self.ctx, prompt, options)
 end
 
 -- Calls without a reply from outside, by the field that may be given alone: sleep(seconds), ask("Continue?"),
@@ -256,7 +267,7 @@ for name, wait in pairs(WAITS) do
       request[key] = value
     end
     request.kind = wait.kind
-    return self.ctx.await(request)
+    return await(self, request, name, 2)
   end
 end
 
@@ -302,7 +313,9 @@ end
 ---Each request once: the replies, in the order of the requests.
 function functions.await_all(self, requests, options)
   local execution, branch = here(self, "await_all")
-  return combine.map(execution, branch, requests, self.ctx.await, options, "await_all")
+  return combine.map(execution, branch, requests, function(request)
+    return await(self, request, "await_all", 0)
+  end, options, "await_all")
 end
 
 ---Waits for another skill's run: returns its result; or nil, message, class, its result. With { queue = NAME } it is a
@@ -338,7 +351,7 @@ end
 
 ---The result of a function, if it comes within the given seconds.
 function functions.within(self, seconds, fn)
-  if type(seconds) ~= "number" or type(fn) ~= "function" then
+  if type(seconds) ~= "number" or seconds < 0 or type(fn) ~= "function" then
     error("ctx.within: needs seconds and a function", 2)
   end
   local execution, branch = here(self, "within")

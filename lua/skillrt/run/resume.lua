@@ -193,8 +193,8 @@ local function check_status(turn, retry)
     end
   elseif books.status == "aborted" or books.status == "completed" and not turn.session.add
     and not turn.session.steer and not has_changed(turn) then
-    refuse("invalid", "%s: the run is %s (%s); there is nothing to resume", turn.run.store.place, books.status,
-      books.reason)
+    refuse("invalid", "%s: the run is %s (%s); there is nothing to %s", turn.run.store.place, books.status,
+      books.reason, turn.session.abort and "abort" or "resume")
   elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(turn) then
     refuse("invalid", "%s: the run has failed (%s); %s", turn.run.store.place, books.reason, ways_on(turn))
   end

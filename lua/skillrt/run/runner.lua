@@ -387,8 +387,8 @@ local function edited_state(parts)
   return { state = value, seq = seq }
 end
 
--- Options of a resume that apply to this session only.
-local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
+---Options of a resume that apply to this session only.
+M.OF_SESSION = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
   "approval", "abort", "retry", "from_scratch", "from", "decide", "steer", "yes", "add", "attended", "wait",
   "note" } -- note: how it was opened, in words
 
@@ -423,7 +423,7 @@ function M.take_up(skill, options)
   if not parts then
     return nil, message, code
   end
-  for _, name in ipairs(OF_SESSION) do
+  for _, name in ipairs(M.OF_SESSION) do
     parts.session[name] = options[name]
   end
   if options.accept_edits then

@@ -56,9 +56,9 @@ function M.read(value)
   if type(value) ~= "table" then
     return nil, ('must be "strict", "work", "off" or a table, not %s'):format(names.show(value))
   end
-  local sandbox, message = schema.record(value, FIELDS, "it")
+  local sandbox, message = schema.record(value, FIELDS, "is not a valid sandbox")
   if not sandbox then
-    return nil, "is not a valid sandbox: " .. message
+    return nil, message
   end
   local network = sandbox.network or { sandbox.level == "work" and "registries" or nil }
   sandbox.network = network

@@ -96,7 +96,8 @@ local function check_type(value, wanted)
     end
     words[#words + 1] = problem:match("^must be (.-), not ") or problem
   end
-  return nil, ("must be %s, not %s"):format(table.concat(words, ", or "), names.show(value))
+  local last = table.remove(words)
+  return nil, ("must be %s or %s, not %s"):format(table.concat(words, ", "), last, names.show(value))
 end
 
 local function check_enum(value, enum)

@@ -80,7 +80,7 @@ local function judged(self, call, was_sent)
   elseif call.problem or not call.input then
     one.problem = call.problem or "its arguments are not a JSON object"
   else
-    local ok, why = json_schema.judge(one.tool.judged or one.tool.input, call.input, "the arguments")
+    local ok, why = json_schema.judge(one.tool.judged or one.tool.input, call.input, "the input")
     one.problem = not ok and ("%s: %s"):format(call.name, why) or nil
   end
   if not one.problem then

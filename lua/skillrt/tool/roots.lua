@@ -57,9 +57,10 @@ end
 ---@param roots skillrt.Root[]
 ---@return string
 function M.list(roots)
-  local out = {}
-  for i, root in ipairs(roots) do
-    out[i] = root.path .. (root.write and " (may be written)" or "")
+  local out, seen = {}, {} -- those that may be written come first
+  for _, root in ipairs(roots) do
+    out[#out + 1] = not seen[root.path] and root.path .. (root.write and " (may be written)" or "") or nil
+    seen[root.path] = true
   end
   return table.concat(out, ", ")
 end

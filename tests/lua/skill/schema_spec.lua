@@ -63,7 +63,7 @@ describe("a checked record", function()
     { "an unknown field deep inside", { id = "a", limits = { max_error = 1 } },
       'thing: field "limits": unknown field "max_error" (did you mean "max_errors"?)' },
     { "a list with a wrong item", { id = "a", tags = { "x", 7 } }, 'field "tags"[2] must be a text that is not empty, not 7' },
-    { "a map with a wrong value", { id = "a", env = { PATH = 7 } }, 'field "env" "PATH" must be a text, or true or false, not 7' },
+    { "a map with a wrong value", { id = "a", env = { PATH = 7 } }, 'field "env" "PATH" must be a text or true or false, not 7' },
     { "something that is no table", "text", 'thing: must be a table, not "text"' },
   }
   for _, case in ipairs(cases) do

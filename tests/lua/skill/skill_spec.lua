@@ -199,7 +199,7 @@ describe("a bad definition is refused", function()
     ["with a number among its agents"] = { with({ agents = { agent.lua(noop) } }), "has no name" },
     ["with a status for a built-in ending"] = { with({ terminate = { { when = "user_exit", reason = "x" } } }),
       "has its own status and reason" },
-    ["with a strategy of another type"] = { with({ strategy = 7 }), 'field "strategy" must be a text, or a function, or a table, not 7' },
+    ["with a strategy of another type"] = { with({ strategy = 7 }), 'field "strategy" must be a text, a function or a table, not 7' },
     ["with an empty strategy table"] = { with({ strategy = {} }), "must have a function `select`, a name or a path" },
     ["with on_indoubt unknown"] = { with({ on_indoubt = "rety" }), '(did you mean "retry"?)' },
     ["with an unmade input"] = { { name = "x", phases = { { id = "a", run = noop }, { id = "b", run = noop, input = "c.json" } } },

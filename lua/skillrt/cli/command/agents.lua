@@ -118,7 +118,8 @@ local function try(args)
   if not result then
     return nil, why, code
   elseif result.status ~= "completed" then
-    return nil, ("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid"
+    local failed = result.message and result.message:gsub('^last error: agent "[^"]*": ', "")
+    return nil, failed or ("%s: %s"):format(args.try, result.reason), "invalid"
   end
   local first = require("skillrt.base.text").cut((result.answer or ""):match("^%s*([^\n]*)"), 200)
   local text = require("skillrt.base.terminal_text").escape(first)

@@ -145,6 +145,9 @@ local function follow(dir, show, out)
     return true
   end
   local store = store_of.at(dir)
+  if not store:exists() then
+    return nil, dir .. ": contains no run", "missing"
+  end
   while true do
     local report, message, code = store:read(each, { from = from })
     if not out.flush() then

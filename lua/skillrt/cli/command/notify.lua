@@ -48,7 +48,7 @@ function M.run(args)
         ["webhook-timestamp"] = tostring(at), ["webhook-signature"] = webhook.signature(key, event.id, at, body) } })
   end)
   if not reply then
-    ending.complain(("%s: %s"):format(args.url, tostring(why)))
+    ending.complain(tostring(why))
   end
   local codes = require("skillrt.cli.exit_codes")
   return reply and codes.completed or codes.failed

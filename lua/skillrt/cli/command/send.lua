@@ -12,7 +12,7 @@ local function event_of(args)
   if words[2] then
     local value, why = json.decode(words[2])
     if value == nil then
-      return nil, ("%s is not JSON: %s; write a text in double quotes: '\"text\"'"):format(
+      return nil, ("%s: %s; write a text in double quotes: '\"text\"'"):format(
         require("skillrt.base.names").show(words[2]), why)
     end
     event.value = value
@@ -35,7 +35,8 @@ return {
     local store_of = require("skillrt.run.store")
     local dir, books, message, code
     args.dir = args.dir or {}
-    if args.dir[3] or args.dir[1] and store_of.at(args.dir[1]):exists() then
+    local is_value = args.dir[2] and require("skillrt.base.json").decode(args.dir[2]) ~= nil
+    if args.dir[3] or args.dir[2] and not is_value or args.dir[1] and store_of.at(args.dir[1]):exists() then
       dir = table.remove(args.dir, 1)
     else
       dir, message, code = require("skillrt.cli.selection").last()

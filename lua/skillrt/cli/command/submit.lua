@@ -79,8 +79,10 @@ end
 local function label_of(args)
   local prio = math.tointeger(tonumber(args.prio or 0))
   local label = args.limit_key and limits_of(args.limit_key) or {}
-  if not prio or args.limit_key and not label.key then
-    return nil, "--prio takes a whole number, --limit-key KEY=4, KEY=60/m or KEY=4,60/m"
+  if not prio then
+    return nil, ("--prio must be a whole number, not %s"):format(names.show(args.prio))
+  elseif args.limit_key and not label.key then
+    return nil, ("--limit-key %s: write KEY=4, KEY=60/m or KEY=4,60/m"):format(names.show(args.limit_key))
   end
   label.queue, label.prio = args.queue or "default", prio
   local problem = check_name("key", args.key) or check_name("queue", args.queue) or check_name("limit-key", label.key)

@@ -8,6 +8,7 @@ local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local exit_codes = require("skillrt.cli.exit_codes")
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local output = require("skillrt.report.output")
 local terminal_text = require("skillrt.base.terminal_text")
 
@@ -216,20 +217,26 @@ local function is_over(worker)
   return not worker.processes[1] and not worker.alone[1], worst
 end
 
--- A whole number of an option from 1 to `most`; nil: it is none.
-local function number_of(text, default, most)
+-- The whole number of an option from 1 to `most`; nil and what is wrong with it.
+local function number_of(option, text, default, most)
   local number = math.tointeger(tonumber(text or default))
-  return number and number >= 1 and number <= most and number or nil
+  if number and number >= 1 and number <= most then
+    return number
+  end
+  return nil, ("--%s must be a whole number from 1 to %d, not %s"):format(option, most, names.show(text))
 end
 
 ---@param args table
 ---@return integer code
 function M.run(args)
-  local most, processes = number_of(args.concurrency, 8, MOST), number_of(args.processes, 1, MOST_PROCESSES)
+  local most, wrong = number_of("concurrency", args.concurrency, 8, MOST)
+  local processes, also = number_of("processes", args.processes, 1, MOST_PROCESSES)
   local queue, place = args.queue or "default", args.place
-  if not most or not processes then
-    return ending.refused(("--concurrency: must be a whole number from 1 to %d, --processes from 1 to %d"):format(MOST,
-      MOST_PROCESSES), "usage")
+  if not names.is_label(queue) then
+    wrong = ("--queue: %s is not a valid name: use 1 to 64 of A-Z a-z 0-9 . _ -"):format(names.show(queue))
+  end
+  if wrong or also then
+    return ending.refused(wrong or also, "usage")
   elseif args.submitted then
     return require("skillrt.cli.performer").run(place, queue, most, args.once)
   end

@@ -61,7 +61,7 @@ end
 local function read(text, batches)
   local value, why = json.decode(text)
   if value == nil then
-    return nil, "not JSON: " .. tostring(why), PARSE
+    return nil, tostring(why), PARSE
   elseif not batches or not json.is_array(value) then
     return { value }
   elseif #value == 0 or #value > 100 then
@@ -399,7 +399,7 @@ METHODS["tools/call"] = function(self, request)
     return nil, PARAMS, ("there is no tool %s"):format(require("skillrt.base.names").show(params.name))
   end
   local given = params.arguments == nil and {} or params.arguments
-  local fits, why = judge(tool.inputSchema, given, "the arguments")
+  local fits, why = judge(tool.inputSchema, given, "the input")
   if not fits then
     return tools.refused(why)
   end

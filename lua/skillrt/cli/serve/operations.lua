@@ -220,7 +220,7 @@ local function hook(server, request)
     return refused(401, "signature", why)
   end
   local value, wrong = json.decode(request.body)
-  local problem = value == nil and "the body is not JSON: " .. tostring(wrong)
+  local problem = value == nil and "the body: " .. tostring(wrong)
     or require("skillrt.base.names").problem_of_event(request.event)
   if json.is_object(value) and value.specversion ~= nil then -- a CloudEvent
     problem = problem or value.specversion ~= "1.0" and "a CloudEvent has the specversion 1.0"

@@ -136,7 +136,7 @@ local function read_body(one, request)
   if request.body ~= "" and not (request.headers["content-type"] or ""):lower():find("^application/json") then
     return nil, 415, "Content-Type must be application/json"
   elseif value == nil then
-    return nil, 400, "the body is not JSON: " .. tostring(why)
+    return nil, 400, "the body: " .. tostring(why)
   end
   local ok, problem = judge(one.body, value, "the body")
   return ok and value, 422, problem

@@ -9,6 +9,7 @@ local found_of = require "skillrt.document.findings"
 local inputs = require "skillrt.document.check.inputs"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
+local names = require "skillrt.base.names"
 local model_of = require "skillrt.document.check.model"
 local prompts = require "skillrt.document.check.prompts"
 local reach = require "skillrt.document.check.reach"
@@ -59,6 +60,11 @@ end
 ---@return string? message  why there is nothing to check
 ---@return string? code
 function M.check(given, options)
+  if type(given) ~= "string" and type(given) ~= "table" then
+    error("skillrt.check: needs a path, a definition or a skill, not " .. names.show(given), 2)
+  elseif options ~= nil and type(options) ~= "table" then
+    error("skillrt.check: the options must be a table, not " .. names.show(options), 2)
+  end
   local found = found_of.new()
   local subject, message, code = subject_of.of(given, found)
   if not subject then

@@ -102,6 +102,9 @@ end
 ---@param path string
 ---@return skillrt.ToolSet[]
 function M.from_path(path)
+  if type(path) ~= "string" then
+    error("skillrt.tool_sets: the path must be a text, not " .. names.show(path), 2)
+  end
   local loading, found = drawn.loading, findings.new()
   local beside = loading and not files.is_absolute(path) and files.join(loading.dir, path)
   path = beside and files.stat(beside) and beside or path

@@ -428,6 +428,9 @@ local function one_step(self, raw)
     if not self.tree.kinds["SKILL.md"] and not self.tree:first("skill.lua") and not self.found:errors() then
       local skills, script = self.tree:skills(), script_in(self.tree)
       local fix = script and ("name a script: %s/%s"):format(self.tree.dir, script)
+      if self.tree:first("run.lock") then
+        fix = ("it is a run: skillrt resume %s"):format(self.tree.dir)
+      end
       if skills[1] then
         fix = ("give one of the skills below it (%d): %s/%s"):format(#skills, self.tree.dir, skills[1])
       end

@@ -178,6 +178,9 @@ local function call(fn, index)
 end
 
 local function functions_of(list, what)
+  if type(list) ~= "table" then
+    error(("ctx.%s: needs a list of functions, not %s"):format(what, names.show(list)), 3)
+  end
   for i = 1, #list do
     if type(list[i]) ~= "function" then
       error(("ctx.%s: item %d must be a function, not %s"):format(what, i, names.show(list[i])), 3)
@@ -263,6 +266,9 @@ function M.gather(execution, branch, fn, options)
     scope:settle(open == 0)
   end
   fn(function(key, perform, ...)
+    if key == nil or type(perform) ~= "function" then
+      error("ctx.gather: a branch needs a key and a function", 2)
+    end
     local part = parts_of({ key }, function() return key end, "gather")[1]
     if scope.is_over or drawn.step ~= execution.step then
       error("ctx.gather: has finished: no branch can start in it", 2)
@@ -285,6 +291,9 @@ end
 
 ---Starts a branch and returns a handle to wait for it or cancel it.
 function M.spawn(execution, branch, fn, ...)
+  if type(fn) ~= "function" then
+    error("ctx.spawn: needs a function, not " .. names.show(fn), 2)
+  end
   local handle, waiting = {}, nil
   local scope = execution:scope(branch, execution:place(branch))
   local result
@@ -334,6 +343,9 @@ end
 ---@return string? message
 ---@return string? class
 function M.loop(execution, branch, value, fn)
+  if type(fn) ~= "function" then
+    error("ctx.loop: needs a value and a function, not " .. names.show(fn), 2)
+  end
   local place, number = execution:place(branch), 0
   local above = branch.scope
   local newest = round.newest(execution, branch, place)

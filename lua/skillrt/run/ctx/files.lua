@@ -11,7 +11,7 @@ local names = require("skillrt.base.names")
 -- The absolute path of a path in a folder, which a relative path may not leave.
 local function source(base, path, what, is_confined)
   if type(path) ~= "string" then
-    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
+    error(("ctx.%s: the path must be a text, not %s"):format(what, names.show(path)), 3)
   elseif files.is_absolute(path) and not is_confined then
     return path
   end
@@ -29,7 +29,7 @@ local M = {}
 ---folders.
 function M.glob(self, pattern, dir, guest)
   if type(pattern) ~= "string" then
-    error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
+    error("ctx.glob: the pattern must be a text, not " .. names.show(pattern), 2)
   end
   local base = source(self.run.input_dir, dir or ".", "glob")
   if guest and not guest:below(self.run.input_dir, base) then
@@ -67,7 +67,7 @@ function M.write(self, path, text)
   if names.is_taken(path) then
     error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
   elseif type(text) ~= "string" then
-    error("ctx.write: the text must be a string, not " .. type(text), 2)
+    error("ctx.write: what is written must be a text, not " .. names.show(text), 2)
   end
   return self.run.store:keep(path, text, files.lasts(self.run.skill))
 end

@@ -19,7 +19,7 @@ local function use(ctx, task, tool, arguments)
   local text = assert(json.encode(arguments, { sorted = true }))
   local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = cut(text, 200) }
   local said = privileges.of(ctx).use(named, function()
-    local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the arguments")
+    local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the input")
     if ok then
       ok, why = approval.given(ctx, tool, arguments, task)
     end
@@ -36,11 +36,14 @@ end
 ---Uses a tool of the skill, or one of a server (mcp__SERVER__TOOL): returns its result; or nil, message, class.
 function M.tool(self, name, arguments, options)
   local run, ctx = self.run, self.ctx
+  if type(name) ~= "string" then
+    error("ctx.tool: needs the name of a tool, not " .. names.show(name), 2)
+  end
   local tool = run.skill.tools and run.skill.tools[name]
   local task = task_of.new(run, self.step, self.steps:definition_of(self.step), options)
   if tool then
     return use(ctx, task, tool, arguments or {})
-  elseif task.mcp and type(name) == "string" and name:find("^mcp__") then
+  elseif task.mcp and name:find("^mcp__") then
     return require("skillrt.tool.mcp").call(ctx, task, name, arguments or {}, options)
   end
   error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)

@@ -59,7 +59,9 @@ local function in_words(record)
   if failed then
     return ("No result: %s: %s"):format(tostring(failed.class), tostring(failed.message))
   elseif reply then
-    return ("Reply: %s, %d bytes"):format(tostring(reply.status), type(reply.body) == "string" and #reply.body or 0)
+    local is_odd = reply.status == "ok" and (reply.code or 0) ~= 0 and reply.code ~= 200
+    return ("Reply: %s, %d bytes"):format(is_odd and ("code %d"):format(reply.code) or tostring(reply.status),
+      type(reply.body) == "string" and #reply.body or 0)
   elseif kind == "tool" and type(value) == "table" then
     local text = tostring(value.text)
     return value.is_error and ("Tool %s: failed: %s"):format(name, text) or ("Tool %s: %d bytes"):format(name, #text)

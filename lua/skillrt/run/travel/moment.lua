@@ -90,8 +90,7 @@ function M.find(dir, place)
   elseif wanted then
     return nil, ("%s: has no record %d; its last one is %d"):format(dir, wanted, last or 0), "missing"
   end
-  return nil, ("%s: has no checkpoint %s%s; `skillrt history` lists them"):format(dir, names.show(place),
-    names.suggest(place, known)), "missing"
+  return nil, ("%s: has no checkpoint %s%s"):format(dir, names.show(place), names.suggest(place, known)), "missing"
 end
 
 ---The books of a run as they were at a place.

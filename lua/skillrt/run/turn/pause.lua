@@ -90,7 +90,11 @@ local function listens_to_a_session(calls)
 end
 
 local function names_of(waiters)
-  return names.listed(names.sorted(waiters), 5)
+  local list = names.sorted(waiters)
+  for i, event in ipairs(list) do
+    list[i] = "the " .. names.awaited(event)
+  end
+  return names.listed(list, 5)
 end
 
 -- What the run waits for, in words.
@@ -102,7 +106,7 @@ local function told(open, waiters, at, why)
     list[1] = #open == 1 and "1 question is open" or ("%d questions are open"):format(#open)
   end
   if next(waiters) then
-    list[#list + 1] = "waits for the event " .. names_of(waiters)
+    list[#list + 1] = "waits for " .. names_of(waiters)
   end
   if at then
     list[#list + 1] = ("resumes automatically at %s%s"):format(instant.iso(at), why and ": " .. why or "")

@@ -367,7 +367,7 @@ function SERVE.question(self, ask)
     local ok, value, message = pcall(self.ctx.ask, ask.question)
     if not ok then -- the script's request is invalid: it gets the reason
       fatal.pass_on(value)
-      value, message = nil, tostring(value):gsub("^.-ctx%.await: its request: ", "ask: ")
+      value, message = nil, tostring(value):gsub("^.-ctx%.ask: its request: ", "ask: ")
     end
     return self:tell({ answer = { at = ask.at, value = value ~= nil and text_of(value) or nil, error = message } })
   end)

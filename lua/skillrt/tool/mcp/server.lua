@@ -180,12 +180,12 @@ end
 ---@return string? message
 function M.check_all(given, where, dir, agents)
   local message
-  if type(given) == "string" then
+  if type(given) == "string" and given ~= "" then
     given, message = M.of_file(files.join(dir, given))
     message = not given and ("%s: mcp: %s"):format(where, message) or nil
-  elseif type(given) ~= "table" then
+  elseif type(given) ~= "table" or given[1] ~= nil then
     message = ("%s: mcp must be a table of servers by name, or the path of a file, not %s"):format(where,
-      names.show(given))
+      type(given) == "table" and "a list" or names.show(given))
   end
   if message then
     return nil, message

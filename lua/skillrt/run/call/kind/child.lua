@@ -23,7 +23,7 @@ local M = setmetatable({}, { __index = wait })
 -- outcome, which has to fit into an arrival.
 local DEPTH <const>, MOST_NAME <const>, MOST_OUTCOME <const> = 8, 51, 1000000
 
-local EVENT <const> = "@run:" -- no name that anybody else may give to an event
+local EVENT <const> = names.OF_RUN
 
 -- ---- the parent ----
 

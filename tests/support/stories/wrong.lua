@@ -1,0 +1,570 @@
+-- wrong.lua: stories of definitions, calls and command lines that are wrong in each of their fields: transcripts.lua.
+-- luacheck: no max line length
+
+-- What the scripts below share.
+local SHOWN <const> = [[
+local skillrt, names = require "skillrt", require "skillrt.base.names"
+local function shown(value)
+  if type(value) ~= "table" then
+    return type(value):find "^[fu]" and "a " .. type(value) or names.show(value)
+  end
+  local list = getmetatable(value) == nil and value[1] == nil and names.sorted(value)
+  return list and "{ " .. names.listed(list, 12) .. " }" or "a list"
+end
+local function try(line, say, ...)
+  local results = table.pack(pcall(assert(load("local skillrt, ctx, skill, itself = ... return " .. line, "=line")), skillrt, ...))
+  local words = {}
+  for i = 2, results.n do words[#words + 1] = type(results[i]) == "string" and results[i]:match "^[^\n]*" or shown(results[i]) end
+  say((results[1] and "%s: %s" or "%s: raises %s"):format(line, table.concat(words, " | ")))
+end
+]]
+
+return {
+  { "fields with values of other kinds", "fields.lua", nil, { ["fields.lua"] = SHOWN .. [[
+-- Tries values in each field, and prints what is said of them: those of which the same is said stand together.
+local VALUES <const> = { true, -1, 0.5, 3, "", "word", "two words", "../x", {}, { 1 }, { a = 1 }, print }
+local WORDS <const> = { [9] = "{}", [10] = "{ 1 }", [11] = "{ a = 1 }", [12] = "print" }
+local function tried(what, fields, make)
+  for field in fields:gmatch "%S+" do
+    local order, of = {}, {}
+    for i, value in ipairs(VALUES) do
+      local ok, message = pcall(function() return skillrt.skill(make(field, value)) end)
+      if not ok then
+        message = tostring(message):gsub("^%S+:%d+: ", ""):gsub("not " .. names.show(value):gsub("%p", "%%%0"), "not _")
+        if not of[message] then of[message], order[#order + 1] = {}, message end
+        table.insert(of[message], WORDS[i] or names.show(value))
+      end
+    end
+    for _, message in ipairs(order) do
+      print(("%s.%s %s: %s"):format(what, field, table.concat(of[message], ", "), message))
+    end
+  end
+end
+local function run() end
+local function in_skill(put)
+  return function(field, value)
+    local skill = { name = "s", actions = { { id = "x", run = run } } }
+    put(skill, field, value)
+    return skill
+  end
+end
+-- Of a table at this key of the skill, which holds a field already.
+local function below(key, base)
+  return in_skill(function(skill, field, value)
+    local one = base()
+    one.is[field] = value
+    skill[key] = one.whole or one.is
+  end)
+end
+local function made(is, whole) return { is = is, whole = whole and whole(is) } end
+
+tried("skill", "name version description mode state schema context durability sandbox agents tools roots mcp tool_sets bind switching optional_tools actions phases rounds inputs machine goal invariants terminate strategy limits retry on_error on_loop_failed on_indoubt records specs project interaction protocol timeouts notify ask_on_tie preconditions nmae",
+  in_skill(function(skill, field, value) skill[field] = value end))
+tried("action", "id name when effects run agent skill prompt tools tool_set keeps idempotent checkpoint timeout max_retries limits on_error max_errors output each writes_context priority cost max_runs repeatable resumable terminal optional prepare validate repair cleanup undo sources alternative interaction prompt_keys prompt_bytes precondition inputt",
+  in_skill(function(skill, field, value) skill.actions[1][field] = value end))
+tried("phase", "input output output_free answer parallel trailing objectives when each parallel_group", function(field, value)
+  return { name = "s", phases = { { id = "x", run = run, [field] = value } } }
+end)
+tried("round", "first last over max_rounds frist", function(field, value)
+  local round = { first = "a", last = "b", over = "n > 1" }
+  round[field] = value
+  return { name = "s", rounds = { round }, phases = { { id = "a", run = run, output_free = true }, { id = "b", run = run, output_free = true } } }
+end)
+local function machine(where)
+  return below("machine", function()
+    local whole = { initial = "one", states = { { name = "one" }, { name = "two", terminal = true } },
+      edges = { { action = "x", from = "one", to = "two" } }, errors = { { class = "timeout", to = "one" } } }
+    return { whole = whole, is = where and whole[where][1] or whole }
+  end)
+end
+tried("machine", "initial states edges errors routes route handler history start", machine())
+tried("machine.states", "name terminal description entry when", machine "states")
+tried("machine.edges", "action from to when max_runs next", machine "edges")
+tried("machine.errors", "class to max_runs severity recovery", machine "errors")
+for _, row in ipairs {
+  { "command", "argv stdin env cwd sandbox timeout parse ok_codes max_output acts idempotent agrv", { "true" } },
+  { "http", "url headers timeout connect_timeout stall max_reply ca_file max_redirects body acts idempotent tool mode ulr", { url = "https://x.example/" } },
+  { "claude", "program args model effort tools permission system output env cwd timeout stall on_stall max_output max_repairs max_budget" },
+  { "codex", "permission model" }, { "gemini", "permission model" }, { "host", "call", {} }, { "dry", "x" },
+  { "anthropic", "model url key_env key_file headers stream max_tokens tools max_turns prices compact system cache effort extra beta temperature" },
+  { "openai", "model api url max_parallel_tools seed" }, { "lua", "name run", { run } }, { "chain", "on on_limit links", { skillrt.agent.lua(run) } },
+} do
+  tried("agent." .. row[1], row[2], function(field, value)
+    local one = {}
+    for key, default in pairs(row[3] or {}) do one[key] = default end
+    one[field] = value
+    return { name = "s", agents = { a = skillrt.agent[row[1] ](one) }, actions = { { id = "x", agent = "a" } } }
+  end)
+end
+local function first(is) return { is } end
+local function named(is) return { a = is } end
+tried("sandbox", "level read write network headers ca_file unix env raed", below("sandbox", function() return made {} end))
+tried("tool", "description approval acts idempotent alone outside max_result input run command builtin agent http name",
+  below("tools", function() return made({ description = "d", run = run }, named) end))
+tried("mcp", "command args env cwd sandbox url headers ca_file oauth protocol timeout max_reply roots elicitation sampling comand",
+  below("mcp", function() return made({ command = { "x" } }, named) end))
+tried("input", "type required default about one_of secret", below("inputs", function() return made({}, named) end))
+tried("schema", "i", below("schema", function() return made {} end))
+tried("schema.i", "type merge", below("schema", function() return made({ type = "string" }, named) end))
+tried("tool_set", "name description tools optional bind prompt", below("tool_sets", function() return made({ name = "t", tools = { "A" } }, first) end))
+tried("switching", "by start next rules map window lead fallback summary", in_skill(function(skill, field, value)
+  skill.tool_sets, skill.switching = { { name = "t" } }, { [field] = value }
+end))
+tried("limits", "max_iterations calls max_errors max_retries max_parallel run_timeout step_timeout usage max_prompt_state max_agents ask_above clals",
+  below("limits", function() return made {} end))
+tried("limits.usage", "tokens dollars", below("limits", function() return made({}, function(is) return { usage = is } end) end))
+tried("retry", "base factor cap jitter", below("retry", function() return made {} end))
+tried("timeouts", "context_load step run", below("timeouts", function() return made {} end))
+tried("terminate", "when status reason whne", below("terminate", function() return made({ when = "n > 1" }, first) end))
+tried("strategy", "name path select order options concurrent", below("strategy", function() return made { select = run } end))
+tried("context", "name file library version requires optional alternative",
+  below("context", function() return made({ file = "f.md" }, function(is) return { global = { is } } end) end))
+tried("action.validate", "schema effects check agent prompt", in_skill(function(skill, field, value) skill.actions[1].validate = { [field] = value } end))
+tried("action.each", "items as max_parallel on_error key", in_skill(function(skill, field, value)
+  skill.actions[1].each = { items = "list" }
+  skill.actions[1].each[field] = value
+end))
+tried("action.keeps", "at_start at_end counts needs writes takes", in_skill(function(skill, field, value) skill.actions[1].keeps = { [field] = value } end))
+]] } },
+  { "calls of a step", "run s.lua --work-dir r", SHOWN .. [==[
+local TRIED <const> = [[
+ctx.await()
+ctx.await(7)
+ctx.await {}
+ctx.await { kind = "nothing" }
+ctx.await { agent = "gone" }
+ctx.await { agent = {} }
+ctx.await { kind = "command" }
+ctx.await { kind = "command", argv = {} }
+ctx.await { kind = "command", argv = { 7 } }
+ctx.await { kind = "command", argv = { "a\0b" } }
+ctx.await { kind = "command", argv = { "true" }, stdin = 7 }
+ctx.await { kind = "command", argv = { "true" }, timeout = -1 }
+ctx.await { kind = "command", argv = { "true" }, env = { "x" } }
+ctx.await { kind = "command", argv = { "true" }, env = { ["a=b"] = "x" } }
+ctx.await { kind = "command", argv = { "true" }, cwd = "gone" }
+ctx.await { kind = "command", argv = { "true" }, expect = "yaml" }
+ctx.await { kind = "command", argv = { "true" }, expect = { sttus = "done" } }
+ctx.await { kind = "command", argv = { "true" }, max_output = 0 }
+ctx.await { kind = "command", argv = { "true" }, retry = 3 }
+ctx.await { kind = "command", argv = { "true" }, retry = { max = -1 } }
+ctx.await { kind = "command", argv = { "true" }, idempotent = "yes" }
+ctx.await { kind = "command", argv = { "true" }, key = 7 }
+ctx.await { kind = "command", argv = { "true" }, sandbox = "hard" }
+ctx.await { kind = "command", argv = { "true" }, tiemout = 3 }
+ctx.await { kind = "command", argv = { "no-such-program" } }
+ctx.await { kind = "command", argv = { "./no-such-program" } }
+ctx.await { kind = "command", argv = { "false" } }
+ctx.await { kind = "command", argv = { "sh", "-c", "echo odd >&2; exit 75" } }
+ctx.await { kind = "command", argv = { "sh", "-c", "kill -9 $$" }, idempotent = true }
+ctx.await { kind = "command", argv = { "echo", "not json" }, expect = "json" }
+ctx.await { kind = "command", argv = { "echo", '{"status":"failed","error":"odd"}' }, expect = { status = "done" } }
+ctx.await { kind = "command", argv = { "sleep", "9" }, timeout = 0.05, idempotent = true }
+ctx.await { kind = "command", argv = { "head", "-c", "99", "/dev/zero" }, max_output = 10, idempotent = true }
+ctx.await { kind = "http" }
+ctx.await { kind = "http", url = "ftp://x/" }
+ctx.await { kind = "http", url = "http://x y/" }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", method = "" }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", method = "GE T" }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", headers = { "x" } }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", headers = { a = "x\ny" } }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", headers = { ["a b"] = "x" } }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", body = print }
+ctx.await { kind = "http", url = "http://127.0.0.1:1/", max_redirects = -1 }
+ctx.await { kind = "session" }
+ctx.await { kind = "session", session = "x", message = "m" }
+ctx.await { kind = "session", session = "x", argv = { "no-such-program" }, message = "hi" }
+ctx.await { kind = "session", session = "x", argv = { "cat" }, message = "a\nb" }
+ctx.await { kind = "host", name = "gone" }
+ctx.await { kind = "sleep" }
+ctx.await { kind = "local", name = "x" }
+ctx.await_all()
+ctx.await_all { 7 }
+ctx.await_all { { kind = "x" } }
+ctx.sleep()
+ctx.sleep(-1)
+ctx.sleep("x")
+ctx.sleep_until("tomorrow")
+ctx.sleep_until(1)
+ctx.ask()
+ctx.ask {}
+ctx.ask { question = 7 }
+ctx.ask { question = "q", options = {} }
+ctx.ask { question = "q", options = { "a", "a" } }
+ctx.ask { question = "q", options = { { label = "x" } } }
+ctx.ask { question = "q", options = { "a" }, default = "b" }
+ctx.ask { question = "q", options = { "a" }, edit = "b" }
+ctx.ask { question = "q", multiple = true }
+ctx.ask { question = "q", timeout = -1 }
+ctx.ask { question = "q", qestion = 1 }
+ctx.approve()
+ctx.approve {}
+ctx.approve { what = 7 }
+ctx.wait()
+ctx.wait("")
+ctx.wait("a b")
+ctx.wait { event = "e", timeout = -1 }
+ctx.wait { evnt = "e" }
+ctx.emit()
+ctx.emit("gone", "e", 1)
+ctx.emit("../x", "e", 1)
+ctx.emit("gone", "", 1)
+ctx.emit("gone", "e", print)
+ctx.once()
+ctx.once("a")
+ctx.once(7, print)
+ctx.once("a", function() return print end)
+ctx.once("b", function() error "raised" end)
+ctx.once("c", function() return nil, "failed", "transient" end)
+ctx.once("a", function() return 1 end)
+ctx.once("d", function() ctx.sleep(0) end)
+ctx.spawn()
+ctx.map()
+ctx.map({}, 7)
+ctx.map({ 1 }, function() return nil, "no", "permanent" end)
+ctx.map({ 1 }, function() error "raised" end)
+ctx.map({ 1 }, function() end, { max_parallel = 0 })
+ctx.map({ 1 }, function() end, { parallel = 2 })
+ctx.map({ 1 }, function() end, { on_error = "halt" })
+ctx.map({ 1 }, function() end, { key = 7 })
+ctx.map({ 1, 2 }, function() return 1 end, { key = function() return "same" end })
+ctx.all()
+ctx.all { 7 }
+ctx.first()
+ctx.first {}
+ctx.first { function() return nil, "no", "permanent" end }
+ctx.within()
+ctx.within(-1, print)
+ctx.within(1)
+ctx.pipeline()
+ctx.pipeline({ 1 }, 7)
+ctx.gather()
+ctx.gather(function(begin) begin() end)
+ctx.gather(function(begin) begin("a", function() end) begin("a", function() end) end)
+ctx.loop()
+ctx.loop(1)
+ctx.loop(1, function() return print, true end)
+ctx.loop(1, function() return nil, "no more", "permanent" end)
+ctx.run()
+ctx.run("gone.lua")
+ctx.run("s.lua", 7)
+ctx.run("s.lua", {}, { queue = "" })
+ctx.run("s.lua", {}, { quee = "x" })
+ctx.tool()
+ctx.tool("gone")
+ctx.tool("add")
+ctx.tool("add", { n = "x" })
+ctx.tool("add", { n = 1, m = 2 })
+ctx.tool("add", { n = 1 })
+ctx.tool("raises", {})
+ctx.tool("mcp__gone__x", {})
+ctx.mcp("gone")
+ctx.mcp()
+ctx.agent()
+ctx.agent("")
+ctx.agent("do it", { agent = "gone" })
+ctx.agent("do it", { schema = 7 })
+ctx.agent("do it", { modle = "x" })
+ctx.random("x", 1)
+ctx.random(3, 1)
+ctx.random(0)
+ctx.used(3)
+ctx.used { x = -1 }
+ctx.checkpoint()
+ctx.checkpoint "3"
+ctx.budget()
+ctx.budget "tokens"
+ctx.glob()
+ctx.glob("*", "../..")
+ctx.write()
+ctx.write("", "x")
+ctx.write("../x", "x")
+ctx.write("state.json", "x")
+ctx.write("a/b.md", 7)
+ctx.write("a/b.md", "x")
+ctx.write("a/b.md/c", "x")
+ctx.read()
+ctx.read("gone.md")
+ctx.read("../x")
+ctx.nothing()
+]]
+return skillrt.skill { name = "s", state = { n = 0 }, limits = { max_errors = 1, max_retries = 0 },
+  tools = {
+    add = { description = "adds", input = { type = "object", properties = { n = { type = "number" } }, required = { "n" }, additionalProperties = false },
+      run = function(input) return { n = input.n + 1 } end },
+    raises = { description = "raises", run = function() local none; return none.field end },
+  },
+  actions = { { id = "x", max_runs = 1, run = function(_, ctx)
+    for line in TRIED:gmatch "[^\n]+" do try(line, ctx.log, ctx) end
+    local asked = ctx.ask { qestion = "Which?" }
+    return { asked = asked }
+  end } } }
+]==] },
+  { "the module", "! mkdir empty\nmodule.lua", nil, { ["bad.lua"] = "return nil +\n", ["returns.lua"] = "return 7\n", ["raises.lua"] = "local x; return x.y\n",
+    ["module.lua"] = SHOWN .. [==[
+local TRIED <const> = [[
+skillrt.skill()
+skillrt.skill(7)
+skillrt.skill {}
+skillrt.nothing()
+skillrt.load()
+skillrt.load(7)
+skillrt.load("gone")
+skillrt.load("empty")
+skillrt.load("hello.lua", 7)
+skillrt.load("bad.lua")
+skillrt.load("returns.lua")
+skillrt.load("raises.lua")
+skillrt.resume()
+skillrt.resume(7)
+skillrt.resume("gone")
+skillrt.resume("gone", 7)
+skillrt.resume("gone", { wiat = true })
+skillrt.retry()
+skillrt.retry("gone")
+skillrt.from_config()
+skillrt.from_config(7)
+skillrt.from_config {}
+skillrt.from_config("gone.json")
+skillrt.check()
+skillrt.check("gone")
+skillrt.check("hello.lua", 7)
+skillrt.expr.compile()
+skillrt.expr.compile("a >")
+skillrt.json.encode(print)
+skillrt.json.encode { 1, nil, 3 }
+skillrt.json.encode { [1.5] = 1 }
+skillrt.json.encode { a = 0/0 }
+skillrt.json.encode("\xff")
+skillrt.json.encode(itself)
+skillrt.json.encode({ 1 }, { indent = "x" })
+skillrt.json.encode { 1, a = 2 }
+skillrt.json.decode()
+skillrt.json.decode("")
+skillrt.json.decode("{")
+skillrt.json.decode("[1,]")
+skillrt.json.decode("[1 2]")
+skillrt.json.decode('{"a" 1}')
+skillrt.json.decode('{"a":1,"a":2}')
+skillrt.json.decode('"\\x"')
+skillrt.json.decode('"a\nb"')
+skillrt.json.decode("01")
+skillrt.json.decode("1e999")
+skillrt.json.decode("nul")
+skillrt.json.decode("1 2")
+skillrt.json.decode(('['):rep(2000))
+skillrt.json.array(7)
+skillrt.template.render()
+skillrt.template.render("{{")
+skillrt.template.render("{{#a}}x")
+skillrt.template.render("{{/a}}")
+skillrt.template.render("{{#a}}{{/b}}")
+skillrt.template.render("{{>gone}}")
+skillrt.template.render("{{=x}}")
+skillrt.template.render("{{a.b.}}", {})
+skillrt.template.render("{{#l}}{{.}},{{/l}}{{^l}}none{{/l}}", { l = { 1, 2 } })
+skillrt.secret()
+skillrt.secret("a b")
+skillrt.strategy.check()
+skillrt.strategy.resolve()
+skillrt.tool_sets()
+skillrt.tool_sets("gone.yml")
+skillrt.workflow()
+skillrt.workflow {}
+skillrt.workflow { run = 7 }
+skillrt.agent.nothing {}
+skillrt.agent.command()
+skillrt.agent.command {}
+skillrt.agent.command { "" }
+skillrt.agent.command { "x", 7 }
+skillrt.agent.command { "x", "{nothing}" }
+skillrt.agent.http { url = "http://x/{state.y}" }
+skillrt.agent.http { url = "https://x/", headers = { a = "{state.z}" } }
+skillrt.agent.lua()
+skillrt.agent.lua(7)
+skillrt.agent.chain()
+skillrt.agent.chain {}
+skillrt.agent.chain { 7 }
+skillrt.agent.skill()
+skillrt.agent.skill {}
+skillrt.agent.host()
+skillrt.agent.claude()
+skill:run(7)
+skill:run { wrok_dir = "x" }
+skill:run { input = 7 }
+skill:run { input = { f = print } }
+skill:run { args = print }
+skill:run { limits = { clals = 3 } }
+skill:run { limits = { calls = "x" } }
+skill:run { durability = "none" }
+skill:run { sandbox = "hard" }
+skill:run { strategy = "nothing" }
+skill:run { strategy = "gone.lua" }
+skill:run { agent = 7 }
+skill:run { watcher = 7 }
+skill:run { work_dir = "" }
+skill:run { work_dir = 7 }
+skill:run { work_dir = "hello.lua" }
+skill:run { segment_bytes = -1 }
+skill:open { wiat = 1 }
+skill:open { resume = true }
+]]
+local itself = {}
+itself.itself = itself
+local skill = skillrt.skill { name = "good", actions = { { id = "x", max_runs = 1, run = function() end } } }
+for line in TRIED:gmatch "[^\n]+" do try(line, print, nil, skill, itself) end
+]==] } },
+  { "command lines", [[
+run hello.lua --work-dir r --quiet
+skillrt
+nothing
+run
+run gone
+run gone.lua
+run r
+run hello.lua x
+run hello.lua --limit calls
+run hello.lua --limit calls=x
+run hello.lua --limit =3
+run hello.lua --at-most calls=0
+run hello.lua --set x
+run hello.lua --set x:=nul
+run hello.lua --input gone.json
+run hello.lua --durability none
+run hello.lua --sandbox hard
+run hello.lua --strategy gone.lua
+run hello.lua --log gone/log
+run hello.lua --work-dir hello.lua
+run hello.lua --work-dir r
+run hello.lua --by-section
+run hello.lua --quiet --nothing
+submit
+submit q
+submit q gone.lua
+submit q hello.lua --key a/b
+submit q hello.lua --prio x
+submit q hello.lua --each gone
+submit q hello.lua --cron x
+submit q hello.lua --at yesterday
+submit q hello.lua --limit-key x
+submit q hello.lua --missed none --cron @daily
+submit q hello.lua --queue a/b
+worker
+worker q --concurrency 0
+worker q --processes x
+worker q --queue a/b
+worker hello.lua --once
+schedule
+schedule nothing q
+schedule list gone
+schedule pause q/gone
+list
+list gone
+list r
+list hello.lua
+list . --status nothing
+list . --since x
+list . --older-than x
+prune
+prune . --older-than x
+du
+du gone
+rollback r
+rollback r --to x
+rollback r --to 99
+fork r@99 --out f
+fork r@x --out f
+fork r@2 --out r
+fork gone@2 --out f
+show r
+show r@99
+show r@0
+explain r nothing
+explain r --at 99
+explain r --at x
+status gone
+log gone --follow
+state gone
+history r --checkpoints
+metrics gone
+metrics hello.lua
+report r --record fr
+report r --html gone/x.html
+receipt gone
+verify gone
+verify hello.lua
+replay gone
+recover gone
+diff r
+diff r gone
+answer r
+answer r 1 x
+answer gone x
+skip r x
+again r x
+tell r x words
+send r
+send r a b
+send gone go
+resume gone
+resume r
+resume r --add calls=x
+resume r --add nothing=3
+resume r --from nothing
+resume r --decide x
+resume . --due
+retry r --step nothing
+abort r
+stop r
+stop gone
+watch r
+graph
+graph gone
+graph hello.lua --format nothing
+graph hello.lua --run gone
+check
+check gone
+check hello.lua --format nothing
+check hello.lua --max-states x
+generate gone.json --out x
+generate hello.lua --out x
+new
+new a/b --yes
+new x --mode nothing --yes
+tokens hello.lua
+prompt hello.lua
+prompt plain gone
+context hello.lua
+plan hello.lua
+compile hello.lua
+compile gone
+test hello.lua
+test hello.lua gone_spec.lua
+test gone
+simulate gone
+notify r --url x --secret-file s
+notify r --url http://127.0.0.1:1/ --secret-file s
+move r f
+move gone postgres://127.0.0.1:1/x
+fleet init q
+fleet pause q --queue a/b
+fleet drop q
+fleet nothing q
+login
+login gone
+logout http://127.0.0.1:1/
+serve --listen x
+serve --listen 0.0.0.0:80
+serve --socket gone/x
+serve gone
+mcp gone
+mcp hello.lua --nothing
+acp gone
+adopt gone
+agents --try gone
+status r --nothing
+status r x y
+help nothing
+run --help=x
+]] },
+}
