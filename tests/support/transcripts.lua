@@ -25,6 +25,7 @@ end
 
 -- What differs between two runs of the same, and a word for it.
 local DIFFERS <const> = {
+  { "%f[%x]%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x", "UUID" },
   { "%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.?%d*Z", "TIME" },
   { "%d%d%d%d%d%d%d%dT%d%d%d%d%d%dZ", "TIME" },
   { "%d%d%d%d%d%d%d%d%-%d%d%d%d%d%d%-%x%x%x%x%x%x", "RUN" },

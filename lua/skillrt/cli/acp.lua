@@ -223,7 +223,7 @@ end
 function Acp:take(text)
   local message, why = json.decode(text or "")
   if not text or message == nil then
-    return (not text or text:find("%S")) and self:refuse(nil, PARSE, "not a line of JSON: " .. tostring(why))
+    return (not text or text:find("%S")) and self:refuse(nil, PARSE, tostring(why))
   elseif not json.is_object(message) or message.jsonrpc ~= "2.0" then
     return self:refuse(nil, INVALID, "not a JSON-RPC 2.0 message")
   end

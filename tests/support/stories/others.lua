@@ -63,8 +63,8 @@ tokens s.lua
 ]], MODEL .. [[
 return skillrt.skill { name = "tools", strategy = "sequential", roots = { read = { "texts" }, write = { "texts" } }, state = { made = 0 }, limits = { max_retries = 0 },
   agents = { model = skillrt.agent.anthropic { url = url .. "/plan", model = "claude-sonnet-4-5",
-    tools = { "read_file", "list_dir", "grep", "glob", "write_file", "edit", "run", "add", "pay" } } },
-  tools = { read_file = true, list_dir = true, grep = true, glob = true, write_file = true, edit = true,
+    tools = { "read_file", "list_dir", "grep", "glob", "write_file", "edit", "run", "git_diff", "http_get", "add", "pay" } } },
+  tools = { read_file = true, list_dir = true, grep = true, glob = true, write_file = true, edit = true, git_diff = true, http_get = { hosts = { "127.0.0.1" } },
     run = { allow = { { "echo", "*" } } },
     add = { description = "adds", input = { type = "object", properties = { n = { type = "number" } }, required = { "n" } },
       run = function(input) return { n = input.n + 1 } end },
@@ -78,7 +78,7 @@ return skillrt.skill { name = "tools", strategy = "sequential", roots = { read =
       asks("edit", { path = "texts/a.md", old = "apple", new = "orange" }), asks("edit", { path = "texts/a.md", old_text = "apple", new_text = "orange" }),
       asks("edit", { path = "texts/a.md", old_text = "plum", new_text = "x" }), asks("write_file", { path = "texts/c.md", content = "New.\n" }),
       asks("write_file", { path = "texts/c.md", text = "New.\n" }), asks("run", { argv = { "echo", "hi" } }), asks("run", { program = "rm", args = { "x" } }),
-      asks("add", { n = "x" }), asks("add", { n = 1 }), asks("gone", {}), asks("pay", { to = "Ada" }), DONE })
+      asks("add", { n = "x" }), asks("add", { n = 1 }), asks("gone", {}), asks("git_diff", {}), asks("http_get", { url = "http://127.0.0.1:1/" }), asks("edit", { path = "texts/a.md", old = "x", new = "x" }), asks("edit", { path = "texts/a.md", old = "n", new = "x" }), asks("glob", { pattern = "**", path = "texts" }), asks("grep", { pattern = "(", path = "texts" }), asks("write_file", { path = "/etc/x", content = "x" }), asks("ask_user", {}), asks("read", { path = "../x" }), asks("pay", { to = "Ada" }), DONE })
   end },
   { "servers of tools", [[
 run s.lua --work-dir r
@@ -200,6 +200,23 @@ adopt gone.json
     C.write(folder.path .. "/.claude", { args = { "a", "b" }, agents = list }, "export const meta = { name: 'tried', description: 'Tries' }\n"
       .. "const out = []\nfor (const one of args) out.push(await agent('look at ' + one))\nreturn out")
   end },
+  { "an editor", [[
+acp hello.lua < requests
+]], nil, { requests = [[
+{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}
+{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"x"}}
+{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"none","prompt":[{"type":"text","text":"x"}]}}
+{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{}}
+{"jsonrpc":"2.0","id":6,"method":"session/load","params":{"sessionId":"none","cwd":"/","mcpServers":[]}}
+{"jsonrpc":"2.0","id":7,"method":"session/nothing"}
+{"jsonrpc":"2.0","id":8,"method":"session/new","params":{"cwd":7}}
+{"jsonrpc":"2.0","id":9,"method":"authenticate","params":{"methodId":"x"}}
+{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}
+{"jsonrpc":"2.0","id":10}
+[]
+not json
+]] } },
   { "webhooks, reports and places", [[
 run hello.lua --work-dir r --quiet
 ! printf 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' >secret; chmod 600 secret; cp secret open; chmod 644 open

@@ -454,6 +454,28 @@ return skillrt.skill { name = "asks", description = "Asks a colour.", inputs = {
 {"jsonrpc":"2.0","id":8,"method":"resources/list"}
 {"jsonrpc":"2.0","id":9,"method":"no/such"}
 {"jsonrpc":"2.0","id":10}
+[]
+{"jsonrpc":"2.0","id":13,"method":"initialize","params":{"protocolVersion":7}}
+{"jsonrpc":"2.0","id":14,"method":"tools/list","params":{"cursor":"x"}}
+{"jsonrpc":"2.0","id":15,"method":"tools/call","params":{"name":"run","arguments":{}}}
+{"jsonrpc":"2.0","id":16,"method":"tools/call","params":{"name":7}}
+{"jsonrpc":"2.0","id":17,"method":"tools/call"}
+{"jsonrpc":"1.0","id":18,"method":"ping"}
+{"jsonrpc":"2.0","id":19,"method":7}
+{"jsonrpc":"2.0","id":{},"method":"ping"}
+{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"status","arguments":{"run":"gone"}}}
+{"jsonrpc":"2.0","id":22,"method":"tools/call","params":{"name":"answer","arguments":{"run":"gone","value":"x"}}}
+{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"resume","arguments":{"run":"gone"}}}
+{"jsonrpc":"2.0","id":24,"method":"tools/call","params":{"name":"stop","arguments":{"run":"gone"}}}
+{"jsonrpc":"2.0","id":25,"method":"tools/call","params":{"name":"log","arguments":{"run":"gone"}}}
+{"jsonrpc":"2.0","id":26,"method":"tools/call","params":{"name":"explain","arguments":{"run":"gone","action":"-x"}}}
+{"jsonrpc":"2.0","id":27,"method":"tools/call","params":{"name":"list","arguments":{"status":"nothing"}}}
+{"jsonrpc":"2.0","id":28,"method":"tools/call","params":{"name":"list","arguments":{}}}
+{"jsonrpc":"2.0","id":29,"method":"resources/read","params":{"uri":"x"}}
+{"jsonrpc":"2.0","id":30,"method":"prompts/list"}
+{"jsonrpc":"2.0","id":31,"method":"logging/setLevel","params":{"level":"x"}}
+{"jsonrpc":"2.0","id":32,"method":"tasks/get","params":{"taskId":"x"}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}
 not json
 {"jsonrpc":"2.0","id":11,"method":"ping"}
 ]] } },

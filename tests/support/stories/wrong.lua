@@ -414,6 +414,111 @@ itself.itself = itself
 local skill = skillrt.skill { name = "good", actions = { { id = "x", max_runs = 1, run = function() end } } }
 for line in TRIED:gmatch "[^\n]+" do try(line, print, nil, skill, itself) end
 ]==] } },
+  { "conditions, templates and JSON", "texts.lua", nil, { ["texts.lua"] = SHOWN .. [==[
+local STATE <const> = { n = 3, f = 0.5, t = "text", u = "h\u{e4}h\u{1F600}", e = "", y = true, no = false, l = { 1, 2, "x" }, none = skillrt.json.array(),
+  o = { a = { b = 7 }, ["k k"] = 1 }, null = skillrt.json.null, items = { { id = "a", ok = true }, { id = "b", ok = false } } }
+local CONDITIONS <const> = [[
+n
+n === 3 && t === 'text'
+n == '3' || n != 3
+n !== 3
+null == undefined
+null === undefined
+missing === undefined
+missing.deeper === 1
+o.a.b === 7 && o['k k'] === 1
+o?.a?.b > 6
+o?.x?.y === undefined
+l[0] === 1 && l[9] === undefined
+l.length === 3 && none.length === 0
+u.length
+e.length === 0
+u[3] === '\u{1F600}'
+t[0] + t[1]
+none
+!none
+e || 'other'
+e ?? 'other'
+null ?? 'other'
+n > 2 ? 'more' : 'less'
+n < 'x'
+'a' < 'b'
+t > 3
+NaN === NaN
+Infinity > 1e308
+0xff === 255 && 1.5e3 === 1500
+-n + 2 * 3 % 4 / 2
+'1' + 2
+1 + true
+'5' * '2'
+[1, 2] == '1,2'
+[] + 'x'
+typeof n + typeof t + typeof y + typeof l + typeof null + typeof missing
+l.includes('x') && !l.includes(3)
+t.includes('ex') && t.startsWith('te') && t.endsWith('xt')
+l.some(x => x === 2) && l.every(x => x)
+items.some(one => one.ok && one.id === 'a')
+items.every(one => one.ok)
+items.some(one => items.some(other => other.id !== one.id))
+n.includes(1)
+n()
+t.trim()
+state.n === 3
+(n > 2) === true
+!!n && !y === false
+1 <= 1 && 2 >= 3
+n = 3
+n ===
+n && || y
+(n
+n)
+'open
+a ?? b || c
+n ** 2
+n & 1
+{ a: 1 }
+x => x
+a.b.
+[1, 2
+1e
+n === 'x' "y"
+n @ 3
+n\u{2260}3
+]]
+for line in CONDITIONS:gmatch "[^\n]+" do
+  line = line:gsub("\\u{(%x+)}", function(hex) return utf8.char(tonumber(hex, 16)) end)
+  local condition, why = skillrt.expr.compile(line)
+  if condition then
+    local value, failed = condition:evaluate(STATE)
+    print(("%s: %s | %s | %s | %s"):format(line, condition(STATE), shown(value), failed or "", condition:explain(STATE)))
+  else
+    print(("%s: %s"):format(line, why))
+  end
+end
+for line in ([[
+{{n}} {{f}} {{t}} {{y}} {{no}} {{missing}}.
+{{o.a.b}} {{o.x}} {{l}}
+{{#y}}yes{{/y}}{{^y}}no{{/y}}{{#no}}yes{{/no}}{{^no}}no{{/no}}{{^missing}}none{{/missing}}
+{{#items}}{{id}}{{#ok}}!{{/ok}} {{/items}}{{#l}}<{{.}}>{{/l}}
+{{#o}}{{a.b}}{{#a}}{{b}}{{/a}}{{/o}}
+{{! a comment }}x{{!another}}y
+{{=<% %>=}}<%n%> {{n}} <%={{ }}=%>{{n}}
+{{{t}}} {{&t}} {{t}}
+{{#l}}{{#y}}{{.}}{{/y}}{{/l}}
+{{ n }} {{# y }} {{ t }} {{/ y }}
+]]):gmatch "[^\n]+" do
+  local text, why = skillrt.template.render(line, STATE)
+  print(line .. " -> " .. (text or why))
+end
+print(skillrt.template.render("{{#items}}\n  - {{id}}\n  {{>one}}\n{{/items}}\nend {{>gone}}", STATE, { one = "({{id}})\n" }))
+for _, options in ipairs { {}, { sorted = true }, { indent = 2, sorted = true }, { indent = 0, sorted = true }, { name = "it" } } do
+  print(skillrt.json.encode({ a = { 1, 2, {} }, b = skillrt.json.array(), c = "\1\"\\/\u{e4}\u{1F600}\127", d = 1e300, e = -0.0, f = 2^33, g = 0.1, h = skillrt.json.null }, options.sorted and options or { sorted = true }))
+end
+for _, text in ipairs { "[1,2.5,-0,1e3,1234567890]", '{"a":[],"b":{},"c":null}', ' "\\u00e4\\ud83d\\ude00\\n" ', '"\\ud83d"', "[1,2,]", "[true,fals]", '{"a":1,}', "-", "1.", '"\\u12"', "\u{FEFF}1", '{1:2}', "[\1]" } do
+  local value, why = skillrt.json.decode(text)
+  print(text .. " -> " .. (why or skillrt.json.encode(value, { sorted = true })))
+end
+]==] } },
   { "command lines", [[
 run hello.lua --work-dir r --quiet
 skillrt
