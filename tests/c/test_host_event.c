@@ -92,7 +92,7 @@ static void check_questions(void) {
   CHECK(strstr(error, "question 1") != NULL);
   CHECK(!skillrt_answer(run, 7, "\"yes\"", NULL, error, sizeof error));
   CHECK(!skillrt_answer(run, 1, "yes", NULL, error, sizeof error));
-  CHECK(strstr(error, "not JSON") != NULL);
+  CHECK(strstr(error, "JSON: line 1") != NULL);
   CHECK(skillrt_answer(run, 1, "\"yes\"", NULL, error, sizeof error));
   settle();
   CHECK_STR(skillrt_status(run), "completed");

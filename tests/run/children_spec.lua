@@ -177,7 +177,7 @@ local function suite(what, place, url, server)
       local parent = submit()
       local child = held(parent)
       stands(parent, "waiting_for_event")
-      assert.matches("run:" .. child, good("status", url(parent)), 1, true)
+      assert.matches("run " .. child, good("status", url(parent)), 1, true)
       for _, name in ipairs { "run:" .. child, "@run:" .. child } do -- nobody else gives its outcome
         skillrt("send", url(parent), name, '{"status":"completed","result":{"state":{"square":1}}}')
       end

@@ -104,15 +104,13 @@ return skillrt.skill { name = "servers", state = {}, limits = { max_retries = 0 
     end
     try("mcp__our__echo", { text = "hello" })
     try("mcp__our__echo", { txet = "hello" })
-    try("mcp__our__odd", { when = "now", n = 2 })
+    try("mcp__our__odd", { n = 2 })
     try "mcp__our__fail"
     try "mcp__our__error"
     try "mcp__our__slow"
     try "mcp__our__change"
     try("mcp__our__new", {})
     try("mcp__our__wonder", { about = "ping" })
-    try("mcp__our__wonder", { about = "roots" })
-    try("mcp__our__wonder", { about = "sample" })
     for _, name in ipairs { "double", "refuses", "old", "gone", "web" } do try(("mcp__%s__echo"):format(name), { text = "x" }, { acts = false }) end
     for _, tool in ipairs(ctx.mcp "our":tools() or {}) do ctx.log(tool.name) end
     try("mcp__our__die", {}, { acts = false })
