@@ -343,7 +343,7 @@ local function add_servers(code, path)
     end
     if one.url then
       code.calls[#code.calls + 1] = ("mcp %s: sends to %s%s"):format(name, shown(one.url), sent_along(one))
-    else
+    elseif argv[1] then
       add_program(code, "mcp " .. name, argv, one, files.dirname(path))
     end
   end
