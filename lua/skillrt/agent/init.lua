@@ -64,10 +64,6 @@ function M.is(value)
   return type(kind) == "table" and M.kind(rawget(kind, "kind")) == kind
 end
 
-local function made_by()
-  return "skillrt.agent." .. table.concat(names.sorted(M.KINDS), ", ")
-end
-
 ---The agent that a value is, or describes.
 ---@param value any
 ---@param where string  names it in messages
@@ -75,14 +71,14 @@ end
 ---@return string? message
 function M.check(value, where)
   if type(value) ~= "table" then
-    return nil, ("%s: must be made by %s, not %s"):format(where, made_by(), names.show(value))
+    return nil, ("%s: must be made by skillrt.agent.%s, not %s"):format(where,
+      table.concat(names.sorted(M.KINDS), ", "), names.show(value))
   elseif M.is(value) then
     return copied(value)
   end
   local kind = M.kind(value.kind)
   if not kind then
-    local hint = type(value.kind) == "string" and names.suggest(value.kind, M.KINDS) or "; make it with " .. made_by()
-    return nil, ('%s: field "kind" is %s%s'):format(where, names.show(value.kind), hint)
+    return nil, ('%s: field "kind" is %s%s'):format(where, names.show(value.kind), names.suggest(value.kind, M.KINDS))
   end
   return kind:check(kind.normal(value), where, M.check)
 end

@@ -126,6 +126,62 @@ tried("action.each", "items as max_parallel on_error key", in_skill(function(ski
 end))
 tried("action.keeps", "at_start at_end counts needs writes takes", in_skill(function(skill, field, value) skill.actions[1].keeps = { [field] = value } end))
 ]] } },
+  { "a config with values of other kinds", "config.lua", nil, { ["config.lua"] = SHOWN .. [==[
+local VALUES <const> = { true, -1, 0.5, "", "word", "two words", "../x", {}, { 1 }, { a = 1 } }
+local WORDS <const> = { [8] = "{}", [9] = "[1]", [10] = '{"a":1}' }
+local mode = "hybrid"
+local function base()
+  return { skill_name = "sss", display_name = "S", description = "d", execution_mode = mode, allowed_tools = { "Read" }, triggers = { "t" }, version = "2",
+    llm_integration = { enabled = false, default_tool = "gemini", fallback_chain = { "qwen" }, mode = "analysis" }, specs = { { path = "spec.md", purpose = "p" } },
+    sequential_config = mode == "hybrid" and { phases = { { id = "01-a", name = "A", description = "d", input = skillrt.json.array {}, output = "a.json", parallel = true, condition = "n < 9",
+      agent = { type = "universal-executor" }, objectives = { "o" } } } } or nil,
+    autonomous_config = { state_schema = { fields = { { name = "n", type = "number", description = "d" } } }, termination_conditions = { "n > 3" },
+      machine = mode ~= "hybrid" and { initial = "one", states = { { name = "one" }, { name = "two", terminal = true } }, conditions = { { name = "c", test = "n > 1" } },
+        transitions = { { from = "one", action = "action-a", to = "two", when = "c", limit = 2 } }, errors = { { class = "timeout", to = "two", limit = 1 } } } or nil,
+      actions = { { id = "action-a", name = "A", description = "d", purpose = "p", priority = 1, preconditions = { "n > 0" }, effects = { "n=2" }, agent = { type = "x" } } } },
+    context_strategy = "file", x_skillrt = { limits = { calls = 3 }, agents = { x = { kind = "command", argv = { "true" } } }, hybrid = mode == "hybrid" and { on_loop_failed = "stop" } or nil,
+      phases = mode == "hybrid" and { ["01-a"] = {} } or nil, actions = { ["action-a"] = {} } } }
+end
+-- What is said of a config: why it is refused, or what is reported.
+local function said_of(config)
+  local skill, message, _, findings = skillrt.from_config(config, { agents = { ["*"] = skillrt.agent.lua(function() end) } })
+  local list = { not skill and message or nil }
+  for _, one in ipairs(skill and findings or {}) do list[#list + 1] = one.level .. ": " .. one.what end
+  return list[1] and table.concat(list, " // "):gsub("\n", " // ")
+end
+local function below(config, path)
+  for _, key in ipairs(path) do config = config[key] end
+  return config
+end
+-- Puts each of the values into each field, and prints what is said; values of which the same is said stand together.
+local function walk(path)
+  for _, key in ipairs(names.sorted(below(base(), path))) do
+    key = tonumber(key) or below(base(), path)[key] == nil and 1 or key
+    local order, of, usual = {}, {}, said_of(base())
+    for i, value in ipairs(VALUES) do
+      local config = base()
+      below(config, path)[key] = value
+      local message = said_of(config)
+      if message and message ~= usual then
+        message = message:gsub("not " .. names.show(value):gsub("%p", "%%%0"), "not _")
+        if not of[message] then of[message], order[#order + 1] = {}, message end
+        table.insert(of[message], WORDS[i] or names.show(value))
+      end
+    end
+    for _, message in ipairs(order) do print(("%s.%s %s: %s"):format(table.concat(path, "."), key, table.concat(of[message], ", "), message)) end
+    if type(below(base(), path)[key]) == "table" then
+      path[#path + 1] = key
+      walk(path)
+      path[#path] = nil
+    end
+  end
+end
+print("hybrid: " .. (said_of(base()) or "nothing"))
+walk {}
+mode = "autonomous"
+print("autonomous: " .. (said_of(base()) or "nothing"))
+walk { "autonomous_config", "machine" }
+]==] } },
   { "calls of a step", "run s.lua --work-dir r", SHOWN .. [==[
 local TRIED <const> = [[
 ctx.await()
