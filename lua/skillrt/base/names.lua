@@ -123,13 +123,13 @@ end
 ---@param names string[]|table<string, any>  a list of names, or a table keyed by them
 ---@return string?
 function M.nearest(name, names)
-  if #name > 64 then
+  if name == "" or #name > 64 then
     return nil
   end
   local best, least = nil, math.max(1, #name // 3) + 1
   local bytes = { name:lower():byte(1, -1) }
   for _, known in ipairs(M.sorted(names)) do
-    if math.abs(#known - #name) < least then
+    if known ~= "" and math.abs(#known - #name) < least then
       local most = math.min(least, math.max(1, #known // 3) + 1)
       local away = distance(bytes, { known:lower():byte(1, -1) }, most)
       if away < most then

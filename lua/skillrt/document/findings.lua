@@ -67,10 +67,13 @@ end
 
 ---Adds the findings of a config's reader, each with the place of its key.
 ---@param list skillrt.Finding[]?
----@param place_of fun(key: string): { file: string, line: integer? }
+---@param place_of fun(key: string): { file: string, line: integer? }, string?  and the key that the document has for it
 function Findings:take_all(list, place_of)
   for _, one in ipairs(list or {}) do
-    local place = place_of(one.key)
+    local place, own = place_of(one.key)
+    if own and one.what:sub(1, #one.key) == one.key then
+      one.what = own .. one.what:sub(#one.key + 1)
+    end
     one.file, one.line = place.file, place.line
     self:take(one)
   end

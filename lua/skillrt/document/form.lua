@@ -101,7 +101,7 @@ phase
   agent ~agent Its agent: a type that the host knows, or a model (type "llm").
   objectives+> text[] What has to come out.
 agent
-  type text The agent's type, default universal-executor; "llm" asks the model named by `tool`.
+  type label The agent's type, default universal-executor; "llm" asks the model named by `tool`.
   run_in_background any For hosts.
   tool text Type llm: the model's tool.
   mode any Type llm: what the model may do, analysis or write.
@@ -262,7 +262,7 @@ round
 choice
   one_of! text[] The words to choose from.
   default text For people: which one runs where none is given. Without a default such a run asks.
-  question text What a person is asked then.
+  question label What a person is asked then.
 compiled_action
   preconditions! text[] Conditions on the state, in place of those of its documents.
   effects label[] What it is asked to set in the state, besides what its documents say.

@@ -39,7 +39,7 @@ local function nearest(name, known)
   local best, least = nil, math.max(1, #name // 3) + 1
   for _, one in ipairs(names.sorted(known)) do
     local away = distance(name:lower(), one:lower())
-    if away < math.min(least, math.max(1, #one // 3) + 1) then
+    if one ~= "" and name ~= "" and away < math.min(least, math.max(1, #one // 3) + 1) then
       best, least = one, away
     end
   end

@@ -19,6 +19,40 @@ local function try(line, say, ...)
 end
 ]]
 
+local WALK <const> = SHOWN .. [[
+local function below(whole, path)
+  for _, key in ipairs(path) do whole = whole[key] end
+  return whole
+end
+-- Puts each of these values into each field of what `base` gives, and prints what is said that is not said of `base`
+-- itself; values of which the same is said stand together.
+local function walk(path, base, said_of, values, words)
+  local usual, keys = {}, {}
+  for _, one in ipairs(said_of(base())) do usual[one] = true end
+  for key in pairs(below(base(), path)) do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  for _, key in ipairs(keys) do
+    local order, of = {}, {}
+    for i, value in ipairs(values) do
+      local whole, new = base(), {}
+      below(whole, path)[key] = value
+      for _, one in ipairs(said_of(whole)) do new[#new + 1] = not usual[one] and one or nil end
+      local message = table.concat(new, " // "):gsub("\n", " // "):gsub("not " .. names.show(value):gsub("%p", "%%%0"), "not _")
+      if new[1] and not of[message] then of[message], order[#order + 1] = {}, message end
+      if new[1] then table.insert(of[message], words[i] or names.show(value)) end
+    end
+    for _, message in ipairs(order) do
+      print(("%s %s: %s"):format(table.concat(path, ".") .. (path[1] and "." or "") .. key, table.concat(of[message], ", "), message))
+    end
+    if type(below(base(), path)[key]) == "table" then
+      path[#path + 1] = key
+      walk(path, base, said_of, values, words)
+      path[#path] = nil
+    end
+  end
+end
+]]
+
 return {
   { "fields with values of other kinds", "fields.lua", nil, { ["fields.lua"] = SHOWN .. [[
 -- Tries values in each field, and prints what is said of them: those of which the same is said stand together.
@@ -126,7 +160,7 @@ tried("action.each", "items as max_parallel on_error key", in_skill(function(ski
 end))
 tried("action.keeps", "at_start at_end counts needs writes takes", in_skill(function(skill, field, value) skill.actions[1].keeps = { [field] = value } end))
 ]] } },
-  { "a config with values of other kinds", "config.lua", nil, { ["config.lua"] = SHOWN .. [==[
+  { "a config with values of other kinds", "config.lua", nil, { ["config.lua"] = WALK .. [==[
 local VALUES <const> = { true, -1, 0.5, "", "word", "two words", "../x", {}, { 1 }, { a = 1 } }
 local WORDS <const> = { [8] = "{}", [9] = "[1]", [10] = '{"a":1}' }
 local mode = "hybrid"
@@ -147,40 +181,63 @@ local function said_of(config)
   local skill, message, _, findings = skillrt.from_config(config, { agents = { ["*"] = skillrt.agent.lua(function() end) } })
   local list = { not skill and message or nil }
   for _, one in ipairs(skill and findings or {}) do list[#list + 1] = one.level .. ": " .. one.what end
-  return list[1] and table.concat(list, " // "):gsub("\n", " // ")
+  return list
 end
-local function below(config, path)
-  for _, key in ipairs(path) do config = config[key] end
-  return config
-end
--- Puts each of the values into each field, and prints what is said; values of which the same is said stand together.
-local function walk(path)
-  for _, key in ipairs(names.sorted(below(base(), path))) do
-    key = tonumber(key) or below(base(), path)[key] == nil and 1 or key
-    local order, of, usual = {}, {}, said_of(base())
-    for i, value in ipairs(VALUES) do
-      local config = base()
-      below(config, path)[key] = value
-      local message = said_of(config)
-      if message and message ~= usual then
-        message = message:gsub("not " .. names.show(value):gsub("%p", "%%%0"), "not _")
-        if not of[message] then of[message], order[#order + 1] = {}, message end
-        table.insert(of[message], WORDS[i] or names.show(value))
-      end
-    end
-    for _, message in ipairs(order) do print(("%s.%s %s: %s"):format(table.concat(path, "."), key, table.concat(of[message], ", "), message)) end
-    if type(below(base(), path)[key]) == "table" then
-      path[#path + 1] = key
-      walk(path)
-      path[#path] = nil
-    end
-  end
-end
-print("hybrid: " .. (said_of(base()) or "nothing"))
-walk {}
+print("hybrid: " .. table.concat(said_of(base()), " // "))
+walk({}, base, said_of, VALUES, WORDS)
 mode = "autonomous"
-print("autonomous: " .. (said_of(base()) or "nothing"))
-walk { "autonomous_config", "machine" }
+print("autonomous: " .. table.concat(said_of(base()), " // "))
+walk({ "autonomous_config", "machine" }, base, said_of, VALUES, WORDS)
+]==] } },
+  { "documents with values of other kinds", "! mkdir -p page flow/phases sets; for id in a b c; do echo \"# $id\" >flow/phases/$id.md; done\ndocuments.lua", nil, { ["flow/SKILL.md"] = "---\nname: flow\ndescription: Flows. Use it to flow.\n---\n# Flow\n",
+    ["documents.lua"] = WALK .. [==[
+local function written(path, text)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+end
+local function found(folder)
+  local result, message = skillrt.check(folder)
+  local list = { not result and message or nil }
+  for _, one in ipairs(result and result.findings or {}) do
+    list[#list + 1] = ("%s%s: %s [%s]"):format(one.file or "", one.line and ":" .. one.line or "", one.what, one.code)
+  end
+  return list
+end
+local PAGE <const> = { name = "page", description = "Does. Use it to do.", ["allowed-tools"] = "Read", ["disallowed-tools"] = "Write", model = "opus", effort = "high", context = "fork",
+  agent = "Explore", hooks = "{}", ["argument-hint"] = "[x]", arguments = "[x]", ["user-invocable"] = "true", ["disable-model-invocation"] = "true", license = "MIT",
+  compatibility = "all", sandbox = "strict", version = "1", metadata = "{}", when_to_use = "now", paths = "[x]" }
+local YAML <const> = { "true", "-1", "''", "two words", "[]", "[1]", "{a: 1}", "../x", "[", "Read, Fly" }
+walk({}, function()
+  local copy = {}
+  for key, value in pairs(PAGE) do copy[key] = value end
+  return copy
+end, function(page)
+  local lines = {}
+  for _, key in ipairs(names.sorted(page)) do lines[#lines + 1] = ("%s: %s"):format(key, page[key]) end
+  written("page/SKILL.md", "---\n" .. table.concat(lines, "\n") .. "\n---\n# Page\nDo it.\n")
+  return found "page"
+end, YAML, YAML)
+local VALUES <const> = { true, -1, 0.5, "", "two words", "../x", {}, { 1 }, { a = 1 } }
+local WORDS <const> = { [7] = "{}", [8] = "[1]", [9] = '{"a":1}' }
+walk({}, function()
+  return { skill_name = "flow", display_name = "F", description = "d", version = "1", execution_mode = "sequential", context_strategy = "file", phases_to_run = { "a", "b", "c" },
+    phases = { { id = "a", name = "A", order = 1, description = "d", output = "a.json", effects = { "n=1" } },
+      { id = "b", input = { "a.json" }, output = "b.json", condition = "n < 3", parallel = true, agent = { type = "x" }, objectives = { "o" }, max_retries = 1, idempotent = true },
+      { id = "c", question = "Which?", options = { "yes", "no" } } },
+    rounds = { { first = "a", last = "b", ["until"] = "n > 2", at_most = 3 } }, inputs = { deep = { one_of = { "yes", "no" }, default = "no", question = "Deep?" } },
+    termination = { on_error = "continue", max_retries = 2 } }
+end, function(flow)
+  written("flow/workflow.json", assert(skillrt.json.encode(flow, { sorted = true })))
+  return found "flow"
+end, VALUES, WORDS)
+walk({}, function()
+  return { name = "sets", description = "d", workflow = { ["max-retries"] = 2, ["max-stale-iterations"] = 3, interactive = false },
+    skills = { { name = "analysis", description = "d", tools = { "A" }, optional = { "A" }, prompt = "p" }, { name = "repair", tools = {} } }, optional_tools = { "A" },
+    switching = { by = "orchestrator", start = "analysis", fallback = "repair", order = { "analysis", "repair" }, verify = "analysis", repair = "repair", summary = 100 } }
+end, function(sets)
+  written("sets/agent.yml", assert(skillrt.json.encode(sets, { sorted = true })))
+  return found "sets/agent.yml"
+end, VALUES, WORDS)
 ]==] } },
   { "calls of a step", "run s.lua --work-dir r", SHOWN .. [==[
 local TRIED <const> = [[

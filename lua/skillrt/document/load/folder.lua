@@ -82,7 +82,11 @@ end
 local function place_of(self)
   local at = self.config_at or self.workflow_at
   return function(key)
-    return json_lines.nearest(self.places, key) or at and at(key) or { file = self.skill_md and "SKILL.md" or "." }
+    local known = json_lines.nearest(self.places, key)
+    if known or not at then
+      return known or { file = self.skill_md and "SKILL.md" or "." }
+    end
+    return at(key)
   end
 end
 

@@ -71,7 +71,7 @@ local function rounds_of(given)
   return out
 end
 
-local WORDS <const> = { ["`over`"] = "until", ["`again`"] = "while", ["`max_rounds`"] = "at_most" }
+local WORDS <const> = { over = "until", again = "while", max_rounds = "at_most" }
 
 ---Why one of the rounds cannot go round; nil: all can.
 ---@param phases table[]  of workflow.json
@@ -84,7 +84,8 @@ function M.wrong_round(phases, given)
     skill.phases[i] = { id = phase.id, parallel = phase.parallel }
   end
   local index, why = (rounds.check(skill) or ""):match "^rounds%[(%d+)%]: (.*)$"
-  return why and why:gsub("`[%l_]+`", WORDS), math.tointeger(tonumber(index))
+  why = why and why:gsub("`([%l_]+)`", WORDS):gsub("^%l+", WORDS)
+  return why, math.tointeger(tonumber(index))
 end
 
 -- Who reads a key must be told who sets it: the phase that ends a round, or stands before a list, promises it.
@@ -237,7 +238,9 @@ function M.config(document, at, found)
   return raw, function(key)
     local n, rest = key:match "^sequential_config%.phases%[(%d+)%](.*)$"
     local i = n and origin[math.tointeger(tonumber(n))]
-    return at(i and ("phases[%d]%s"):format(i, rest) or (key:gsub("^sequential_config%.", "")))
+    local own = i and ("phases[%d]%s"):format(i, rest)
+      or key:gsub("^sequential_config%.", ""):gsub("^x_skillrt%.termination", "termination")
+    return at(own), own
   end, flow
 end
 
