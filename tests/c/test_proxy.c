@@ -260,6 +260,27 @@ static void test_ways(void) {
     CHECK_STR(proxy_refused(b.proxy), "");
     bench_close(&b);
   }
+  TEST("without memory for a word or variable of a program that is said") {
+    struct bench b;
+    struct strings env = {0}, words = {0}, more = {0};
+    struct error e;
+    bool told = false;
+    bench_open(&b, "example.com", "localhost:1", NULL);
+    for (int i = 0; i < 20; i++)
+      strings_add(&env, sys_real(), "A=1", 3, &e);
+    for (long n = 1; !told && n < 100; n++) {
+      b.world.fail_alloc = b.world.allocs + n;
+      told = proxy_tell(b.proxy, &env, &words, &more, &e);
+      CHECK(told == (b.world.allocs < b.world.fail_alloc) && (told || e.code == ERROR_MEMORY));
+      CHECK(!told || (words.count == 2 && more.count == 20 + 9));
+      strings_clear(&words, &b.world.sys);
+      strings_clear(&more, &b.world.sys);
+    }
+    CHECK(told);
+    strings_clear(&env, sys_real());
+    b.world.fail_alloc = 0;
+    bench_close(&b);
+  }
   TEST("a program is told where its proxy is, instead of another") {
     struct bench b;
     int found = 0;
