@@ -222,6 +222,7 @@ describe("skillrt report", function()
       assert.is_number(call.ms)
     end
     assert.matches("Scan", json.encode(step.notes))
+    assert.equal("Scan", agents.first.phase)
     assert.same({ "a", true }, { agents.first.reply, agents.first.ok })
     assert.matches("\n\nsay a$", agents.first.prompt)
     assert.same({ "b", true }, { agents.second.reply, agents.second.ok })
