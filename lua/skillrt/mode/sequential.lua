@@ -4,7 +4,6 @@
 -- phase's condition is evaluated when its turn comes; a skipped phase is recorded; one whose condition cannot be
 -- evaluated fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
 
-local about = require("skillrt.base.text").about
 local phase_of = require("skillrt.skill.phase")
 local repeats = require("skillrt.mode.repeats")
 local when = require("skillrt.skill.when")
@@ -76,7 +75,7 @@ local function stop_failed(self)
   local errors = self.books.state.root.errors
   local last = errors[#errors]
   local id = last and (last.phase or last.action)
-  return "stop", "failed", "phase_failed", last and ("%s: %s"):format(id, about(last.message, id))
+  return "stop", "failed", "phase_failed", last and ("%s: %s"):format(id, last.message)
 end
 
 -- Why a phase does not run now: "skip" or "refuse" and the reason; nil: it runs.

@@ -23,7 +23,7 @@ function M.lines(question, number)
   local list = {}
   local head = (number and ("%d) "):format(number) or "") .. head_of(question)
   local text = tostring(question.question or "")
-  for i, line in ipairs(text_of.lines(require("skillrt.base.text").about(text, question.header))) do
+  for i, line in ipairs(text_of.lines(text)) do
     list[#list + 1] = (i == 1 and head or "  ") .. line
   end
   for _, line in ipairs(question.detail and text_of.lines(question.detail) or {}) do

@@ -217,7 +217,7 @@ local function add_error(out, status)
   local last = status.last_error
   if last then
     local id = tostring(last.action or last.phase)
-    local lines = text_of.lines(require("skillrt.base.text").about(tostring(last.message), id))
+    local lines = text_of.lines(tostring(last.message))
     add(out, "last error", ("%s: %s"):format(escape(id), lines[1] or ""))
     for i = 2, #lines do
       add(out, "", lines[i])

@@ -227,7 +227,7 @@ local function add_words(run, step, definition, words, entry, context)
   if step.live.context or context then
     entry.context, problem = judge_context(step, context)
     if problem then
-      return { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+      return { class = M.unusable(step), message = problem }
     end
   end
   entry.summary = words.summary and record.printable(words.summary)
@@ -236,7 +236,7 @@ local function add_words(run, step, definition, words, entry, context)
   if not entry.partial then
     local message, code = add_output(run, step, definition, words, entry)
     if message then -- a full disk is no fault of the step: its result is kept
-      return { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
+      return { class = "invalid_output", message = message, here = code ~= nil }
     end
   end
 end
@@ -260,7 +260,7 @@ local function add_more(run, step, definition, words, entry, context, kept, clai
     if has_tables then -- checked in their final form: what cannot be recorded is reported first
       local unfit = select(2, plain.copy(kept, "updates"))
       if unfit then
-        return { class = M.unusable(step), message = ("%s: the result cannot be recorded: %s"):format(step.id, unfit) }
+        return { class = M.unusable(step), message = "the result cannot be recorded: " .. unfit }
       end
     end
     local root = run.books.state.root
@@ -306,7 +306,7 @@ function M.record(run, step, definition, updates, words)
     kept, claims, owned, problem = taken_apart(skill, definition, kept)
   end
   if problem then
-    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+    return nil, { class = M.unusable(step), message = problem }
   end
   if kept.context ~= nil or (words and words.context) then
     kept, context = split_context(kept, words and words.context)
@@ -322,7 +322,7 @@ function M.record(run, step, definition, updates, words)
     kept, unfit, replaced = meeting.updates(run, step, kept)
   end
   if unfit then
-    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, unfit) }
+    return nil, { class = M.unusable(step), message = unfit }
   end
   local at = wall_ms()
   kept = has_tables and keep_lists(books.state.root, kept) or kept

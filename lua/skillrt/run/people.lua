@@ -121,7 +121,7 @@ function M.concerned(ctx, step, definition, outcome)
   elseif answer == nil then
     return nil, message, class
   end
-  return nil, ("%s: %s"):format(step.id, outcome.concerns), answer == "repair" and "validation" or "permanent"
+  return nil, outcome.concerns, answer == "repair" and "validation" or "permanent"
 end
 
 return M

@@ -89,7 +89,7 @@ local function of_doubts(calls)
     lines[i] = ("%s: %s"):format(call.step.id, named_call(call))
     has_key = has_key and call.kind == "http"
   end
-  local question = ("%s may have been executed: %s. Send it again?"):format(lines[1], first.doubt)
+  local question = ("%s may have been executed: %s. Send it again?"):format(named_call(first), first.doubt)
   if calls[2] then
     question = ("%d calls may have been executed: %s. Send them again?\n%s"):format(#calls, first.doubt,
       names.lines(lines, 20))

@@ -118,7 +118,7 @@ local function try(args)
   if not result then
     return nil, why, code
   elseif result.status ~= "completed" then
-    local failed = result.message and result.message:gsub('^last error: agent "[^"]*": ', "")
+    local failed = result.message and result.message:gsub('^last error: ask: agent "[^"]*": ', "")
     return nil, failed or ("%s: %s"):format(args.try, result.reason), "invalid"
   end
   local first = require("skillrt.base.text").cut((result.answer or ""):match("^%s*([^\n]*)"), 200)

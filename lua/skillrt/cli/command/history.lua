@@ -5,7 +5,7 @@ local function line_of(point, iso)
   local text_of = require("skillrt.base.terminal_text")
   local what = point.name and ("checkpoint %s"):format(text_of.escape(point.name)) or point.what
   local about = point.id and point.name ~= point.id and (" " .. text_of.escape(point.id)) or ""
-  local line = point.text and text_of.lines(require("skillrt.base.text").about(point.text, point.id))[1]
+  local line = point.text and text_of.lines(point.text)[1]
   local text = point.text and ": " .. text_of.escape(line or "") or ""
   return ("%6d  %s  %s%s%s"):format(point.seq, iso(point.at), what, about, text)
 end

@@ -237,7 +237,7 @@ function M.decide(calls, call, choice)
   local class = choice == "skip" and "skipped" or "permanent"
   local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
   calls:settle(call, { unknown = true, decided = choice, digest = not call:open() and call.digest or nil,
-    failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+    failed = { class = class, message = message } })
 end
 
 ---A person decided about an agent's call, whatever its state: what is under way ends first.

@@ -1,6 +1,5 @@
 -- run/record/fail.lua: an attempt of a step failed: another one follows, or the step has failed.
 
-local about = require("skillrt.base.text").about
 local failures = require("skillrt.run.books.failures")
 local instant = require("skillrt.base.instant")
 local phases = require("skillrt.run.books.phases")
@@ -14,11 +13,6 @@ local function text_of(record)
   return tostring(record.message or record.class or "failed without saying why")
 end
 
--- ... behind the step's name.
-local function text_about(record, step)
-  return about(text_of(record), step.id)
-end
-
 local function say_retry(lines, step, record)
   lines.retries = lines.retries + 1
   step.attempt = record.link and 1 or record.attempt + 1
@@ -27,7 +21,7 @@ local function say_retry(lines, step, record)
   if record.link then
     wait = ("now its agent %d"):format(record.link)
   end
-  lines:block(step, "warning", text_about(record, step), "Retry: %s: attempt %d failed (%s), %s: ", step.id,
+  lines:block(step, "warning", text_of(record), "Retry: %s: attempt %d failed (%s), %s: ", step.id,
     record.attempt, record.class or "?", wait)
 end
 
@@ -83,7 +77,7 @@ return {
     if step.kind == "action" then
       lines:block(step, "error", lines.last_error, "Error: ")
     else
-      lines:block(step, "error", text_about(record, step), "Failed at %s: ", step.id)
+      lines:block(step, "error", text_of(record), "Failed at %s: ", step.id)
     end
     lines:traceback(record.traceback)
   end,

@@ -24,8 +24,8 @@ local function items_of(step, each)
     end
   end
   if type(list) ~= "table" then
-    local text = "%s: each = %s: is %s, not a list"
-    error({ message = text:format(step.id, names.show(source), names.show(list)), class = "permanent" }, 0)
+    local text = "each = %s: is %s, not a list"
+    error({ message = text:format(names.show(source), names.show(list)), class = "permanent" }, 0)
   end
   return list
 end
@@ -46,8 +46,8 @@ local function met(step, ways, updates, more)
       local problem
       value, problem = merge.value(ways[key], updates[key], state.copy(step.root[key]), value)
       if problem then
-        local text = "%s: update %q of several items: %s"
-        error({ message = text:format(step.id, key, problem), class = "permanent" }, 0)
+        local text = "update %q of several items: %s"
+        error({ message = text:format(key, problem), class = "permanent" }, 0)
       end
     end
     out[key] = value

@@ -111,7 +111,7 @@ local function judged(self, result)
   local verdict, message, class = self.ctx.agent(text, { agent = validate.agent, schema = VERDICT,
     label = "validates " .. self.step.id })
   if not verdict then
-    return nil, { message = ("%s: could not be validated: %s"):format(self.step.id, message), class = class }
+    return nil, { message = "could not be validated: " .. message, class = class }
   end
   return not verdict.valid and (verdict.problem or "the checking agent rejected it") or nil
 end
@@ -170,7 +170,7 @@ local function worked(self, perform, by_agent, ...)
       return nil, failure
     elseif round == most then
       local after = most > 0 and (" (after %d %s)"):format(most, most == 1 and "repair" or "repairs") or ""
-      return nil, { class = "validation", message = ("%s: not valid: %s%s"):format(self.step.id, problem, after) }
+      return nil, { class = "validation", message = ("not valid: %s%s"):format(problem, after) }
     end
     ctx.log(("not valid: %s; repair %d of %d"):format(problem, round + 1, most))
     ctx.repair = { round = round + 1, problem = problem, result = outcome and result_of(self, outcome) or nil }
@@ -217,7 +217,7 @@ local function prepared(self)
     return true
   end
   local failure = failure_of(problem or "is not prepared", class)
-  failure.message = ("%s: preparing: %s"):format(self.step.id, failure.message)
+  failure.message = "preparing: " .. failure.message
   return nil, failure
 end
 

@@ -382,7 +382,7 @@ function Steps:finish(step, ok, a, b, c)
   if not written then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
-      message = ("%s: the result cannot be recorded: %s"):format(step.id, message),
+      message = "the result cannot be recorded: " .. message,
     })
   end
   if definition.undo and not entry.partial then

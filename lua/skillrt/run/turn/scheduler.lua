@@ -5,7 +5,6 @@
 -- nothing left to do: R59, F27-F29), errors and a person's retry are decided here. The mode knows which step is next.
 -- Called by turn.lua.
 
-local about = require("skillrt.base.text").about
 local names = require("skillrt.base.names")
 local repeats = require("skillrt.mode.repeats")
 local undo = require("skillrt.run.step.undo")
@@ -177,7 +176,7 @@ local function all_done(self)
       local errors = self.books.state.root.errors
       for i = #errors, 1, -1 do
         if errors[i].action == one.id then
-          return "failed", "action_failed", ("%s: %s"):format(one.id, about(errors[i].message, one.id))
+          return "failed", "action_failed", ("%s: %s"):format(one.id, errors[i].message)
         end
       end
     end
@@ -256,8 +255,8 @@ local function carry_out(self, decision, what, why, message)
   if decision == "skip" then
     assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
   elseif decision == "refuse" then
-    local failure = { class = "permanent", message = ("%s: %s"):format(what.id, why) }
-    self.steps:fail(self.steps:start(what), what, failure) -- it cannot run: an error of its own (F21)
+    -- it cannot run: an error of its own (F21)
+    self.steps:fail(self.steps:start(what), what, { class = "permanent", message = why })
   elseif decision == "round" then
     assert(self.journal:emit(what))
   elseif decision == "loop" then

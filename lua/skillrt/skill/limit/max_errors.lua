@@ -25,7 +25,7 @@ function M.before_choice(bound)
   local root = bound.books.state.root
   if root.error_count > 0 and (bound.books.fatal or M.spent(bound.books) >= bound.most) then
     local last = root.errors[#root.errors]
-    return last and ("last error: %s"):format(last.message) or ""
+    return last and ("last error: %s: %s"):format(last.action or last.phase, last.message) or ""
   end
 end
 
