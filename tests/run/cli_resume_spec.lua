@@ -249,7 +249,7 @@ describe("an interrupted request in doubt (F40)", function()
   end)
 
   it("is decided at once by --decide", function()
-    for what, line in pairs { retry = "Completed: pay", fail = "pay: interrupted, and decided to have failed", skip = "Skipping pay" } do
+    for what, line in pairs { retry = "Completed: pay", fail = "interrupted, and decided to have failed", skip = "Skipping pay" } do
       local folder <close> = kit.folder()
       interrupted(folder)
       local run = kit.run(folder, { "resume", "w", "--decide", what })

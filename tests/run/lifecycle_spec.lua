@@ -82,7 +82,7 @@ describe("a step by the protocol", function()
       cleanup = function(_, _, ended) cleaned = ended.status .. ": " .. ended.message end,
     }
     assert.equal("failed", result.status)
-    assert.equal("failed: a: preparing: the board is not there", cleaned)
+    assert.equal("failed: preparing: the board is not there", cleaned)
     assert.equal("preparing failed", stages(dir))
   end)
 
@@ -169,7 +169,7 @@ describe("validation", function()
     assert.equal("failed", result.status)
     local failed = R.records(dir, "fail")
     assert.equal(1, #failed)
-    assert.same({ "validation", "a: not valid: v is 2 (after 1 repair)" }, { failed[1].class, failed[1].message })
+    assert.same({ "validation", "not valid: v is 2 (after 1 repair)" }, { failed[1].class, failed[1].message })
   end)
 
   it("judges by a schema, by the declared effects, by a function (R159)", function()

@@ -195,6 +195,23 @@ describe("what a function is given", function()
     assert.equal("written", result.state.absolute)
   end)
 
+  it("keeps what was read for a function that may run again, and not for one that has finished", function()
+    local folder, long = R.folder(), ("long text "):rep(500)
+    R.write(folder .. "/long", long)
+    local function blobs(dir) return io.popen(("find '%s/blobs' -type f 2>/dev/null | wc -l"):format(dir)):read "n" end
+    local _, dir = one(function(_, ctx) return { n = #ctx.read "long" } end, nil, { dir = folder })
+    assert.equal(0, blobs(dir))
+    _, dir = one(function(_, ctx) return nil, #ctx.read "long" .. " are too many", "permanent" end, nil, { dir = folder })
+    assert.equal(0, blobs(dir))
+    local result
+    result, dir = one(function(_, ctx)
+      local text = ctx.read "long"
+      ctx.sleep(0)
+      return { n = #text }
+    end, nil, { dir = folder })
+    assert.same({ #long, 1 }, { result.state.n, blobs(dir) })
+  end)
+
   it("logs notes, also of an attempt that fails, whatever bytes they hold", function()
     local _, dir = one(function(_, ctx)
       ctx.log "first"

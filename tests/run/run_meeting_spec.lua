@@ -43,7 +43,7 @@ describe("updates of parallel steps", function()
     result = run({ state = { items = { "a", "b" }, sum = 0 }, schema = schema, limits = { max_errors = 1 },
       actions = { { id = "each", each = "items", run = found } } })
     assert.equal("failed", result.status)
-    assert.matches('each: update "word" of several items: another step changed it', result.state.errors[1].message)
+    assert.matches('update "word" of several items: another step changed it', result.state.errors[1].message)
   end)
 
   it("come to the same whoever is first; keys of one object that lie apart replace nothing", function()

@@ -124,7 +124,7 @@ describe("the flow of an agent.yml", function()
     local result = assert(loaded(R.folder(), 2, function() return {} end):run {
       work_dir = R.folder() .. "/run", limits = { max_errors = 1, max_retries = 0 } })
     assert.equal("failed", result.status)
-    assert.matches('verification: its answer lacks "success": put it into stateUpdates',
+    assert.matches('its answer lacks "success": put it into stateUpdates',
       result.state.errors[1].message)
     assert.is_false(result.state.verified)
   end)

@@ -117,7 +117,7 @@ local function suite(what, place, url, server)
       good("submit", place, "bad.lua", "--key", "bad")
       good("submit", place, "ask.lua", "--key", "asking")
       local told = good("worker", place, "--once")
-      for key, line in pairs { bad = "failed (error_limit): last error: no luck", asking = "paused (waiting_for_person): Which colour?" } do
+      for key, line in pairs { bad = "failed (error_limit): last error: a: no luck", asking = "paused (waiting_for_person): Which colour?" } do
         assert.truthy(told:find(("%s: %s\n"):format(url(key), line), 1, true), told)
       end
       aborted(url "asking")

@@ -30,15 +30,6 @@ function M.without_end(text, marks)
   return match(text, "^.*[^" .. marks .. "]") or ""
 end
 
----A message that stands behind the name of what it is about, without that name at its start: some have it.
----@param message string
----@param name string|nil
----@return string
-function M.about(message, name)
-  local start = (name or "") .. ": "
-  return message:sub(1, #start) == start and message:sub(#start + 1) or message
-end
-
 ---What follows the last of these bytes; the whole text if there is none.
 ---@param text string
 ---@param byte string  one, as it stands in a pattern

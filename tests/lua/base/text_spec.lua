@@ -44,11 +44,6 @@ describe("a text", function()
     assert.equal("a...", text.cut("a\xFF\x80", 2)) -- no UTF-8, but what looks like a character stays whole
   end)
 
-  it("behind a name does not begin with it again", function()
-    assert.same({ "it broke", "b: it broke", "step broke", "" }, { text.about("a: it broke", "a"), text.about("b: it broke", "a"),
-      text.about("step broke", "step"), text.about("a: ", "a") })
-  end)
-
   it("has an end of a number of bytes that begins with a whole character", function()
     assert.equal("abcd", text.tail("abcd", 4))
     assert.equal("bcd", text.tail("abcd", 3))

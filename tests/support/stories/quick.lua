@@ -420,6 +420,7 @@ end)
   { "a generated folder", [[
 new demo --mode hybrid --phases plan,build --actions look,mend --description Builds. --yes
 check demo
+! echo '# Rules' >demo/rules.md; sed -i 's/"specs": \[\]/"specs": ["rules.md"]/' demo/skill-config.json
 check demo --report
 generate demo --out demo
 generate demo/skill-config.json --out other --lang zh

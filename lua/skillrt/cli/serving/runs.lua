@@ -161,7 +161,8 @@ end
 ---@return string
 function M.said(program, dir)
   local said = program.handle:output(MOST_OUTPUT):gsub("%s+$", ""):gsub("^skillrt: ", "")
-  return require("skillrt.base.text").about(said, dir or program.of)
+  local start = (dir or program.of or "") .. ": "
+  return said:sub(1, #start) == start and said:sub(#start + 1) or said
 end
 
 ---Starts a run.
