@@ -60,6 +60,7 @@ local RUN = {
 }
 local OPEN = tables.fill({ resume = BOOLEAN, wait = BOOLEAN, accept_changes = BOOLEAN, accept_edits = BOOLEAN,
   add = TABLE, decide = {} }, RUN)
+
 -- Raises what is wrong with options; a misspelt one would be silently ignored. Input from outside is recorded, so it
 -- must be JSON.
 local function check_options(options, allowed, method)

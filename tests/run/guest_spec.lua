@@ -133,6 +133,91 @@ describe("the Lua of a folder, in a child", function()
     end
   end)
 
+  it("asks no agent that it has not declared, and reaches no program by what it is handed (F101)", function()
+    local folder <close>, env = new_folder([[
+      local skillrt = require "skillrt"
+      local function try(ctx, where)
+        local function touched(how)
+          return { kind = "command", argv = { "touch", ctx.input.out .. "/" .. where .. "-" .. how }, name = how }
+        end
+        for _, how in ipairs { "ask", "sleep", "sleep_until", "wait", "await" } do
+          pcall(function() return ctx[how] { agent = touched(how), prompt = "x", question = "q", event = "e", seconds = 0 } end)
+        end
+        pcall(function() return ctx.await_all { { agent = touched "all", prompt = "x" } } end)
+        pcall(function() return ctx.agent("x", { agent = touched "agent" }) end)
+        pcall(function() return ctx.await { kind = "command", argv = touched("command").argv, sandbox = "off" } end)
+        pcall(function() return ctx.mcp("srv").ctx.await { agent = touched "mcp", prompt = "x" } end)
+        pcall(function()
+          return ctx.mcp({ name = "own", argv = touched("server").argv, env = {}, timeout = 1, max_reply = 100, tools = {},
+            roots = {}, digest = "x", dir = "/" }):tools()
+        end)
+        local client = ctx.mcp "srv"
+        assert(not client.ctx and not client.server and not client.live and client.tools)
+      end
+      return skillrt.skill { name = "s", state = {}, mcp = { srv = { command = { "no-such-server" } } },
+        tools = { add = { description = "d", run = function(_, ctx) try(ctx, "tool") return "x" end } },
+        agents = { me = skillrt.agent.lua(function(_, ctx) try(ctx, "agent") return { done = true } end) },
+        actions = {
+          { id = "one", agent = "me", max_runs = 1, priority = 3 },
+          { id = "two", max_runs = 1, priority = 2, prepare = function(_, ctx) try(ctx, "prepare") return true end,
+            run = function(_, ctx) try(ctx, "run") ctx.tool("add", {}) return { ran = true } end,
+            validate = function(_, _, ctx) try(ctx, "validate") return true end,
+            undo = function(_, ctx) try(ctx, "undo") end, cleanup = function(_, ctx) try(ctx, "cleanup") end },
+          { id = "three", run = function() return nil, "so that two is undone", "fatal" end } } }
+    ]])
+    os.execute(("mkdir '%s/out'"):format(folder.path))
+    local state, told = run(folder, env, { "--set", ("out=%s/out"):format(folder.path) })
+    assert.same({ true, true }, { state.done, state.ran }, told.err .. told.out)
+    assert.equal("", io.popen(("ls '%s/out'"):format(folder.path)):read "a")
+  end)
+
+  it("cannot change what its strategy chooses from, nor see how that works (F101)", function()
+    local folder <close>, env = new_folder [[
+      local function tried(object, name, value)
+        return pcall(function() object[name] = value end)
+      end
+      return require("skillrt").skill { name = "s", state = { kept = false },
+        strategy = function(state, available, ctx)
+          local seen = {}
+          for name in pairs(available) do
+            seen[#seen + 1] = tostring(name)
+          end
+          for _, name in ipairs { "order", "rules", "tests", "put", "get", "update" } do
+            seen[#seen + 1] = available[name] ~= nil and name or nil
+          end
+          tried(available, "get", function(_, id) return { id = id, run = function() return { other = true } end } end)
+          local changed = tried(available, 1, {}) or tried(state, "kept", true)
+          return available[1].id, table.concat(seen, " ") .. (changed and " changed" or "")
+        end,
+        actions = { { id = "a", run = function(_, ctx)
+          return { ran = true, kept = true, terminate = true, mine = tried(ctx, "mine", 1) }
+        end }, { id = "b", when = { "kept == true" }, run = function() return {} end } } }
+    ]]
+    local state, told, dir = run(folder, env)
+    assert.same({ true, false, nil }, { state.ran, state.mine, state.other }, told.err .. told.out)
+    local reasons = {}
+    for i, entry in ipairs((R.records(dir, "start"))) do
+      reasons[i] = entry.why
+    end
+    assert.same({ "1", "1" }, reasons)
+  end)
+
+  it("gets no part of a ctx that was not meant for it (F101)", function()
+    local folder <close>, env = new_folder [[
+      return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+        return { added = ctx.added == nil, given = ctx.id }
+      end } } }
+    ]]
+    folder.file("own.lua", [[
+      require("skillrt.run.ctx").functions.added = function() end
+      local skill = assert(require("skillrt.document.guest").script("s/skill.lua"))
+      local result = assert(require("skillrt.run.runner").run(skill, { work_dir = "w" }))
+      print(result.status, result.state.added, result.state.given)
+    ]])
+    local told = kit.run(folder, { "own.lua", env = env })
+    assert.equal("completed\ttrue\ta\n", told.out, told.err)
+  end)
+
   it("may die: its step fails, and the run goes on with another child (F101)", function()
     local folder <close>, env = new_folder [[
       return require("skillrt").skill { name = "s", state = { n = 0 }, retry = { base = 0 }, limits = { max_errors = 9 },

@@ -236,11 +236,14 @@ describe("a server of MCP behind a URL", function()
     local changed = 'event {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     web.script("GET", { "sse", changed, "hang" })
     web.script("tools_call", { "sse", changed, "sleep 100", "say x" })
-    local count
-    run(function(_, ctx)
-      ctx.tool("mcp__far__echo", {})
-      count = ctx.mcp("far").live.changed
-    end)
-    assert.equal(2, count)
+    local client_of, client = require "skillrt.tool.mcp.client", nil
+    local new = client_of.new
+    client_of.new = function(...)
+      client = new(...)
+      return client
+    end
+    run(function(_, ctx) ctx.tool("mcp__far__echo", {}) end)
+    client_of.new = new
+    assert.equal(2, client.live.changed)
   end)
 end)

@@ -286,7 +286,7 @@ end
 ---How the event begins by which a run tells another one that it has ended: no name that anybody else may give.
 M.OF_RUN = "@run:"
 
----What waits for an event waits for, in words: "event built", "run child-1".
+---What is waited for, in words: "event built", "run child-1".
 ---@param event string
 ---@return string
 function M.awaited(event)

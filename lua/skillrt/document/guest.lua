@@ -141,6 +141,11 @@ function narrow.run(_, ctx, path, input, options)
   return ctx.run(path, input, options)
 end
 
+-- The other parts of a ctx that a stranger's function has. What is added to a ctx is not its, until it is named here.
+local PARTS <const> = tables.words("input args dir work_dir run_id step id attempt interaction context limits repair "
+  .. "now random uuid log phase used checkpoint budget sleep sleep_until ask wait approve once all pipeline gather "
+  .. "first loop spawn map within write tool mcp")
+
 -- Keys that no child gets.
 local GUEST <const>, CTX <const> = {}, {}
 
@@ -149,7 +154,9 @@ local NARROW <const> = { __index = function(narrowed, name)
   if fn then
     return function(...) return fn(self, ctx, ...) end
   end
-  return ctx[name]
+  if PARTS[name] then
+    return ctx[name]
+  end
 end }
 
 local function narrowed(self, ctx)
@@ -158,17 +165,26 @@ end
 
 local ASKED = {}
 
+-- What a strategy uses of the list of actions. The rest of an object is how it works.
+local OFFERED <const> = { has = true }
+
+local function is_offered(what, key)
+  return readonly.is(what) or getmetatable(what) == NARROW or math.type(key) == "integer" or OFFERED[key]
+end
+
 function ASKED.call(what, ...)
   return what(...)
 end
 
 function ASKED.index(what, key)
-  local value = what[key]
-  return readonly.target(value) or value
+  if is_offered(what, key) then
+    local value = what[key]
+    return readonly.target(value) or value
+  end
 end
 
-function ASKED.set(what, key, value)
-  what[key] = value
+function ASKED.set()
+  error("what a function of the skill is called with cannot be changed", 0)
 end
 
 function ASKED.length(what)
@@ -177,8 +193,8 @@ end
 
 function ASKED.keys(what)
   local keys = {}
-  for key in pairs(what) do
-    keys[#keys + 1] = key
+  for i = 1, #what do
+    keys[i] = i
   end
   return keys
 end

@@ -203,22 +203,12 @@ local function by_agent(self, agent, definition, request)
   return outcome, message, class
 end
 
--- Waits for a call, or for an agent's work, for a function of this name; the level of who called it is for errors.
-local function await(self, request, what, level)
+-- Waits for a call, for a function of this name; the level of who called it is for errors.
+local function wait_for_call(self, request, what, level)
   local execution, branch = here(self, what)
-  local definition = definition_of(self)
-  local call, problem
-  if type(request) ~= "table" then
-    problem = "needs a request (a table), not " .. names.show(request)
-  elseif request.agent then
-    call, problem = agent_of(self.run, request.agent)
-  else
-    call, problem = checked(self.run, definition, request)
-  end
+  local call, problem = checked(self.run, definition_of(self), request)
   if problem then
     error(("ctx.%s: %s"):format(what, problem), level)
-  elseif request.agent then
-    return by_agent(self, call, definition, request)
   elseif branch.state ~= "approved" and values.interaction(self) == "interactive" and people.needs_leave(call) then
     local ok, message, class = people.leave(self.ctx, self.step, call)
     if not ok then
@@ -227,6 +217,21 @@ local function await(self, request, what, level)
   end
   self.steps.calls:declare(execution, branch, call)
   return coroutine.yield(execution_of.WAIT)
+end
+
+-- Waits for a call, or for an agent's work.
+local function await(self, request, what, level)
+  if type(request) ~= "table" then
+    error(("ctx.%s: needs a request (a table), not %s"):format(what, names.show(request)), level)
+  elseif not request.agent then
+    return wait_for_call(self, request, what, level)
+  end
+  here(self, what)
+  local agent, problem = agent_of(self.run, request.agent)
+  if problem then
+    error(("ctx.%s: %s"):format(what, problem), level)
+  end
+  return by_agent(self, agent, definition_of(self), request)
 end
 
 ---Waits for a call, or for an agent's work: returns its reply; or nil, message, class, reply.
@@ -267,7 +272,7 @@ for name, wait in pairs(WAITS) do
       request[key] = value
     end
     request.kind = wait.kind
-    return await(self, request, name, 2)
+    return wait_for_call(self, request, name, 2)
   end
 end
 

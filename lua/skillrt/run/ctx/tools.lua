@@ -49,14 +49,27 @@ function M.tool(self, name, arguments, options)
   error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
 end
 
+-- What a script may do with a server (docs/write/mcp.md). It gets no client, which has the ctx and the server's
+-- declaration: by these a stranger's would reach what its own ctx refuses.
+local OFFERED <const> = { "tools", "resources", "prompts", "call", "read", "prompt" }
+
 ---A server of the skill, for requests other than tools.
 function M.mcp(self, name)
+  if type(name) ~= "string" then
+    error("ctx.mcp: needs the name of a server, not " .. names.show(name), 2)
+  end
   local task = task_of.new(self.run, self.step, self.steps:definition_of(self.step))
   local client, message = require("skillrt.tool.mcp").client(self.ctx, name, { mcp = task.mcp or { servers = {} } })
   if not client then
     error("ctx.mcp: " .. message, 2)
   end
-  return client
+  local face = {}
+  for _, method in ipairs(OFFERED) do
+    face[method] = function(_, ...)
+      return client[method](client, ...)
+    end
+  end
+  return face
 end
 
 return M

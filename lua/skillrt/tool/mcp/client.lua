@@ -89,7 +89,7 @@ end
 ---@return string? message
 function M.find(ctx, server, task)
   local known = task.mcp
-  if type(server) ~= "table" then
+  if type(server) == "string" then
     local found = known.servers[server]
     if not found then
       return nil, ("there is no mcp server %s%s"):format(names.show(server), names.suggest(server, known.servers))

@@ -201,7 +201,7 @@ function M.check_all(given, where, dir, agents)
     if message then
       return nil, message
     end
-    one.dir = files.is_absolute(dir) and dir or files.join(files.current(), dir)
+    one.dir = files.is_absolute(dir) and dir or files.join(files.current() or "", dir) -- "": in a stranger's process
     out[name] = one
   end
   return out
