@@ -11,28 +11,54 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A text that is kept with the jail, made of three parts; NULL: no room. */
+static const char *keep_text(struct jail *jail, const char *one, const char *other,
+                             const char *last) {
+  size_t room = sizeof jail->text - jail->text_used;
+  char *text = jail->text + jail->text_used;
+  int length = snprintf(text, room, "%s%s%s", one, other, last);
+  if (length >= JAIL_PATH || (size_t)length >= room) return NULL;
+  jail->text_used += (size_t)length + 1;
+  return text;
+}
+
+static bool too_much(const char *path, struct error *e) {
+  return error_set(e, ERROR_LIMIT, "sandbox: %.200s: too long, or more than %d places", path,
+                   (int)JAIL_PLACES);
+}
+
+static bool not_full(const char *path, struct error *e) {
+  return error_set(e, ERROR_INVALID, "sandbox: %.200s is not a full path", path);
+}
+
+static bool set_base(struct jail *jail, const char *path, struct error *e) {
+  if (path[0] != '/') return not_full(path, e);
+  jail->base = keep_text(jail, path, "/", "");
+  return jail->base || too_much(path, e);
+}
+
 bool jail_add(struct jail *jail, enum place_kind kind, const char *path, const char *more,
               struct error *e) {
-  size_t room = sizeof jail->text - jail->text_used, length = strlen(path) + strlen(more);
-  if (path[0] != '/')
-    return error_set(e, ERROR_INVALID, "sandbox: %.200s is not a full path", path);
-  if (length >= JAIL_PATH || length >= room || jail->count == JAIL_PLACES)
-    return error_set(e, ERROR_LIMIT, "sandbox: %.200s: too long, or more than %d places", path,
-                     (int)JAIL_PLACES);
-  char *text = jail->text + jail->text_used;
-  snprintf(text, room, "%s%s", path, more);
-  jail->text_used += length + 1;
+  const char *base = path[0] == '/' ? NULL : jail->base;
+  if (path[0] != '/' && !base) return not_full(path, e);
+  const char *text =
+      jail->count < JAIL_PLACES ? keep_text(jail, base ? base : "", path, more) : NULL;
+  if (!text) return too_much(path, e);
+  struct place place = {.kind = kind, .given = text, .base = base, .fd = -1};
+  if (base) place.below = text + strlen(base);
+  if (kind == PLACE_KEPT && more[0]) place.below = text + strlen(path) + 1;
   jail->order[jail->count] = &jail->places[jail->count];
-  jail->places[jail->count++] = (struct place){.kind = kind, .given = text, .fd = -1};
+  jail->places[jail->count++] = place;
   return true;
 }
 
 enum jail_word jail_word_read(const char *word, const char **text) {
   static const char *const names[] = {
-      [JAIL_STRICT] = "strict", [JAIL_WORK] = "work",      [JAIL_NETWORK] = "network",
-      [JAIL_UNIX] = "unix",     [JAIL_READ] = "read ",     [JAIL_WRITE] = "write ",
-      [JAIL_KEEP] = "keep ",    [JAIL_LISTEN] = "listen ", [JAIL_MISSING] = "missing ",
-      [JAIL_REACH] = "reach ",  [JAIL_HEADER] = "header ", [JAIL_CA] = "ca ",
+      [JAIL_STRICT] = "strict",  [JAIL_WORK] = "work",        [JAIL_NETWORK] = "network",
+      [JAIL_UNIX] = "unix",      [JAIL_IN] = "in ",           [JAIL_READ] = "read ",
+      [JAIL_WRITE] = "write ",   [JAIL_EDIT] = "edit ",       [JAIL_KEEP] = "keep ",
+      [JAIL_LISTEN] = "listen ", [JAIL_MISSING] = "missing ", [JAIL_REACH] = "reach ",
+      [JAIL_HEADER] = "header ", [JAIL_CA] = "ca ",
   };
   for (int i = JAIL_STRICT; i <= JAIL_CA; i++) {
     size_t length = strlen(names[i]);
@@ -63,10 +89,16 @@ static bool read_word(struct jail *jail, const char *word, struct error *e) {
     return jail->network = true;
   case JAIL_UNIX:
     return jail->unix_sockets = true;
+  case JAIL_IN:
+    return set_base(jail, text, e);
   case JAIL_READ:
     return jail_add(jail, PLACE_READ, text, "", e);
   case JAIL_WRITE:
-    return jail_add(jail, PLACE_WRITE, text, "", e) && jail_lists_keep(jail, text, e);
+    return jail_add(jail, PLACE_WRITE, text, "", e) && jail_lists_keep(jail, e);
+  case JAIL_EDIT:
+    if (text[0] == '/' || !jail_add(jail, PLACE_WRITE, text, "", e)) return not_full(text, e);
+    jail->places[jail->count - 1].edits = true;
+    return jail_lists_keep(jail, e);
   case JAIL_KEEP:
     return jail_add(jail, PLACE_KEPT, text, "", e);
   case JAIL_LISTEN:
@@ -124,7 +156,7 @@ bool jail_open(const struct sys *sys, const char *const *words, const char *cons
   struct jail *jail = sys_alloc(sys, sizeof *jail);
   if (!jail) return error_set(e, ERROR_MEMORY, "sandbox: out of memory");
   jail->sys = sys;
-  jail->channel[0] = jail->channel[1] = -1;
+  jail->channel[0] = jail->channel[1] = jail->granted = -1;
   jail->page =
       mmap(NULL, sizeof *jail->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   *to = jail;

@@ -30,7 +30,8 @@ int jail_fail(const struct jail *jail, int number, const char *what, const char 
   size_t at = put(to, room, what);
   at += put(to + at, room - at, path);
   at += put(to + at, room - at, ": ");
-  const char *name = strerrordesc_np(number);
+  const char *name = number == EXDEV ? "a link leads out of its folder; grant where it leads"
+                                     : strerrordesc_np(number);
   put(to + at, room - at, name ? name : "unknown error");
   return number;
 }

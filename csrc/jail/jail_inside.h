@@ -33,10 +33,13 @@ enum place_kind {
 struct place {
   enum place_kind kind;
   const char *given;
+  const char *base;  /* the folder out of which no link may lead; NULL: any may */
+  const char *below; /* of `given`: what follows the base, or for a kept place the granted folder */
+  bool edits;        /* its word was "edit" */
   /* in the child */
   int fd; /* a copy of what lies there; -1: nothing does */
   bool is_folder;
-  const char *path; /* without links */
+  const char *path; /* without links; so is `base` then */
 };
 
 /* What the child tells its parent, in memory of both. */
@@ -55,6 +58,8 @@ struct jail {
   size_t port_count;
   int channel[2];                   /* from the child to its parent, where it listens; else -1 */
   char cwd[JAIL_PATH], maps[2][48]; /* of users and of groups */
+  const char *base; /* of the relative places that follow; NULL: there can be none */
+  int granted;      /* in the child: the folder that was granted last; -1: none */
   size_t count, text_used;
   char text[JAIL_TEXT]; /* paths of places, as given and as they are */
   struct place places[JAIL_PLACES];
@@ -65,8 +70,10 @@ struct jail {
 
 /* jail_lists.c: what each kind of jail shows and hides of every machine. */
 bool jail_lists_add(struct jail *, const char *home, struct error *);
-/* ... and keeps in a place that may be written. */
-bool jail_lists_keep(struct jail *, const char *place, struct error *);
+/* ... and keeps in the place that was added last, which may be written. */
+bool jail_lists_keep(struct jail *, struct error *);
+/* Whether it keeps this, somewhere in a folder: "/a/.git/hooks". Also in the child. */
+bool jail_lists_keeps(const char *path);
 /* jail.c: a place; its path is made of both parts. */
 bool jail_add(struct jail *, enum place_kind, const char *path, const char *more, struct error *);
 

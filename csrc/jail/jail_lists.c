@@ -173,8 +173,18 @@ bool jail_lists_add(struct jail *jail, const char *home, struct error *e) {
   return add_all(jail, PLACE_HIDDEN, "", system_secrets, e);
 }
 
-bool jail_lists_keep(struct jail *jail, const char *place, struct error *e) {
+bool jail_lists_keep(struct jail *jail, struct error *e) {
+  const char *place = jail->places[jail->count - 1].given;
   size_t length = strlen(place);
   bool git = length > 5 && strcmp(place + length - 5, "/.git") == 0;
   return add_all(jail, PLACE_KEPT, place, git ? kept_of_git : kept, e);
+}
+
+IN_CHILD bool jail_lists_keeps(const char *path) {
+  for (; *path; path++)
+    for (const char *const *one = kept; *path == '/' && *one; one++) {
+      size_t length = strlen(*one);
+      if (strncmp(path, *one, length) == 0 && (!path[length] || path[length] == '/')) return true;
+    }
+  return false;
 }

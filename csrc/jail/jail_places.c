@@ -11,11 +11,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What is ours to keep is not looked for behind links that the last program may have made. */
-IN_CHILD static int open_place(const struct place *place) {
-  struct open_how how = {.flags = O_PATH | O_CLOEXEC};
-  if (place->kind == PLACE_KEPT) how.resolve = RESOLVE_NO_SYMLINKS;
-  return (int)syscall(SYS_openat2, AT_FDCWD, place->given, &how, sizeof how);
+/* The kernel gives up where something is renamed meanwhile. */
+IN_CHILD static int open_in(int folder, const char *name, uint64_t resolve) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
+  int fd = -1, tries = 100;
+  do
+    fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+  while (fd < 0 && errno == EAGAIN && --tries > 0);
+  return fd;
+}
+
+/* Remembers the folder in which the kept places that follow are looked for; it closes the last. */
+IN_CHILD static void remember(struct jail *jail, int fd) {
+  if (jail->granted >= 0) close(jail->granted);
+  jail->granted = fd;
 }
 
 IN_CHILD void jail_name_of(int fd, char to[JAIL_FD_NAME]) {
@@ -45,15 +54,34 @@ IN_CHILD static const char *path_of(struct jail *jail, int fd) {
   return path;
 }
 
+/* What is ours to keep is not looked for behind links that the last program may have made, and in
+ * the very folder that was granted, wherever links led to it. */
+IN_CHILD static int open_place(struct jail *jail, struct place *place) {
+  if (place->kind == PLACE_KEPT && place->below)
+    return open_in(jail->granted, place->below, RESOLVE_NO_SYMLINKS);
+  if (!place->base)
+    return open_in(AT_FDCWD, place->given, place->kind == PLACE_KEPT ? RESOLVE_NO_SYMLINKS : 0);
+  int base = open_in(AT_FDCWD, place->base, 0);
+  if (base < 0) return -1;
+  const char *path = path_of(jail, base);
+  int fd = path ? open_in(base, place->below, RESOLVE_BENEATH) : -1;
+  int failed = path ? errno : ENAMETOOLONG;
+  place->base = path;
+  close(base);
+  errno = failed;
+  return fd;
+}
+
 /* Nothing of ours is left open where it fails: the child ends. */
 IN_CHILD static int resolve(struct jail *jail, struct place *place) {
   struct stat about;
   bool granted = place->kind >= PLACE_READ;
-  int fd = open_place(place);
+  int fd = open_place(jail, place);
   place->path = place->given;
   if (fd < 0) return granted ? jail_fail(jail, errno, "grant ", place->given) : 0;
   if (fstat(fd, &about) < 0 || !(place->path = path_of(jail, fd)))
     return jail_fail(jail, errno ? errno : ENAMETOOLONG, "look at ", place->given);
+  if (place->edits && jail_lists_keeps(place->path + strlen(place->base))) place->kind = PLACE_READ;
   place->is_folder = S_ISDIR(about.st_mode);
   if (place->kind == PLACE_FRESH || (place->kind == PLACE_HIDDEN && place->is_folder)) {
     place->fd = 0; /* it is there */
@@ -66,7 +94,7 @@ IN_CHILD static int resolve(struct jail *jail, struct place *place) {
   }
   place->fd = open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   if (place->fd < 0) return jail_fail(jail, errno, "copy the mounts of ", place->path);
-  close(fd);
+  granted ? remember(jail, fd) : (void)close(fd);
   return 0;
 }
 
@@ -90,5 +118,6 @@ int jail_places_open(struct jail *jail) {
       jail->order[at] = jail->order[at - 1];
     jail->order[at] = place;
   }
+  remember(jail, -1);
   return 0;
 }

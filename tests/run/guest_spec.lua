@@ -202,6 +202,44 @@ describe("the Lua of a folder, in a child", function()
     assert.same({ "1", "1" }, reasons)
   end)
 
+  it("sees nothing outside of its folders by a link in them, or by a folder that it computes (F101)", function()
+    local folder <close>, env = new_folder [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "s", state = {},
+        agents = { teller = skillrt.agent.command { "cat", "id", cwd = "{state.place}", parse = "text" } },
+        actions = { { id = "first", priority = 1, run = function(_, ctx) return { place = ctx.input.out } end },
+          { id = "a", run = function(_, ctx)
+          local seen = {}
+          local function see(...)
+            seen[#seen + 1] = table.concat({ ... }, " ")
+          end
+          for _, where in ipairs { "link", "s/link" } do
+            local reply, why = ctx.await { kind = "command", argv = { "cat", "id" }, cwd = where }
+            see(where, reply and reply.stdout or why)
+            see(ctx.read(where .. "/id") or "")
+            local ok, list = pcall(ctx.glob, "*", where)
+            see(ok and table.concat(list or {}, " ") or list)
+          end
+          see((select(2, pcall(ctx.glob, "*", ctx.dir .. "/link"))))
+          local answer, why = ctx.agent("look", { agent = "teller" })
+          see(answer or why)
+          return { seen = seen, listed = ctx.glob("*.lua", "s") }
+        end } } }
+    ]]
+    local out <close> = kit.folder()
+    out.file("id", "the key\n")
+    os.execute(("cd '%s' && ln -s '%s' link && ln -s '%s' s/link"):format(folder.path, out.path, out.path))
+    local state, told = run(folder, env, { "--set", "out=" .. out.path })
+    assert.truthy(state and state.seen, told.err)
+    local seen = table.concat(state.seen, "\n")
+    assert.is_nil(seen:find("the key", 1, true) or seen:find("\nid\n", 1, true), seen)
+    assert.truthy(seen:find("a link leads out of its folder", 1, true), seen)
+    assert.same({ "skill.lua" }, state.listed)
+    folder.file("s/skill.lua", 'return require("skillrt").skill { name = "s", dir = "link", actions = { { id = "a", run = print } } }')
+    told = select(2, run(folder, env))
+    assert.truthy(told.err:find('skill.lua: dir "link" is no folder here, or a link leads to it', 1, true), told.err)
+  end)
+
   it("gets no part of a ctx that was not meant for it (F101)", function()
     local folder <close>, env = new_folder [[
       return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)

@@ -60,6 +60,38 @@ describe("a program", function()
     assert.equal("in", wrote({ "--sandbox", "strict" }, { agent = ', sandbox = { level = "work", write = "." }' }))
   end)
 
+  it("works in the folders of its run, out of which no link leads, and leaves there what others execute", function()
+    if not works() then return end
+    local folder <close> = kit.folder()
+    local out = R.folder()
+    os.execute(("cd '%s' && mkdir -p .git/hooks sub && ln -s '%s' out && ln -s . same && ln -s .git/hooks hooks && ln -s .git git")
+      :format(folder.path, out))
+    local function wrote(agent, name)
+      script(folder, ("touch %s && echo it did"):format(name or "made"), { agent = ", " .. agent })
+      local run = kit.run(folder, { "run", "a.lua", "--work-dir", "w" .. core.uuid() })
+      return run.code == 0, run.err .. run.out
+    end
+    for _, cwd in ipairs { ".", "sub", "same", "same/sub" } do
+      assert.is_true(wrote(('sandbox = "work", cwd = %q'):format(cwd)), cwd)
+    end
+    assert.is_true(R.exists(folder.path .. "/made") and R.exists(folder.path .. "/sub/made"))
+    for cwd, name in pairs { [".git/hooks"] = "x", hooks = "x", ["same/.git"] = "hooks/x", git = "hooks/x",
+      same = ".git/hooks/x" } do
+      assert.is_false(wrote(('sandbox = "work", cwd = %q'):format(cwd), name), cwd)
+      assert.is_false(wrote(('sandbox = { level = "work" }, cwd = "%s/%s"'):format(folder.path, cwd), name), cwd)
+    end
+    assert.is_false(R.exists(folder.path .. "/.git/hooks/x"))
+    for _, agent in ipairs { 'sandbox = "work", cwd = "out"', 'sandbox = "strict", cwd = "same/out"',
+      'sandbox = { read = "out" }', 'sandbox = { write = "out" }' } do
+      local ok, told = wrote(agent)
+      assert.is_false(ok, agent)
+      assert.truthy(told:find("/out: a link leads out of its folder; grant where it leads", 1, true), told)
+    end
+    assert.is_false(R.exists(out .. "/made"))
+    assert.is_true(wrote(('sandbox = { write = { "same", %q } }'):format(out), out .. "/made"))
+    assert.is_true(wrote 'sandbox = { write = ".git/hooks" }, cwd = ".git/hooks"') -- it was granted by its name
+  end)
+
   it("has the variables that are granted, and none that are not", function()
     if not works() then return end
     local folder <close> = kit.folder()

@@ -10,6 +10,7 @@ local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local membrane_of = require("skillrt.base.membrane")
+local names = require("skillrt.base.names")
 local readonly = require("skillrt.base.readonly")
 local schema = require("skillrt.skill.schema")
 local secrets = require("skillrt.base.secrets")
@@ -451,6 +452,19 @@ function Guest:text(base, path)
   return files.kept(folder, inside)
 end
 
+---Whether it may list a folder: one of its own, or one in these to which no link leads. One that is not there may be.
+---@param base string
+---@param path string
+---@return boolean
+function Guest:may_list(base, path)
+  local folder, inside = self:below(base, path)
+  if not folder or inside == "." then
+    return folder ~= nil
+  end
+  local info, _, code = files.stat(folder, inside)
+  return code == "missing" or info ~= nil and info.kind == "directory"
+end
+
 ---Which of its folders contains a path, and the path there; nil: none.
 ---@param base string  where its run works
 ---@param path string
@@ -570,6 +584,12 @@ function M.script(path, options)
   skill.guest, skill.loaded, skill.source = self, loaded, path
   skill.sandbox = options.sandbox and granted or nil
   local dir = files.dirname(path)
+  if value.dir and value.dir ~= "." then -- its programs will see it, so no link leads out of the folder
+    local info = files.stat(dir, value.dir)
+    if not info or info.kind ~= "directory" then
+      return nil, ("%s: dir %s is no folder here, or a link leads to it"):format(path, names.show(value.dir)), "invalid"
+    end
+  end
   skill.dir = value.dir and files.join(dir, value.dir) or dir
   self.skill = skill
   return skill

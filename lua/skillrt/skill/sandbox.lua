@@ -166,6 +166,20 @@ local function add_run(words, dir)
   end
 end
 
+-- A folder in which a program works: if it lies in that of the run or of the skill, no link leads out of these. Another
+-- one is a grant only if the skill is no stranger's, which may compute its name.
+local function add_folder(words, what, folder, run)
+  for _, base in ipairs({ run.cwd, run.skill.dir }) do
+    local inside = folder:sub(1, #base + 1) == base .. "/" and folder:sub(#base + 2)
+    if inside and files.is_confined(inside) then
+      tables.append(words, { "in " .. base, (what == "write" and "edit " or "read ") .. inside })
+      return
+    end
+  end
+  local is_known = folder == run.cwd or folder == run.skill.dir or not run.skill.guest
+  words[#words + 1] = is_known and not is_broad(folder) and ("%s %s"):format(what, folder) or nil
+end
+
 -- A program outside of the system's folders; for one in the home folder, with the files installed with it.
 local function add_program(words, name)
   local path, home = files.program(name), os.getenv("HOME") or "/"
@@ -217,11 +231,8 @@ function M.words(request, run, works)
   local words = { sandbox.level, sandbox.network == true and "network" or nil }
   local is_work = sandbox.level == "work" and not (request.needs and request.needs.only_reads)
   words[#words + 1] = sandbox.unix and "unix" or nil
-  for _, folder in ipairs({ cwd, skill.dir }) do
-    if not is_broad(folder) then
-      words[#words + 1] = (is_work and folder == cwd and "write " or "read ") .. folder
-    end
-  end
+  add_folder(words, is_work and "write" or "read", cwd, run)
+  words[#words + 1] = not is_broad(skill.dir) and "read " .. skill.dir or nil
   if is_work and skill.context ~= "memory" then
     add_run(words, run.store:path())
   end
@@ -232,9 +243,11 @@ function M.words(request, run, works)
   words[#words + 1] = sandbox.ca_file and "ca " .. files.join(here, sandbox.ca_file) or nil
   add_program(words, request.argv[1])
   add_needs(words, request.needs or {}, sandbox.network)
+  words[#words + 1] = "in " .. here
   for _, what in ipairs({ "read", "write" }) do
     for _, path in ipairs(sandbox[what]) do
-      words[#words + 1] = ("%s %s"):format(what, files.join(here, (path:gsub("^~%f[/\0]", os.getenv("HOME") or "~"))))
+      local full = path:gsub("^~%f[/\0]", os.getenv("HOME") or "~")
+      words[#words + 1] = ("%s %s"):format(what, files.is_confined(full) and full or files.join(here, full))
     end
   end
   return words
