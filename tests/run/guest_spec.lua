@@ -235,9 +235,15 @@ describe("the Lua of a folder, in a child", function()
     assert.is_nil(seen:find("the key", 1, true) or seen:find("\nid\n", 1, true), seen)
     assert.truthy(seen:find("a link leads out of its folder", 1, true), seen)
     assert.same({ "skill.lua" }, state.listed)
+    out.file("skill.lua", 'return require("skillrt").skill { name = "o", actions = { { id = "a", run = print } } }')
+    folder.file("s/skill.lua", [[return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+      return { told = select(2, ctx.run "link/skill.lua") }
+    end } } }]])
+    state, told = run(folder, env)
+    assert.truthy(state and state.told:find("s/link/skill.lua: leads through a link", 1, true), told.err)
     folder.file("s/skill.lua", 'return require("skillrt").skill { name = "s", dir = "link", actions = { { id = "a", run = print } } }')
     told = select(2, run(folder, env))
-    assert.truthy(told.err:find('skill.lua: dir "link" is no folder here, or a link leads to it', 1, true), told.err)
+    assert.truthy(told.err:find("s/skill.lua: dir: s/link: leads through a link", 1, true), told.err)
   end)
 
   it("gets no part of a ctx that was not meant for it (F101)", function()
@@ -419,7 +425,7 @@ describe("what a script of a folder asks for", function()
         actions = { { id = "a", run = function(state, ctx) %s end } } }
     ]]):format(more or "", body), { ["s/page.txt"] = "a page\n", ["s/SKILL.md"] = front and
       ("---\nname: s\ndescription: Does it. Use it to test.\n%s---\n\nDo it.\n"):format(front) or nil })
-    os.execute(("ln -s ../home/.ssh/id '%s/s/link'"):format(folder.path))
+    os.execute(("cd '%s/s' && ln -s ../home/.ssh/id link && ln -s ../home/.ssh folder"):format(folder.path))
     local state, told, dir = run(folder, env .. " THE_KEY=abcdefgh12345678")
     local pipe <close> = io.popen(("cat '%s'/journal/* 2>/dev/null"):format(dir))
     return state, told.out .. told.err, pipe:read "a"
@@ -433,6 +439,12 @@ describe("what a script of a folder asks for", function()
     assert.truthy(state and state.page, told)
     assert.same({ "a page\n", "none", "none", "none" }, { state.page, state.link, state.far, state.up })
     assert.same({ false, 1 }, { state.list, state.here })
+    for kind, file in pairs { global = "folder/id", project = "s/folder/id" } do
+      told = select(2, asked("return {}", ("context = { %s = %q },"):format(kind, file)))
+      assert.truthy(told:find("folder/id: leads through a link, or out of its folder", 1, true), told)
+    end
+    state, told = asked("return { had = state.context.page }", 'context = { global = "page.txt" },')
+    assert.equal("a page\n", state and state.had, told)
   end)
 
   it("starts programs in a sandbox that grants nothing, whatever it says", function()
@@ -472,14 +484,19 @@ describe("what a script of a folder asks for", function()
     local problem = require("skillrt.skill.stranger").problem
     local granted = { env = { "GIVEN" }, network = { "*.example.org", "a.org:8080" } }
     for _, value in ipairs { { key_env = "GIVEN" }, { env = { GIVEN = true, OTHER = "a text" } }, { env = { "GIVEN" } },
-      { url = "https://x.example.org/a" }, { url = "http://a.org:8080" }, { body = "{env.GIVEN}" }, { key_env = 7, env = 7 } } do
+      { url = "https://x.example.org/a" }, { url = "http://a.org:8080" }, { body = "{env.GIVEN}" }, { key_env = 7, env = 7 },
+      { mcp = { srv = { command = { "sh", "-c", "echo ${GIVEN} $other ${workspaceFolder}" } } } }, { stdin = "${OTHER}" } } do
       assert.is_nil(problem({ inner = value }, granted))
     end
     for name, list in pairs {
       ["is not given OTHER; grant it in its SKILL.md (sandbox: { env: [\"OTHER\"] })"] = { { key_env = "OTHER" },
-        { env = { OTHER = true } }, { env = { "OTHER" } }, { stdin = "x {env:OTHER}" }, { ["{secret.OTHER}"] = 1 } },
+        { env = { OTHER = true } }, { env = { "OTHER" } }, { stdin = "x {env:OTHER}" }, { ["{secret.OTHER}"] = 1 },
+        { mcp = { srv = { command = { "a", "${OTHER}" } } } }, { mcp = { srv = { env = { X = "${OTHER:-none}" } } } } },
       ["may not reach "] = { { url = "https://example.org" }, { url = "https://x.example.org:8443" }, { url = "http://a.org" },
         { kind = "openai", key_env = "GIVEN" }, { url = "ftp://a.org:8080" } },
+      ["computes the place {input.x}.example.org:443"] = { { url = "https://{input.x}.example.org" } },
+      ["says key_file itself"] = { { kind = "openai", url = "https://x.example.org", key_env = "GIVEN", key_file = "/home/a/token" } },
+      ["says program itself"] = { { kind = "claude", program = "./mine.sh" } },
     } do
       for _, value in ipairs(list) do
         assert.truthy((problem({ inner = value }, granted) or "nothing is refused"):find(name, 1, true), name)

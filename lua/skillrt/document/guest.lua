@@ -10,7 +10,6 @@ local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local membrane_of = require("skillrt.base.membrane")
-local names = require("skillrt.base.names")
 local readonly = require("skillrt.base.readonly")
 local schema = require("skillrt.skill.schema")
 local secrets = require("skillrt.base.secrets")
@@ -438,6 +437,8 @@ function Guest:run(text, name, argument)
   return value, why, code, is_skill
 end
 
+local OUTSIDE <const> = ": is outside of the folders of its skill and its run"
+
 ---The text of a file that it may read: below its folder or its working folder, following no link.
 ---@param base string
 ---@param path string
@@ -447,22 +448,24 @@ end
 function Guest:text(base, path)
   local folder, inside = self:below(base, path)
   if not folder then
-    return nil, path .. ": is outside of the folders of its skill and its run", "invalid"
+    return nil, path .. OUTSIDE, "invalid"
   end
   return files.kept(folder, inside)
 end
 
----Whether it may list a folder: one of its own, or one in these to which no link leads. One that is not there may be.
+---Why it may not use a path: it is in none of its folders, or a link leads to it. nil: it may, also if it is not there.
 ---@param base string
 ---@param path string
----@return boolean
-function Guest:may_list(base, path)
+---@return string?
+function Guest:refused(base, path)
   local folder, inside = self:below(base, path)
-  if not folder or inside == "." then
-    return folder ~= nil
+  if not folder then
+    return path .. OUTSIDE
+  elseif inside == "." then
+    return nil
   end
-  local info, _, code = files.stat(folder, inside)
-  return code == "missing" or info ~= nil and info.kind == "directory"
+  local _, message, code = files.stat(folder, inside)
+  return code ~= "missing" and message or nil
 end
 
 ---Which of its folders contains a path, and the path there; nil: none.
@@ -584,11 +587,9 @@ function M.script(path, options)
   skill.guest, skill.loaded, skill.source = self, loaded, path
   skill.sandbox = options.sandbox and granted or nil
   local dir = files.dirname(path)
-  if value.dir and value.dir ~= "." then -- its programs will see it, so no link leads out of the folder
-    local info = files.stat(dir, value.dir)
-    if not info or info.kind ~= "directory" then
-      return nil, ("%s: dir %s is no folder here, or a link leads to it"):format(path, names.show(value.dir)), "invalid"
-    end
+  local problem = value.dir and self:refused(dir, value.dir) -- its programs will see it
+  if problem then
+    return nil, ("%s: dir: %s"):format(path, problem), "invalid"
   end
   skill.dir = value.dir and files.join(dir, value.dir) or dir
   self.skill = skill

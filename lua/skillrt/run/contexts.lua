@@ -65,15 +65,22 @@ local function value_of(text, file)
   return text, nil, ("\n" .. front):match("\nversion:[ \t\"']*([%w.+-]+)")
 end
 
--- Reads a file within the time limit; a read that takes longer is repeated once (R177).
-local function read(path, seconds)
+-- Reads a file below a folder within the time limit; a read that takes longer is repeated once (R177). A stranger's
+-- skill follows no links.
+local function read(folder, file, seconds, is_stranger)
+  local path = files.join(folder, file)
   local info = files.stat(path)
   if info and info.kind ~= "file" then
     return nil, ("%s: is not a regular file, so it is not read"):format(path), "invalid"
   end
   for attempt = 1, 2 do
     local began = core.mono_ns()
-    local text, message, code = files.read(path, LONGEST)
+    local text, message, code
+    if is_stranger then
+      text, message, code = files.kept(folder, file, LONGEST)
+    else
+      text, message, code = files.read(path, LONGEST)
+    end
     local took = (core.mono_ns() - began) / 1e9
     if seconds == 0 or took <= seconds then
       return text, message, code
@@ -84,17 +91,19 @@ local function read(path, seconds)
 end
 
 local function load_file(one, file, folders, seen, seconds)
-  local path = files.join(one.library and files.join(folders.global, one.library) or folders[one.kind], file)
-  if files.is_folder(path) then
-    path = files.join(path, "SKILL.md") -- another skill's description of itself
+  local folder = folders[one.library and "global" or one.kind]
+  local below = one.library and files.join(one.library, file) or file
+  if files.is_folder(files.join(folder, below)) then
+    below = files.join(below, "SKILL.md") -- another skill's description of itself
   end
+  local path = files.join(folder, below)
   local row = { name = one.name, kind = one.kind, file = path }
   if seen[path] then
     row.skipped = "loaded already, as " .. seen[path].name -- its value is that skill's (R162)
     row.digest, row.bytes, row.version = seen[path].digest, seen[path].bytes, seen[path].version
     return row, seen[path].value
   end
-  local text, message, code = read(path, seconds)
+  local text, message, code = read(folder, below, seconds, folders.is_stranger)
   if not text then
     return nil, nil, one.library and ("%s (of the library %s)"):format(message, one.library) or message, code
   end
@@ -197,7 +206,8 @@ end
 ---@param from table?        its caller's: { references, context }
 function M.load(turn, skill, sub, from)
   local session = turn.books.session
-  local folders = { global = skill.dir, project = turn.books.cwd or turn.run.input_dir }
+  local folders = { global = skill.dir, project = turn.books.cwd or turn.run.input_dir,
+    is_stranger = skill.guest ~= nil }
   local rows, values, problem = json.array({}), {}, nil
   if skill.contexts then
     rows, values, problem = M.read(skill, folders, session and M.session_file(session))

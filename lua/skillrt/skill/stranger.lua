@@ -12,8 +12,9 @@ local url_of = require("skillrt.agent.url")
 local M = {}
 
 local REFUSED <const> = tables.words("sandbox sandbox_default needs around roots libraries ca_file config source "
-  .. "isolation repository addresses url_env oauth max_redirects")
+  .. "isolation repository addresses url_env key_file program oauth max_redirects")
 local PATHS <const> = tables.words "cwd dir skill strategy path"
+local PLACES <const> = tables.words "env workspaceFolder CLAUDE_PROJECT_DIR CLAUDE_PLUGIN_ROOT userHome"
 local VENDORS <const> = { anthropic = { "api.anthropic.com:443", "ANTHROPIC_API_KEY" },
   openai = { "api.openai.com:443", "OPENAI_API_KEY" } }
 
@@ -34,6 +35,8 @@ local function no_place(granted, place)
   local network = granted.network
   if network == true then
     return nil
+  elseif place:find("[{}$]") then
+    return ("computes the place %s; it is written out where network is a list"):format(place)
   end
   for _, entry in ipairs(network or {}) do
     if grants(entry, place) then
@@ -71,12 +74,33 @@ local function of_text(text, granted)
   end
 end
 
+-- What is wrong with declared servers of MCP, whose texts also name variables as ${NAME}; nil: nothing.
+local function of_servers(value, granted)
+  if type(value) == "string" then
+    for name in value:gmatch("%${([%a_][%w_]*)%f[}:]") do
+      local problem = not PLACES[name] and no_name(granted, name)
+      if problem then
+        return problem
+      end
+    end
+  elseif type(value) == "table" then
+    for _, inner in pairs(value) do
+      local problem = of_servers(inner, granted)
+      if problem then
+        return problem
+      end
+    end
+  end
+end
+
 local function of_field(key, value, granted)
   if REFUSED[key] then
     return ("says %s itself"):format(key) .. WAY:format("read, write, network, env")
   elseif PATHS[key] and type(value) == "string" then
     local ok, why = files.is_confined(value)
     return not ok and ("%s %s %s"):format(key, names.show(value), why) or nil
+  elseif key == "mcp" then
+    return of_servers(value, granted)
   elseif key == "url" and type(value) == "string" then
     return no_place(granted, place_of(value))
   elseif key == "key_env" and type(value) == "string" then

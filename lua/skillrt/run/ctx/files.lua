@@ -32,8 +32,9 @@ function M.glob(self, pattern, dir, guest)
     error("ctx.glob: the pattern must be a text, not " .. names.show(pattern), 2)
   end
   local base = source(self.run.input_dir, dir or ".", "glob")
-  if guest and not guest:may_list(self.run.input_dir, base) then
-    error(("ctx.glob: %s is no folder in those of its skill and its run, or a link leads to it"):format(base), 2)
+  local refused = guest and guest:refused(self.run.input_dir, base)
+  if refused then
+    error("ctx.glob: " .. refused, 2)
   end
   local text, message, code = draws.read(self.steps.journal, self.step, function()
     local list, problem, cause = files.glob(base, pattern)

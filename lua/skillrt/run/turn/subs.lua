@@ -69,13 +69,15 @@ local function skill_for(turn, call, known)
   elseif not skill_of.open then
     return nil, given .. ": this program cannot load skills from paths; give ctx.run a skill"
   end
+  local own = call.step.live.home.run.skill
+  local problem = own.guest and own.guest:refused(own.dir, given)
+  if problem then
+    return nil, problem
+  end
   local before = drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
-  return skill_of.open(files.join(call.step.live.home.run.skill.dir, given), {
-    agent = turn.session.agent,
-    drawn = known and known.drawn,
-    is_stranger = call.step.live.home.run.skill.guest ~= nil,
-  })
+  return skill_of.open(files.join(own.dir, given), { agent = turn.session.agent, drawn = known and known.drawn,
+    is_stranger = own.guest ~= nil })
 end
 
 -- Prepares the skill for the run, like a run's own; or nil and why not.
