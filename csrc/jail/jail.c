@@ -96,8 +96,8 @@ static bool read_word(struct jail *jail, const char *word, struct error *e) {
   case JAIL_WRITE:
     return jail_add(jail, PLACE_WRITE, text, "", e) && jail_lists_keep(jail, e);
   case JAIL_EDIT:
-    if (text[0] == '/' || !jail_add(jail, PLACE_WRITE, text, "", e)) return not_full(text, e);
-    jail->places[jail->count - 1].edits = true;
+    if (!jail_add(jail, PLACE_WRITE, text, "", e)) return false;
+    jail->places[jail->count - 1].edits = text[0] != '/';
     return jail_lists_keep(jail, e);
   case JAIL_KEEP:
     return jail_add(jail, PLACE_KEPT, text, "", e);

@@ -28,7 +28,7 @@ enum jail_word {
   JAIL_IN,      /* PATH: where relative places are from now on; no link leads out of it */
   JAIL_READ,    /* PATH */
   JAIL_WRITE,   /* PATH */
-  JAIL_EDIT,    /* PATH, relative: written, unless others execute what lies there by and by */
+  JAIL_EDIT,    /* PATH: the same, but read-only if others execute later what lies there */
   JAIL_KEEP,    /* PATH: a place of ours, read-only wherever it lies */
   JAIL_LISTEN,  /* PORT: a socket in its network that is ours */
   JAIL_MISSING, /* TEXT: why it cannot be made */

@@ -298,6 +298,19 @@ static void test_refusals(void) {
     CHECK_STR(b.got.reply.message, "true: sandbox: there is no \"strikt\"");
     bench_close(&b);
   }
+  TEST("a relative place needs a folder in which it is, by its full path") {
+    static const char *const words[] = {"read a", "edit a", "in a"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+      BENCH(b);
+      add(&b.task.process.jail, "strict");
+      add(&b.task.process.jail, words[i]);
+      bench_argv(&b, "true", NULL, NULL);
+      bench_run(&b);
+      CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent);
+      CHECK_STR(b.got.reply.message, "true: sandbox: a is not a full path");
+      bench_close(&b);
+    }
+  }
   TEST("a grant of what is not there is refused, and says so") {
     BENCH(b);
     add(&b.task.process.jail, "strict");

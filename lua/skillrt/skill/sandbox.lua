@@ -166,10 +166,10 @@ local function add_run(words, dir)
   end
 end
 
--- A folder in which a program works: if it lies in that of the run or of the skill, no link leads out of these. Another
--- one is a grant only if the skill is no stranger's, which may compute its name.
+-- A folder in which a program works: if it lies in one of the run or in that of the skill, no link leads out of that.
+-- Another one is a grant only if the skill is no stranger's, which may compute its name.
 local function add_folder(words, what, folder, run)
-  for _, base in ipairs({ run.cwd, run.skill.dir }) do
+  for _, base in ipairs({ run.store:path(), run.cwd, run.skill.dir }) do
     local inside = folder:sub(1, #base + 1) == base .. "/" and folder:sub(#base + 2)
     if inside and files.is_confined(inside) then
       tables.append(words, { "in " .. base, (what == "write" and "edit " or "read ") .. inside })
