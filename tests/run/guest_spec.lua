@@ -457,6 +457,8 @@ describe("what a script of a folder asks for", function()
     if core.jail() then
       assert.equal("none\n", state.reply)
     end
+    told = select(2, asked [[return ctx.await { kind = "command", argv = { "true" }, declared = { argv = { "false" } } }]])
+    assert.truthy(told:find("declares nothing but its request", 1, true), told)
     told = select(2, asked("return {}", "sandbox = 'off',"))
     assert.truthy(told:find("says sandbox itself", 1, true), told)
     -- nor among several at once
@@ -480,12 +482,45 @@ describe("what a script of a folder asks for", function()
     assert.truthy(told:find("strategy \"/etc/passwd\" is absolute", 1, true), told)
   end)
 
+  it("has no way to a program without one: a notice of its progress, a tool, a server, a member of a chain", function()
+    local folder <close>, env = new_folder [[
+      local skillrt = require "skillrt"
+      local function touch(name)
+        return { "touch", name }
+      end
+      return skillrt.skill { name = "s", state = {}, interaction = "supervised", notify = touch "notified",
+        limits = { max_errors = 9, max_retries = 0 }, on_indoubt = "skip",
+        mcp = { srv = { command = touch "served" } },
+        tools = { run = { allow = { { "touch", "..." } } }, own = { description = "d", command = touch "used" } },
+        agents = { one = skillrt.agent.chain { skillrt.agent.command(touch "asked") } },
+        actions = { { id = "a", run = function(_, ctx)
+          ctx.tool("run", { argv = touch "run" })
+          ctx.tool("own", {})
+          ctx.tool("mcp__srv__x", {})
+          ctx.agent("Do it.", { agent = "one" })
+          return { tried = true }
+        end }, { id = "b", agent = skillrt.agent.command(touch "stepped") } } }
+    ]]
+    local state, told = run(folder, env)
+    assert.truthy(state and state.tried, told.err)
+    for _, name in ipairs { "notified", "served", "run", "used", "asked", "stepped" } do
+      assert.is_false(R.exists(folder.path .. "/" .. name), name)
+    end
+    state, told = run(folder, env, { "--sandbox", "off" })
+    assert.truthy(state and state.tried, told.err)
+    for _, name in ipairs { "notified", "served", "run", "used", "asked", "stepped" } do
+      assert.is_true(R.exists(folder.path .. "/" .. name), name)
+    end
+  end)
+
   it("has its variables and its network in a request only as its SKILL.md lists them", function()
     local problem = require("skillrt.skill.stranger").problem
     local granted = { env = { "GIVEN" }, network = { "*.example.org", "a.org:8080" } }
     for _, value in ipairs { { key_env = "GIVEN" }, { env = { GIVEN = true, OTHER = "a text" } }, { env = { "GIVEN" } },
       { url = "https://x.example.org/a" }, { url = "http://a.org:8080" }, { body = "{env.GIVEN}" }, { key_env = 7, env = 7 },
-      { mcp = { srv = { command = { "sh", "-c", "echo ${GIVEN} $other ${workspaceFolder}" } } } }, { stdin = "${OTHER}" } } do
+      { mcp = { srv = { command = { "sh", "-c", "echo ${GIVEN} $other ${workspaceFolder}" } } } }, { stdin = "${OTHER}" },
+      { program = "x", key_file = "x" },
+      { tools = { http_get = { hosts = { "x.example.org", "*.example.org" } }, grep = true } } } do
       assert.is_nil(problem({ inner = value }, granted))
     end
     for name, list in pairs {
@@ -493,7 +528,8 @@ describe("what a script of a folder asks for", function()
         { env = { OTHER = true } }, { env = { "OTHER" } }, { stdin = "x {env:OTHER}" }, { ["{secret.OTHER}"] = 1 },
         { mcp = { srv = { command = { "a", "${OTHER}" } } } }, { mcp = { srv = { env = { X = "${OTHER:-none}" } } } } },
       ["may not reach "] = { { url = "https://example.org" }, { url = "https://x.example.org:8443" }, { url = "http://a.org" },
-        { kind = "openai", key_env = "GIVEN" }, { url = "ftp://a.org:8080" } },
+        { kind = "openai", key_env = "GIVEN" }, { url = "ftp://a.org:8080" }, { tools = { http_get = true } },
+        { tools = { look = { builtin = "http_get", hosts = { "a.org" } } } } },
       ["computes the place {input.x}.example.org:443"] = { { url = "https://{input.x}.example.org" } },
       ["says key_file itself"] = { { kind = "openai", url = "https://x.example.org", key_env = "GIVEN", key_file = "/home/a/token" } },
       ["says program itself"] = { { kind = "claude", program = "./mine.sh" } },

@@ -179,11 +179,11 @@ printf '%s\n' "$@" > "${HOME}/.codex/log/args"
       return sandbox and sandbox.level
     end
     assert.equal("work", default_of { kind = "claude" })
-    assert.is_nil(default_of { kind = "codex" }) -- it has its own
+    assert.equal("off", default_of { kind = "codex" }) -- it has its own
     assert.equal("work", default_of { kind = "codex", permission = "danger-full-access" })
     assert.equal("work", default_of { kind = "codex", args = { "--dangerously-bypass-approvals-and-sandbox" } })
     assert.equal("work", default_of { kind = "gemini" })
-    assert.is_nil(default_of { kind = "gemini", args = { "--sandbox" } })
+    assert.equal("off", default_of { kind = "gemini", args = { "--sandbox" } })
   end)
 
   it("the node of a workflow script is in one, too", function()

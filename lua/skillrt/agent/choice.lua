@@ -66,7 +66,7 @@ function M.of(value, env)
     given[name] = true
   end
   return { kind = "command", argv = argv, stdin = "{prompt}", parse = "json", env = given,
-    name = argv[1]:match("[^/]*$") }
+    sandbox_default = "off", name = argv[1]:match("[^/]*$") } -- the person chose it
 end
 
 local function in_environment()

@@ -274,7 +274,7 @@ function M:request(task, text, talk)
     around = table.move(self.ALLOWED, 1, #self.ALLOWED, #AROUND + 1, tables.append({}, AROUND)),
     cwd = task.cwd or self.cwd,
     sandbox = self.sandbox,
-    sandbox_default = not self:has_sandbox(task) and self.sandbox_default or nil,
+    sandbox_default = self:has_sandbox(task) and sandbox.read("off") or self.sandbox_default,
     needs = needs_of(self, task),
     declared = { argv = argv_of(self, task,
       { declared = true, session = want.session and "{session}", schema = want.schema }) },

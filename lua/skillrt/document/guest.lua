@@ -94,8 +94,8 @@ local function request(self, given)
     error(NAMED:format("ctx.await"), 0)
   end
   check(self, given)
-  if type(given) == "table" and (given.kind == "command" or given.kind == "session") then
-    given.sandbox_default = self.said
+  if type(given) == "table" and given.declared then -- journals and people would be shown that
+    error("ctx.await: a script that came with a folder declares nothing but its request", 0)
   end
   return type(given) == "table" and given.url and with_secrets(given) or given
 end
@@ -491,36 +491,6 @@ end
 
 local FREE <const> = { state = true, inputs = true, schema = true, x = true }
 
--- Its programs get what is granted.
-local function confine(self, one)
-  if type(one) ~= "table" then
-    return
-  elseif one.kind == "command" or one.kind == nil then
-    one.sandbox_default = self.said
-  end
-  for _, link in ipairs(tables.object(one.links)) do
-    confine(self, link)
-  end
-end
-
-local function confine_all(self, definition)
-  for _, list in ipairs({ tables.object(definition.agents), tables.object(definition.mcp) }) do
-    for _, one in pairs(list) do
-      confine(self, one)
-    end
-  end
-  for _, list in ipairs({ tables.object(definition.actions), tables.object(definition.phases) }) do
-    for _, one in pairs(list) do
-      confine(self, type(one) == "table" and one.agent)
-    end
-  end
-  for _, tool in pairs(tables.object(definition.tools)) do
-    if type(tool) == "table" and tool.command ~= nil then
-      tool.sandbox = self.said
-    end
-  end
-end
-
 local function checked(self, definition)
   local looked, chosen = {}, {}
   for name, agent in pairs(tables.object(definition.agents)) do
@@ -535,7 +505,6 @@ local function checked(self, definition)
   if problem then
     return nil, problem
   end
-  confine_all(self, definition)
   definition.agents = next(chosen) and tables.fill(tables.object(definition.agents), chosen) or definition.agents
   return skill_of.check(definition)
 end
@@ -563,7 +532,6 @@ function M.script(path, options)
   local loaded = environment.new(path, { drawn = options.drawn })
   local granted = schema.types.sandbox(options.sandbox or "strict")
   local self = M.new(path, granted, loaded)
-  self.said = options.sandbox or "strict"
   local is_skill
   local ok, value, why, cause = environment.during(loaded, pcall, function()
     local given, reason, kind

@@ -130,18 +130,19 @@ function M.is_off(given)
   return (given or os.getenv(M.VARIABLE)) == "off"
 end
 
----The sandbox of a program: its own, else its skill's, else its default; the setting of the person who runs it can
----lift it, or make it stricter.
+---The sandbox of a program: its own, else its skill's, else its default, else what a stranger's skill was granted; the
+---setting of the person who runs it can lift it, or make it stricter.
 ---@param request table
 ---@param skill skillrt.Skill
 ---@return skillrt.Sandbox|nil  nil: none
 ---@return boolean? is_lifted  because none works here
 local function in_force(request, skill, works)
-  local own, said = request.sandbox or skill.sandbox, skill.sandbox_override
-  if not own and not said and request.sandbox_default and (request.needs or {}).lifts and not works() then
+  local own, said, default = request.sandbox or skill.sandbox, skill.sandbox_override, request.sandbox_default
+  default = default or skill.guest and skill.guest.granted
+  if not own and not said and default and default.level ~= "off" and (request.needs or {}).lifts and not works() then
     return nil, true
   end
-  own = own or request.sandbox_default
+  own = own or default
   if said == "off" or not said and (not own or own.level == "off") then
     return nil
   elseif not own or own.level == "off" then

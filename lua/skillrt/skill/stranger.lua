@@ -12,13 +12,15 @@ local url_of = require("skillrt.agent.url")
 local M = {}
 
 local REFUSED <const> = tables.words("sandbox sandbox_default needs around roots libraries ca_file config source "
-  .. "isolation repository addresses url_env key_file program oauth max_redirects")
+  .. "isolation repository addresses url_env oauth max_redirects")
 local PATHS <const> = tables.words "cwd dir skill strategy path"
 local PLACES <const> = tables.words "env workspaceFolder CLAUDE_PROJECT_DIR CLAUDE_PLUGIN_ROOT userHome"
 local VENDORS <const> = { anthropic = { "api.anthropic.com:443", "ANTHROPIC_API_KEY" },
   openai = { "api.openai.com:443", "OPENAI_API_KEY" } }
 
 local WAY <const> = "; grant it in its SKILL.md (sandbox: { %s }), or run it as your own with --sandbox off"
+
+local SAYS <const> = "says %s itself" .. WAY:format("read, write, network, env")
 
 -- Whether an entry of a list grants a place, by the rules of csrc/transport/proxy_list.c for names.
 local function grants(entry, place)
@@ -93,14 +95,31 @@ local function of_servers(value, granted)
   end
 end
 
+-- What is wrong with declared tools: http_get, under any name, would ask servers that are not granted; nil: nothing.
+local function of_tools(tools, granted)
+  for name, tool in pairs(tools) do
+    local given = type(tool) == "table" and tool or {}
+    if (given.builtin or name) == "http_get" then
+      for _, host in ipairs(given.hosts or { "*" }) do
+        local problem = no_place(granted, tostring(host):lower() .. ":443")
+        if problem then
+          return "(its tool http_get) " .. problem
+        end
+      end
+    end
+  end
+end
+
 local function of_field(key, value, granted)
   if REFUSED[key] then
-    return ("says %s itself"):format(key) .. WAY:format("read, write, network, env")
+    return SAYS:format(key)
   elseif PATHS[key] and type(value) == "string" then
     local ok, why = files.is_confined(value)
     return not ok and ("%s %s %s"):format(key, names.show(value), why) or nil
   elseif key == "mcp" then
     return of_servers(value, granted)
+  elseif key == "tools" and type(value) == "table" then
+    return of_tools(value, granted)
   elseif key == "url" and type(value) == "string" then
     return no_place(granted, place_of(value))
   elseif key == "key_env" and type(value) == "string" then
@@ -116,6 +135,17 @@ local function of_field(key, value, granted)
   end
 end
 
+-- What is wrong with a declared agent: another program or key than its kind has, or a provider that is not granted.
+local function of_agent(agent, granted)
+  local own = agent.kind and (agent.key_file and "key_file" or agent.program and "program")
+  local vendor = VENDORS[agent.kind]
+  if own then
+    return SAYS:format(own)
+  end
+  return vendor and (not agent.url and no_place(granted, vendor[1])
+    or not agent.key_env and no_name(granted, vendor[2])) or nil
+end
+
 ---What is refused; nil: nothing.
 ---@param value any    from its definition, or a request
 ---@param granted skillrt.Sandbox
@@ -128,9 +158,7 @@ function M.problem(value, granted, depth)
   elseif type(value) ~= "table" or depth > 100 then
     return nil
   end
-  local vendor = VENDORS[value.kind]
-  local problem = vendor and (not value.url and no_place(granted, vendor[1])
-    or not value.key_env and no_name(granted, vendor[2]))
+  local problem = of_agent(value, granted)
   for key, inner in pairs(value) do
     problem = problem or of_field(key, inner, granted)
   end

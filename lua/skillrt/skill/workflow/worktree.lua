@@ -57,6 +57,7 @@ local function git(ctx, script, ...)
     retry = { max = 2 },
     timeout = 300,
     shown = "git worktree",
+    sandbox_default = "off", -- it is ours, and writes to .git
   }
   if not reply then
     return nil, "worktree: " .. message, class
