@@ -70,7 +70,7 @@ local function skill_for(turn, call, known)
     return nil, given .. ": this program cannot load skills from paths; give ctx.run a skill"
   end
   local own = call.step.live.home.run.skill
-  local problem = own.guest and own.guest:refused(own.dir, given)
+  local problem = own.guest and files.is_confined(given) and own.guest:refused(own.dir, given)
   if problem then
     return nil, problem
   end
