@@ -519,7 +519,7 @@ describe("what a script of a folder asks for", function()
     for _, value in ipairs { { key_env = "GIVEN" }, { env = { GIVEN = true, OTHER = "a text" } }, { env = { "GIVEN" } },
       { url = "https://x.example.org/a" }, { url = "http://a.org:8080" }, { body = "{env.GIVEN}" }, { key_env = 7, env = 7 },
       { mcp = { srv = { command = { "sh", "-c", "echo ${GIVEN} $other ${workspaceFolder}" } } } }, { stdin = "${OTHER}" },
-      { program = "x", key_file = "x" },
+      { program = "x", key_file = "x", args = {} },
       { tools = { http_get = { hosts = { "x.example.org", "*.example.org" } }, grep = true } } } do
       assert.is_nil(problem({ inner = value }, granted))
     end
@@ -532,6 +532,7 @@ describe("what a script of a folder asks for", function()
         { tools = { look = { builtin = "http_get", hosts = { "a.org" } } } } },
       ["computes the place {input.x}.example.org:443"] = { { url = "https://{input.x}.example.org" } },
       ["says key_file itself"] = { { kind = "openai", url = "https://x.example.org", key_env = "GIVEN", key_file = "/home/a/token" } },
+      ["says args itself"] = { { kind = "codex", args = { "-c", "sandbox_mode=danger-full-access" } } },
       ["says program itself"] = { { kind = "claude", program = "./mine.sh" } },
     } do
       for _, value in ipairs(list) do

@@ -135,9 +135,10 @@ local function of_field(key, value, granted)
   end
 end
 
--- What is wrong with a declared agent: another program or key than its kind has, or a provider that is not granted.
+-- What is wrong with a declared agent: another program or key than its kind has, arguments, which could switch the
+-- sandbox of a coding agent off, or a provider that is not granted.
 local function of_agent(agent, granted)
-  local own = agent.kind and (agent.key_file and "key_file" or agent.program and "program")
+  local own = agent.kind and (agent.key_file and "key_file" or agent.program and "program" or agent.args and "args")
   local vendor = VENDORS[agent.kind]
   if own then
     return SAYS:format(own)
