@@ -364,8 +364,8 @@ describe("an agent that is a plain table", function()
     local from_text = require("skillrt.agent.choice").of
     local given = { kind = "htpp", "http://x/" }
     assert.equal(given, from_text(given))
-    assert.same({ kind = "command", argv = { "a", "b" }, stdin = "{prompt}", parse = "json", name = "a" },
-      from_text { "a", "b" })
+    assert.same({ kind = "command", argv = { "a", "b" }, stdin = "{prompt}", parse = "json", name = "a",
+      sandbox_default = "off" }, from_text { "a", "b" })
   end)
 
   it("needs members that are agents where it is a chain", function()

@@ -48,7 +48,7 @@ describe("a word for an agent", function()
       choice.of "claude,codex")
     assert.same({ kind = "http", url = "http://h/p", name = "http://h/p" }, choice.of "http://h/p")
     assert.same({ kind = "command", argv = { "/x/run", "-a" }, stdin = "{prompt}", parse = "json", env = { A = true },
-      name = "run" }, choice.of({ "/x/run", "-a" }, { "A" }))
+      name = "run", sandbox_default = "off" }, choice.of({ "/x/run", "-a" }, { "A" }))
     assert.same({ kind = "http", url = "x" }, choice.of { kind = "http", url = "x" })
   end)
 end)
