@@ -158,7 +158,7 @@ void limits_tick(struct limits *limits) {
     const char *why = overtime(i, now);
     if (!why) continue;
     limit_met(i, why);
-    if (!limits->polled) raise_in_all(limits);
+    if (!limits->polled && is_raising(i)) raise_in_all(limits); /* not where it was met before */
   }
 }
 

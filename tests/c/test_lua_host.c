@@ -64,6 +64,20 @@ int main(void) {
     CHECK(wakes > 1); /* it slept */
     lua_close(L);
   }
+  TEST("a limit of time that was met and handled interrupts nothing again") {
+    lua_State *L = luaL_newstate();
+    struct limits *limits = limits_of(L);
+    struct interrupt late = {.until_ns = 1};
+    CHECK(limits_enter(limits, L, &late));
+    limits_tick(limits);
+    CHECK_STR(interrupt_why(&late), "run_timeout");
+    CHECK(lua_gethook(L) && limits_raising(limits));
+    limits_calm(limits, &late);
+    limits_tick(limits);
+    CHECK(!lua_gethook(L) && !limits_raising(limits));
+    limits_leave(limits);
+    lua_close(L);
+  }
   scratch_remove(&folder);
   return check_finish();
 }
