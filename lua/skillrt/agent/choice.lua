@@ -113,6 +113,9 @@ function M.of_step(asked, given, own, folder)
     settings, message = person.read()
     agent = settings and (settings.agents and settings.agents[asked[1]]
       or settings.agent and M.of(settings.agent, settings.agent_env)) or nil
+    if type(agent) == "table" and agent.kind == "command" then
+      agent.sandbox_default = agent.sandbox_default or "off" -- it is theirs, too
+    end
   end
   return as_in_file(agent, asked[1], folder) or agent, message
 end
