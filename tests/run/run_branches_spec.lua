@@ -167,6 +167,47 @@ describe("branches", function()
     assert.same({ { "won", 2 }, { true, true, "timeout" }, "soon" }, { result.state.won, result.state.late, result.state.soon })
   end)
 
+  it("that lose begin nothing more: no item of a list with max_parallel, no call that waited for a place", function()
+    local lists = {
+      function(ctx) -- items that are begun one by one
+        return ctx.map({ 1, 2, 3 }, function() return ctx.wait { event = "never" } end, { max_parallel = 1 })
+      end,
+      function(ctx) -- one item whose second call has no place yet
+        return ctx.map({ 1 }, function()
+          return ctx.all { function() return ctx.wait { event = "never" } end, function() return ctx.wait { event = "nor" } end }
+        end, { max_parallel = 1 })
+      end,
+    }
+    for _, loser in ipairs(lists) do
+      local result, dir = run(function(_, ctx)
+        local won = ctx.first { function() return ctx.sleep(0.02) and "slept" end, function() return loser(ctx) end }
+        ctx.sleep(0.001) -- what the loser began would begin now
+        return { won = won }
+      end)
+      assert.same({ "completed", "slept" }, { result.status, result.state.won })
+      local waits = 0
+      for _, call in ipairs((R.records(dir, "call"))) do
+        waits = waits + (call.kind == "wait" and 1 or 0)
+      end
+      assert.equal(1, waits)
+    end
+  end)
+
+  it("that lose pay for nothing more: what cannot be given up is finished, and is the last", function()
+    local paid = R.folder() .. "/paid"
+    local result = run(function(_, ctx)
+      local _, message, class = ctx.within(0.05, function()
+        return ctx.map({ 1, 2, 3 }, function(item)
+          return ctx.await { kind = "command", argv = { "sh", "-c", ("sleep 0.1; echo %d >> '%s'"):format(item, paid) } }
+        end, { max_parallel = 1 })
+      end)
+      ctx.sleep(0.2) -- what it began would be performed meanwhile
+      return { message = message, class = class }
+    end)
+    assert.same({ "completed", "timeout" }, { result.status, result.state.class })
+    assert.equal("1\n", R.read(paid))
+  end)
+
   it("have deadlines that take no place of max_parallel: what is bounded by both can begin, and go on", function()
     for most = 1, 2 do
       local result, dir = run(function(_, ctx)

@@ -634,10 +634,23 @@ rule("round", function(_, entry, it)
   end
 end)
 
--- A round of a loop finishes when none of its calls is under way.
-rule("round", function(_, entry, it)
+-- What a round began begins nothing when that round has finished: its branches have ended. (A changed script may have
+-- something else at the place of a loop.)
+rule("call", function(run, entry, it)
+  for place, round in pairs(run.skill.is_changed and {} or it.step.rounds) do
+    local number = is_below(entry.c, place) and tonumber(entry.c:match("^%.(%d+)%.", #place + 1))
+    if number and (number <= round.n or round.last) then
+      return ("round %d of %s has finished"):format(round.n, place)
+    end
+  end
+end)
+
+-- A round of a loop finishes when none of its calls is under way. A changed script may not ask any more for what an
+-- earlier process sent.
+rule("round", function(run, entry, it)
   for place, call in pairs(it.step.calls) do
-    if is_below(place, entry.c) and (call.state == "sent" or call.state == "unknown") then
+    local may_be_gone = run.skill.is_changed and (call.process or 0) < run.process
+    if is_below(place, entry.c) and (call.state == "sent" or call.state == "unknown") and not may_be_gone then
       return ("call %s is %s"):format(place, call.state)
     end
   end

@@ -112,7 +112,7 @@ local function perform_each(execution, branch, list, perform, given, ended)
     scope:settle(over == count)
   end
   local function begin_next()
-    if begun >= count or scope.is_over then
+    if begun >= count or not scope:goes_on() then
       return false
     end
     begun = begun + 1
@@ -270,7 +270,7 @@ function M.gather(execution, branch, fn, options)
       error("ctx.gather: a branch needs a key and a function", 2)
     end
     local part = parts_of({ key }, function() return key end, "gather")[1]
-    if scope.is_over or drawn.step ~= execution.step then
+    if not scope:goes_on() or drawn.step ~= execution.step then
       error("ctx.gather: has finished: no branch can start in it", 2)
     elseif begun[part] then
       error(("ctx.gather: a branch %s was begun before"):format(names.show(key)), 2)

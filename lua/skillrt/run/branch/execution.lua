@@ -148,6 +148,12 @@ local function is_full(scope)
   return scope.limit and scope.out >= scope.limit
 end
 
+---Whether branches may begin in it: its result is not decided, and somebody still waits for that.
+---@return boolean
+function Scope:goes_on()
+  return not self.is_over and self.branch.state ~= "ended"
+end
+
 ---Counts calls in this scope and all above it.
 ---@param scope skillrt.Scope|nil
 ---@param open integer  by how many the open calls change
@@ -384,11 +390,11 @@ function Execution:enter(call)
   end
 end
 
--- A slot is free: the call that has waited longest gets it.
+-- A slot is free: the call that has waited longest gets it, unless it is about to be given up.
 local function fill(scope)
   local call = scope:take()
   while call do
-    if call.state == "waiting" then
+    if call.state == "waiting" and call.branch.state ~= "ended" then
       admit(call.execution, call)
     end
     call = scope:take()
