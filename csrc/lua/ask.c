@@ -42,6 +42,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   static struct interrupt none; /* what calls no function of a script takes the time it takes */
   if (!limits_enter(script->limits, L, question->own ? &none : script->interrupt))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
+  limits_question(script->limits, 1);
   script->interrupt->since_ns = 0;
   lua_sethook(L, NULL, 0, 0);
   if (!question->own) limits_bound(script->limits, L);
@@ -63,6 +64,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
     lua_settop(L, -2);
   }
   limits_leave(script->limits);
+  limits_question(script->limits, -1);
   return status == LUA_OK;
 }
 

@@ -109,7 +109,6 @@ static void random_bytes(lua_State *L, void *to, size_t size) {
   if (failed < 0) luaL_error(L, "random: %s", strerror(-failed));
 }
 
-/* A float in [0, 1). */
 /* allow(ms, left?): the function that begins or continues now may run for so long without a wait,
  * and for so long in all; nil: as it likes. */
 static int core_allow(lua_State *L) {
@@ -121,6 +120,13 @@ static int core_allow(lua_State *L) {
   return 0;
 }
 
+/* own(source): what begins with it is the name of a chunk of skillrt's */
+static int core_own(lua_State *L) {
+  limits_own(limits_of(L), luaL_checkstring(L, 1));
+  return 0;
+}
+
+/* A float in [0, 1). */
 static int core_random(lua_State *L) {
   uint64_t bits;
   random_bytes(L, &bits, sizeof bits);
@@ -323,6 +329,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"jail", core_jail},
                                        {"random", core_random},
                                        {"allow", core_allow},
+                                       {"own", core_own},
                                        {"uuid", core_uuid},
                                        {"drains", core_drains},
                                        {"asset", core_asset},

@@ -11,6 +11,7 @@
 
 enum {
   DEPTH = 250,   /* a little more than Lua's own limit of nested C calls */
+  SOURCE = 512,  /* of the name of a chunk */
   POLL = 10000,  /* instructions between two looks at the flag: some 100 us */
   GRACE = 100000 /* instructions a question may take after the stop: some milliseconds */
 };
@@ -27,6 +28,9 @@ struct limits {
   struct interrupt all;
   void (*start_ticks)(void); /* NULL: no ticks, or the hook does it */
   int64_t left_ns, from_ns;  /* of what may be spent, and since when; left 0: there is no end */
+  char own[SOURCE];          /* what the names of skillrt's own chunks begin with */
+  int questions;             /* under way, one inside the other */
+  unsigned deferred;         /* how often an interruption waited for the script's code */
 };
 
 static const char limits_key;
@@ -37,7 +41,7 @@ struct limits *limits_of(lua_State *L) {
   lua_pop(L, 1);
   if (limits) return limits;
   limits = lua_newuserdatauv(L, sizeof *limits, 0);
-  *limits = (struct limits){.polled = false};
+  *limits = (struct limits){.own = "@skillrt/"};
   atomic_store(&limits->depth, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   limits->entered[0].L = lua_tothread(L, -1);
@@ -102,24 +106,47 @@ static void raise_in_all(struct limits *limits) {
       lua_sethook(limits->entered[i].L, raise_hook, LUA_MASKCOUNT, 1);
 }
 
+static bool is_own(const struct limits *limits, const lua_Debug *frame) {
+  return strncmp(frame->source, limits->own, strlen(limits->own)) == 0;
+}
+
+void limits_own(struct limits *limits, const char *source) {
+  snprintf(limits->own, sizeof limits->own, "%s", source);
+}
+
+void limits_question(struct limits *limits, int by) {
+  limits->questions += by;
+}
+
 /* The innermost line that is not skillrt's own. */
-static void note_where(lua_State *L, struct interrupt *i) {
+static void note_where(const struct limits *limits, lua_State *L, struct interrupt *i) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame) && lua_getinfo(L, "Sl", &frame); level++) {
-    bool ours = strncmp(frame.source, "@skillrt/", 9) == 0 || *frame.what == 'C';
-    if (ours || frame.currentline < 0) continue;
+    if (is_own(limits, &frame) || *frame.what == 'C' || frame.currentline < 0) continue;
     snprintf(i->where, sizeof i->where, "%s:%d", frame.short_src, frame.currentline);
     return;
   }
 }
 
+/* Between what a question puts down and what it answers nothing may be left out: there, an
+ * interruption waits for the script's own code, or for the end of the question. It looks at
+ * different distances, so that no loop can be in step with it. */
+static bool waits(struct limits *limits, lua_State *L, lua_Debug *where) {
+  enum { LEAST = 5, SPREAD = 8 };
+  if (!where || !limits->questions || !lua_getinfo(L, "S", where) || !is_own(limits, where))
+    return false;
+  interrupt_notice(limits_current(limits));
+  lua_sethook(L, raise_hook, LUA_MASKCOUNT, LEAST + (int)(limits->deferred++ % SPREAD));
+  return true;
+}
+
 /* From here on raises at every instruction, in all entered coroutines: a script's pcall may catch
  * it. */
 static void raise_hook(lua_State *L, lua_Debug *where) {
-  (void)where;
   struct limits *limits = limits_of(L);
   struct interrupt *current = limits_current(limits);
-  if (!current->where[0]) note_where(L, current);
+  if (waits(limits, L, where)) return;
+  if (!current->where[0]) note_where(limits, L, current);
   interrupt_notice(current);
   raise_in_all(limits);
   lua_createtable(L, 0, 2);

@@ -56,6 +56,11 @@ bool limits_enter(struct limits *, lua_State *L, struct interrupt *);
  * interrupted. If the interruption came before, the code has a moment to end. */
 void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
+/* A question to a policy begins (1) or is over (-1). What skillrt's own Lua code does for it is not
+ * interrupted, but the script's functions are that it calls. */
+void limits_question(struct limits *, int by);
+/* What the names of skillrt's own chunks begin with: where its modules were found. */
+void limits_own(struct limits *, const char *source);
 /* For a C function that waits: raises the interruption of the running code, if there is one. */
 bool limits_raising(struct limits *);
 int limits_raise(lua_State *L);

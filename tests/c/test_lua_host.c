@@ -78,6 +78,33 @@ int main(void) {
     limits_leave(limits);
     lua_close(L);
   }
+  TEST("amid a question skillrt's own code is not interrupted, and the script's is that it calls") {
+    static const char own[] = "for i = 1, 1000 do end done = true if f then f() end";
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    struct limits *limits = limits_of(L);
+    for (int round = 0; round < 3; round++) {
+      bool amid = round > 0, calls = round > 1;
+      struct interrupt late = {.until_ns = 1};
+      if (calls) CHECK(luaL_dostring(L, "f = load('while true do end', '@script.lua')") == LUA_OK);
+      lua_pushnil(L);
+      lua_setglobal(L, "done");
+      CHECK(luaL_loadbuffer(L, own, strlen(own), "@skillrt/own.lua") == LUA_OK);
+      CHECK(limits_enter(limits, L, &late));
+      if (amid) limits_question(limits, 1);
+      limits_tick(limits);
+      bool good = lua_pcall(L, 0, 0, 0) == LUA_OK;
+      CHECK(atomic_load(&late.noticed));
+      limits_calm(limits, &late);
+      if (amid) limits_question(limits, -1);
+      limits_leave(limits);
+      CHECK(lua_getglobal(L, "done") == (amid ? LUA_TBOOLEAN : LUA_TNIL));
+      CHECK(good == (amid && !calls));
+      CHECK_STR(late.where, calls ? "script.lua:1" : "");
+      lua_settop(L, 0);
+    }
+    lua_close(L);
+  }
   scratch_remove(&folder);
   return check_finish();
 }

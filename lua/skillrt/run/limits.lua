@@ -12,6 +12,8 @@ local repeats = require("skillrt.mode.repeats")
 local rows = require("skillrt.skill.limits")
 local steady = require("skillrt.run.steady")
 
+core.own(debug.getinfo(1, "S").source:match("^(.*)run/limits%.lua$") or "@skillrt/")
+
 ---@class skillrt.Bound  one limited thing, of the run, of a sub-run, or of one of their actions
 ---@field limit skillrt.Limit
 ---@field key string          "calls", "usage.tokens": its counter in the books
@@ -104,8 +106,9 @@ local function take_actions(self, skill)
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
       local limits = one.limits or NONE
-      self.by_id[one.id] = of_calls(self, limits, one.id, self.of_run)
-      for _, row in ipairs(rows.TABLE) do
+      local has_any = next(limits) ~= nil
+      self.by_id[one.id] = has_any and of_calls(self, limits, one.id, self.of_run) or self.of_run
+      for _, row in ipairs(has_any and rows.TABLE or NONE) do
         if row.is_timed and limits[row.name] then
           local timed = self.timed[one.id] or {}
           self.timed[one.id], timed[#timed + 1] = timed, bound(self, row, limits[row.name], nil, one.id)
