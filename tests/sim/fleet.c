@@ -170,8 +170,7 @@ static void begin_process(struct worker *w, int64_t at_ns) {
   memset(w->data, 0, sizeof w->data);
   if (here == w) memset(__start_process, 0, (size_t)(__stop_process - __start_process));
   put_in_place(w);
-  image_restore();
-  runtime_forget();
+  sim_process();
   w->drift = harms && !world_leaves_out("drift:%u", w->process)
                  ? (int64_t)draw_harm(81, w, "drift") - 40
                  : 0;

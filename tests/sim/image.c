@@ -21,6 +21,9 @@ static struct piece {
   size_t kept_size, room;
   char **written; /* pages of what is kept */
   size_t written_count;
+  char *drawn; /* of a point: the first of those pages, then what lies behind what is kept */
+  size_t drawn_count, drawn_used;
+  bool is_drawn;
 } pieces[IMAGES], *now = pieces;
 
 #define image (now->head)
@@ -98,15 +101,43 @@ void image_keep(void) {
   now->kept_size = (image->used + PAGE - 1) / PAGE * PAGE;
   now->kept =
       mmap(NULL, now->kept_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  now->drawn = mmap(NULL, now->room, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   now->written = calloc(now->kept_size / PAGE, sizeof *now->written);
-  assert(now->kept != MAP_FAILED && now->written);
+  assert(now->kept != MAP_FAILED && now->drawn != MAP_FAILED && now->written);
   memcpy(now->kept, image, now->kept_size);
   struct sigaction action = {.sa_sigaction = is_written, .sa_flags = SA_SIGINFO};
   sigaction(SIGSEGV, &action, NULL);
   mprotect(image, now->kept_size, PROT_READ);
 }
 
-void image_restore(void) {
+static char *behind(void) {
+  return (char *)image + now->kept_size;
+}
+
+static size_t behind_size(void) {
+  return now->drawn_used > now->kept_size ? now->drawn_used - now->kept_size : 0;
+}
+
+void image_draw(void) {
+  now->is_drawn = true;
+  now->drawn_count = now->written_count;
+  now->drawn_used = image->used;
+  for (size_t i = 0; i < now->drawn_count; i++)
+    memcpy(now->drawn + i * PAGE, now->written[i], PAGE);
+  memcpy(now->drawn + now->kept_size, behind(), behind_size());
+}
+
+bool image_restore(void) {
+  size_t drawn = now->is_drawn ? now->drawn_count : 0;
   for (size_t i = 0; i < now->written_count; i++)
-    memcpy(now->written[i], now->kept + (now->written[i] - (char *)image), PAGE);
+    memcpy(now->written[i],
+           i < drawn ? now->drawn + i * PAGE : now->kept + (now->written[i] - (char *)image), PAGE);
+  if (now->is_drawn) memcpy(behind(), now->drawn + now->kept_size, behind_size());
+  return now->is_drawn;
+}
+
+void image_forget(void) {
+  for (struct piece *p = pieces; p < pieces + IMAGES; p++)
+    p->is_drawn = false;
 }

@@ -17,7 +17,7 @@
 #include "sim/world.h"
 #include "transport/host.h"
 
-enum { EVENTS_MAX = 4096, EVENTS_OF_EPISODE = 200000, MS = 1000000 };
+enum { EVENTS = 32, EVENTS_OF_EPISODE = 200000, MS = 1000000 };
 
 /* Something that will happen: a reply, or the end of a sync. */
 struct event {
@@ -40,8 +40,8 @@ struct runtime {
   struct store *store;
   struct engine *engine;
   struct transport transport; /* of all kinds */
-  struct event events[EVENTS_MAX];
-  size_t count;
+  struct event *events;
+  size_t count, room;
   uint64_t order;
   void (*work)(void *), (*after)(void *);
   void *argument;
@@ -58,7 +58,11 @@ static struct runtime *of_image[IMAGES]; /* one at a time in each */
 /* ---- time ---- */
 
 static void later(struct runtime *r, int64_t after_ns, struct event event) {
-  assert(r->count < EVENTS_MAX);
+  if (r->count == r->room) {
+    size_t room = r->room ? 2 * r->room : EVENTS;
+    r->events = image_alloc(r->events, r->room * sizeof event, room * sizeof event);
+    r->room = room;
+  }
   event.at_ns = world->now_ns + after_ns;
   event.order = ++r->order;
   r->events[r->count++] = event;
@@ -496,6 +500,7 @@ void runtime_close(struct runtime *r) {
   engine_free(r->engine);
   store_close(&r->store);
   running = NULL;
+  image_alloc(r->events, r->room * sizeof *r->events, 0);
   image_alloc(r, sizeof *r, 0);
 }
 

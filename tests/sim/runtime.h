@@ -10,5 +10,7 @@ void runtime_forget(void);
 bool sim_people(void);
 /* sim.c: a worker performs an episode of the run; true: the run is over. */
 bool sim_episode(void);
+/* A process of the point begins: with its skill drawn, and nothing else. */
+void sim_process(void);
 
 #endif

@@ -145,10 +145,9 @@ static int l_durable(lua_State *S) {
 static int l_reported(lua_State *S) {
   size_t size;
   const char *text = luaL_checklstring(S, 1, &size);
-  if (world->reported_size + size + 1 < sizeof world->reported) {
-    memcpy(world->reported + world->reported_size, text, size + 1);
-    world->reported_size += size + 1;
-  }
+  world->reported = arena_realloc(world->reported, world->reported_size + size + 1);
+  memcpy(world->reported + world->reported_size, text, size + 1);
+  world->reported_size += size + 1;
   return 0;
 }
 /* forked(true): another run goes on from here; forked(): whether it does */
@@ -279,15 +278,24 @@ bool sim_episode(void) {
   return is_over();
 }
 
+void sim_process(void) {
+  if (!image_restore()) {
+    world->outside = true;
+    call_lua("draw", false);
+    world->outside = false;
+    image_draw();
+  }
+  runtime_forget();
+}
+
 /* The same in a process of the world's; false: it was killed, as planned. */
 static bool in_process(const char *name, bool resume) {
   struct extent *most = &world->most;
   if (world->calls > most->calls) most->calls = world->calls;
   if (world->syncs > most->syncs) most->syncs = world->syncs;
+  sim_process();
   world->calls = world->syncs = world->events = 0;
   world->outside = false;
-  image_restore();
-  runtime_forget();
   int how = setjmp(world_death);
   if (how == 0) call_lua(name, resume);
   world_all_over();
@@ -426,6 +434,7 @@ static bool point(uint64_t seed) {
   static char calm[65536];
   progress->seed = seed;
   progress->points++;
+  image_forget();
   uint64_t trace = one_run(seed, false, 0, (struct extent){0});
   struct extent extent = world->most;
   bool compares = !world->rough && world->deaths < DEATHS_MAX;
@@ -476,13 +485,14 @@ static void open_lua(void) {
   run_file("tests/sim/sim.lua");
 }
 
-/* Loads what runs load late, once for all processes. */
+/* Loads what runs load late, once for all processes; those of a fleet have small skills. */
 static void warm_up(void) {
   if (setjmp(world_death) == 0)
-    for (uint64_t seed = 1; seed <= 12; seed++) {
+    for (uint64_t seed = 1; seed <= (image_now() ? 3 : 8); seed++) {
       progress->seed = seed;
       world_begin(seed, seed % 2 == 1, 0);
       world_sys();
+      call_lua("draw", false);
       call_lua("episode", false);
       call_lua("audit", false);
       lua_settop(L, 0);

@@ -36,9 +36,27 @@ end
 
 local draw_node
 
+-- A node that is performed several times, each time its parent is.
+local function draw_repeated(times, depth, path, d)
+  local before = d.times
+  d.times = before * times
+  local node = draw_node(depth, path, d)
+  d.times = before
+  return node
+end
+
+-- Whether a person is asked here; a node that is performed often asks seldom, as each question is a process more.
+local function asks(d)
+  local often, seed = d.times > 1, d.seed
+  return function(name)
+    return not often or chance(seed, name)(4) == 0
+  end
+end
+
 ---@class sim.Drawing  the settings with which a node is drawn
 ---@field seed integer
 ---@field rough boolean  whether branches may race, and calls may fail for good
+---@field times integer  how often what is drawn now is performed
 ---@field sub boolean?   it is for a sub-run
 ---@field small boolean?  it is for several workers, whose points are many
 ---@field changed boolean?  somebody has changed an action since the run started
@@ -161,16 +179,23 @@ end
 function MAKERS.ask(below, _, _, d)
   local options = below(2) == 0 and { "yes", "no" } or nil
   local timeout = d.rough and below(3) == 0 and 1 + below(7200) or nil
+  local is_asked = asks(d)
   return function(ctx, name)
+    if not is_asked(name) then
+      return "not asked"
+    end
     local answer, message, class = ctx.ask { question = "shall " .. name .. "?", options = options, timeout = timeout,
       default = timeout and "no" or nil }
     return heard(answer and "said " .. tostring(answer), message, class)
   end
 end
 
-function MAKERS.approve(below)
-  local raises = below(3) == 0
+function MAKERS.approve(below, _, _, d)
+  local raises, is_asked = below(3) == 0, asks(d)
   return function(ctx, name)
+    if not is_asked(name) then
+      return "not asked"
+    end
     local ok, message, class = ctx.approve { header = "leave", what = "do " .. name, arguments = { name = name } }
     return heard(ok and "approved", message, class, raises)
   end
@@ -263,7 +288,8 @@ function MAKERS.all(below, depth, path, d)
 end
 
 function MAKERS.map(below, depth, path, d)
-  local node, count, at_once = draw_node(depth + 1, path .. ".1", d), 2 + below(3), 1 + below(3)
+  local count, at_once = 2 + below(3), 1 + below(3)
+  local node = draw_repeated(count, depth + 1, path .. ".1", d)
   local raises, keyed = below(2) == 0, below(3) == 0
   return function(ctx, name)
     local items = {}
@@ -295,7 +321,8 @@ function MAKERS.spawn(below, depth, path, d)
 end
 
 function MAKERS.loop(below, depth, path, d)
-  local node, rounds = draw_node(depth + 1, path .. ".1", d), 1 + below(3)
+  local rounds = 1 + below(3)
+  local node = draw_repeated(rounds, depth + 1, path .. ".1", d)
   return function(ctx, name)
     return ctx.loop("", function(text, round)
       return text .. node(ctx, name .. "." .. round) .. "|", round >= rounds
@@ -304,7 +331,7 @@ function MAKERS.loop(below, depth, path, d)
 end
 
 function MAKERS.pipeline(_, depth, path, d)
-  local one, two = draw_node(depth + 1, path .. ".1", d), draw_node(depth + 1, path .. ".2", d)
+  local one, two = draw_repeated(2, depth + 1, path .. ".1", d), draw_repeated(2, depth + 1, path .. ".2", d)
   return function(ctx, name)
     local texts, message, class = ctx.pipeline({ 1, 2 }, function(_, item)
       return one(ctx, name .. ".1." .. item)
@@ -316,7 +343,8 @@ function MAKERS.pipeline(_, depth, path, d)
 end
 
 function MAKERS.run(below, depth, path, d)
-  local inner = M.actions({ seed = d.seed, rough = d.rough, sub = true }, path .. "/", depth + 1, 1 + below(2))
+  local within = { seed = d.seed, rough = d.rough, sub = true, times = 2 * d.times }
+  local inner = M.actions(within, path .. "/", depth + 1, 1 + below(2))
   local calls = d.rough and below(4) == 0 and 2 + below(6) or nil
   local version = "1.0.0" .. (calls and " calls=" .. calls or "") .. inner.limits -- the model reads them from it
   return function(ctx, name)
@@ -368,13 +396,13 @@ end
 local LEAVES <const> = { "command", "post", "command", "post", "session", "local", "agent", "tool", "sleep", "ask",
   "approve", "wait", "once", "log", "checkpoint", "context", "known" }
 local TREES <const> = { "sequence", "all", "map", "spawn", "loop", "pipeline", "run", "sequence" }
-local DEEPEST <const> = 3
+local DEEPEST <const>, MOST_TIMES <const> = 3, 4
 
 function draw_node(depth, path, d)
   local below = chance(d.seed, path)
   if sim.leaves_out("node:" .. path) then
     return MAKERS.log(below)
-  elseif depth >= (d.small and DEEPEST - 1 or DEEPEST) or below(3) == 0 then
+  elseif depth >= (d.small and DEEPEST - 1 or DEEPEST) or below(3) == 0 or d.times > MOST_TIMES then
     return MAKERS[LEAVES[below(#LEAVES) + 1]](below, depth, path, d)
   elseif d.rough and below(4) == 0 then
     return RACING[below(2) == 0 and "first" or "within"](below, depth, path, d)
@@ -428,7 +456,7 @@ function M.actions(d, path, depth, count)
       id = id, body = body, below = below,
       runs = below(3) == 0 and 2 or 1,
       after = i > 1 and below(2) == 0, out = sim.leaves_out("action:" .. path .. id),
-      long = below(10) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(3) == 0,
+      long = below(16) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(3) == 0,
       checkpoint = below(6) == 0, calls = d.rough and below(8) == 0 and 2 + below(4) or nil, form = below(1000),
       on_error = d.rough and below(6) == 0 and ({ "skip", "continue", "fail" })[below(3) + 1] or nil,
       repeatable = d.rough and not d.sub and below(8) == 0 or nil,
@@ -504,7 +532,8 @@ end
 -- An action that is performed for each item of a list.
 local function each(d)
   local below = chance(d.seed, "every")
-  local body, count, at_once = draw_node(2, "every", d), 1 + below(4), 1 + below(3)
+  local count, at_once = 1 + below(4), 1 + below(3)
+  local body = draw_repeated(count, 2, "every", d)
   local items = {}
   for i = 1, count do
     items[i] = "item" .. i
@@ -570,7 +599,7 @@ end
 ---@return string shape
 function M.draw(seed, rough, changed, small)
   local below = chance(seed, "skill")
-  local d = { seed = seed, rough = rough, changed = changed, small = small }
+  local d = { seed = seed, rough = rough, changed = changed, small = small, times = 1 }
   local shape = SHAPES[below(small and 3 or #SHAPES) + 1]
   local definition = {
     name = "drawn", limits = limits(d), tools = M.TOOLS,

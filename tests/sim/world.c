@@ -178,7 +178,6 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
   if (world->unsynced == world->episode + 1)
     world_wrong("%s was sent behind a sync that failed", label);
   bool known = !world->database || sends_from_fleet(label);
-  assert(world->sent_count < SENT_MAX);
   enum fate fate = draw_fate(label);
   bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES,
        allowed = again && take_allowance(label);
@@ -187,6 +186,7 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
   for (size_t i = 0; i < world->sent_count; i++)
     if (key[0] && strcmp(world->sent[i].key, key) == 0 && strcmp(world->sent[i].label, label) != 0)
       world_wrong("%s was sent with the key of %s: %s", label, world->sent[i].label, key);
+  world->sent = arena_realloc(world->sent, (world->sent_count + 1) * sizeof *world->sent);
   struct sent *one = &world->sent[world->sent_count++];
   *one = (struct sent){.fate = fate,
                        .idempotent = idempotent,

@@ -21,7 +21,7 @@
 #include "support/ram_disk.h"
 #include "transport/transport.h"
 
-enum { LABEL_MAX = 64, SENT_MAX = 4096, SEEN_MAX = 1024 };
+enum { LABEL_MAX = 64, SEEN_MAX = 1024 };
 
 /* What a call came to in the world, drawn when it is sent. */
 enum fate {
@@ -88,7 +88,7 @@ struct world {
   unsigned episodes; /* of a fleet, so far */
   bool begun;        /* ... and its run is there */
   unsigned unsynced; /* 1 + the episode in which a sync of the journal failed */
-  struct sent sent[SENT_MAX];
+  struct sent *sent;
   size_t sent_count;
   uint64_t order; /* of what happens to calls */
   char allowances[512][LABEL_MAX];
@@ -97,9 +97,9 @@ struct world {
   bool shows;     /* prints what happens */
   /* what the child says when it ends */
   char status[16], reason[64], message[512], error[512], code[32];
-  char summary[65536];    /* of the audit */
-  char wrong[2048];       /* the first rule that was broken */
-  char reported[1 << 20]; /* records that were reported, each with its NUL */
+  char summary[65536]; /* of the audit */
+  char wrong[2048];    /* the first rule that was broken */
+  char *reported;      /* records that were reported, each with its NUL */
   size_t reported_size;
   bool forked;        /* it is another run since, which began where the first one stood */
   size_t sent_before; /* ... and these were sent by the first one */

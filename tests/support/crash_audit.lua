@@ -1,9 +1,11 @@
 -- crash_audit.lua: what the journal of a run amounts to, read by itself, for tests that harm runs.
 --
--- audit(directory, reported, any_order) -> summary, lost, duplicated, kept. The summary is a text that is equal
--- for two runs that came to the same end; `reported` holds the records that were told, which must be
--- there; `kept` counts the records of all the books. What a resume reads, which is only what came after
--- the newest of those, must be what all the records tell.
+-- audit(directory, reported, any_order, look) -> summary, lost, duplicated, kept, problem
+--
+-- The summary is a text that is equal for two runs that came to the same end. `reported` holds the records that were
+-- told, which must be there; `kept` counts the records of all the books. What a resume reads, which is only what came
+-- after the newest of those, must be what all the records tell: else that is the problem, and the summary. `look` is
+-- called with the records, whose numbers are in their field `seqs`.
 -- Called by tests/support/crash.c in a Lua state with the core.
 
 local core = require "skillrt.core"
@@ -86,8 +88,8 @@ end
 
 -- What there is to know of a journal: its records as texts, the books that they all make, those
 -- that a resume makes, and what was done twice. Raises where it cannot be read.
-local function read(directory)
-  local there, over, duplicated, kept = { list = {} }, {}, 0, 0
+local function read(directory, look)
+  local list, over, duplicated, kept = { seqs = {} }, {}, 0, 0
   local books, reader = books_of.new(), snapshot.new(books_of.new())
   local store, texts = {}, {}
   local function blob(digest)
@@ -98,30 +100,42 @@ local function read(directory)
     local entry = assert(record.decode(payload, blob))
     reader:add(payload, seq, blob)
     record_of.each(entry, function(one)
-      books_of.apply(books, one, seq)
-      there[json.encode(one)] = true
-      table.insert(there.list, one)
-      if one.t == "start" then
-        over[one.step] = nil -- a step that had failed is resumed
-      end
+      list[#list + 1] = one
+      list.seqs[#list] = seq
     end)
     kept = kept + (entry.t == "books" and 1 or 0)
-    if entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
+  end, store)
+  assert(report, message)
+  if look then
+    look(list)
+  end
+  local there = {}
+  for i, one in ipairs(list) do -- as they are before the books have them
+    there[json.encode(one)] = true
+    books_of.apply(books, one, list.seqs[i])
+  end
+  for _, entry in ipairs(list) do
+    if entry.t == "start" then
+      over[entry.step] = nil -- a step that had failed is resumed
+    elseif entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
       duplicated = duplicated + (over[entry.step] and 1 or 0)
       over[entry.step] = true
     end
-  end, store)
-  assert(report, message)
-  reader:apply()
-  return there, books, reader.books, duplicated, kept
+  end
+  if kept > 0 then -- else it reads the same
+    reader:apply()
+  end
+  return list, there, books, kept > 0 and reader.books or books, duplicated, kept
 end
 
-return function(directory, reported, any_order)
-  local ok, there, books, resumed, duplicated, kept = pcall(read, directory)
+return function(directory, reported, any_order, look)
+  local ok, list, there, books, resumed, duplicated, kept = pcall(read, directory, look)
   if not ok then
-    return "unreadable: " .. tostring(type(there) == "table" and there.message or there), #reported, 0, 0
-  elseif whole(resumed) ~= whole(books) then
-    return "the newest books say something else than all the records", 0, duplicated, kept
+    local problem = "unreadable: " .. tostring(type(list) == "table" and list.message or list)
+    return problem, #reported, 0, 0, problem
+  elseif resumed ~= books and whole(resumed) ~= whole(books) then
+    local problem = "the newest books say something else than all the records"
+    return problem, 0, duplicated, kept, problem
   end
   local lost = 0
   for _, text in ipairs(reported) do
@@ -130,7 +144,7 @@ return function(directory, reported, any_order)
     end
   end
   local state = views.state(books)
-  local wrong = misjudged(state, there.list) or left_twice(there.list)
+  local wrong = misjudged(state, list) or left_twice(list)
   if wrong then
     return wrong, lost, duplicated, kept
   end

@@ -60,26 +60,24 @@ function M.rows(text)
   return rows
 end
 
+local math_type <const> = math.type
+
+-- The types that neither type() nor math.type() names.
 local IS <const> = {
-  string = function(value) return type(value) == "string" end,
-  boolean = function(value) return type(value) == "boolean" end,
-  integer = function(value) return math.type(value) == "integer" end,
-  number = function(value) return type(value) == "number" end,
-  table = function(value) return type(value) == "table" end,
   list = function(value) return type(value) == "table" and (json.is_array(value) or next(value) == nil) end,
   any = function() return true end,
 }
 
----@type table<string, { rows: table<string, table>, required: string[] }>  the rows of each type, by their names
+---@type table<string, { types: table<string, string>, required: string[] }>  of each type of record: its fields' types
 local declared_by_type = {}
 
 local function declared_of(name, kind)
   local declared = declared_by_type[name]
   if not declared then
-    declared = { rows = {}, required = {} }
+    declared = { types = {}, required = {} }
     for _, text in ipairs({ M.COMMON, kind.fields }) do
       for _, row in ipairs(M.rows(text)) do
-        declared.rows[row.name] = row
+        declared.types[row.name] = row.type
         declared.required[#declared.required + 1] = not row.may_be_absent and row.name ~= "at" and row.name or nil
       end
     end
@@ -99,11 +97,11 @@ function M.problem_of(record)
   end
   local declared = declared_of(name, kind)
   for field, value in pairs(record) do
-    local row = declared.rows[field]
-    if not row then
+    local wanted = declared.types[field]
+    if not wanted then
       return ("a record `%s` has no field %s"):format(name, tostring(field))
-    elseif not IS[row.type](value) then
-      return ("the field %s of a record `%s` must be of the type %s"):format(field, name, row.type)
+    elseif wanted ~= type(value) and wanted ~= math_type(value) and not (IS[wanted] and IS[wanted](value)) then
+      return ("the field %s of a record `%s` must be of the type %s"):format(field, name, wanted)
     end
   end
   for _, field in ipairs(declared.required) do

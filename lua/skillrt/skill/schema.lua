@@ -110,15 +110,19 @@ local function check_enum(value, enum)
     names.meant(value, enum))
 end
 
+-- A value of no deeper structure.
+local function check_plain(value, field)
+  if field.enum then
+    return check_enum(value, field.enum)
+  end
+  return check_type(value, field.type or "any")
+end
+
 local function check_one(value, field, where)
-  local normal, problem
   if field.fields then
     return M.record(value, field.fields, where)
-  elseif field.enum then
-    normal, problem = check_enum(value, field.enum)
-  else
-    normal, problem = check_type(value, field.type or "any")
   end
+  local normal, problem = check_plain(value, field)
   if problem then
     return nil, where .. " " .. problem
   end
@@ -163,8 +167,19 @@ local function check_map(value, field, where)
   return out
 end
 
-local function check_field(value, field, where)
-  if value == nil and field.required then
+local function check_field(value, field, where, name)
+  local is_plain = value ~= nil and not field.fields and not field.list and not field.map
+  local normal, problem
+  if is_plain then
+    normal, problem = check_plain(value, field)
+    if not problem then
+      return normal
+    end
+  end
+  where = ('%s: field "%s"'):format(where, name)
+  if is_plain then
+    return nil, where .. " " .. problem
+  elseif value == nil and field.required then
     return nil, where .. " is missing"
   elseif value == nil then
     return M.record({}, field.fields, where)
@@ -204,16 +219,20 @@ local function unknown_field(definition, fields, where, meant)
   return nil
 end
 
--- Field names in order, cached per field list: a skill may have 100,000 actions.
+---@type table<table, { names: string[], wanted: table<string, boolean> }>  of each list of fields: its names in order,
+--- and which of them mean something where they are absent. A skill may have 100,000 actions.
 local orders = setmetatable({}, { __mode = "k" })
 
 local function order_of(fields)
   local order = orders[fields]
   if not order then
-    order = names.sorted(fields)
+    order = { names = names.sorted(fields), wanted = {} }
+    for name, field in pairs(fields) do
+      order.wanted[name] = field.required or field.fields ~= nil or field.default ~= nil
+    end
     orders[fields] = order
   end
-  return order
+  return order.names, order.wanted
 end
 
 ---Checks a record and gives its normal form: a new table with every default filled.
@@ -232,17 +251,21 @@ function M.record(definition, fields, where, meant)
     return nil, message
   end
   local out = {}
-  for _, name in ipairs(order_of(fields)) do
-    local value, field = definition[name], fields[name]
-    if value ~= nil or field.required or field.fields then
-      value, message = check_field(value, field, ('%s: field "%s"'):format(where, name))
-    elseif field.default ~= nil then
-      value = M.copy(field.default)
+  local order, wanted = order_of(fields)
+  for _, name in ipairs(order) do
+    local value = definition[name]
+    if value ~= nil or wanted[name] then
+      local field = fields[name]
+      if value == nil and field.default ~= nil and not field.required and not field.fields then
+        value = M.copy(field.default)
+      else
+        value, message = check_field(value, field, where, name)
+        if message then
+          return nil, message
+        end
+      end
+      out[name] = value
     end
-    if message then
-      return nil, message
-    end
-    out[name] = value
   end
   return out
 end

@@ -104,9 +104,10 @@ M.ROWS = {
 ---@field state skillrt.State
 ---@field [string] any  as the rows say
 
-local declared <const> = {}
+local declared <const>, not_nil <const> = {}, {}
 for _, row in ipairs(M.ROWS) do
   declared[row[1]] = row
+  not_nil[row[1]] = row.empty
 end
 M.DECLARED = declared
 
@@ -121,10 +122,8 @@ end }
 ---@return skillrt.Books
 function M.new()
   local books = {}
-  for i = 1, #M.ROWS do
-    local row = M.ROWS[i]
-    local empty = row.empty
-    books[row[1]] = type(empty) == "table" and {} or empty
+  for name, empty in next, not_nil do
+    books[name] = type(empty) == "table" and {} or empty
   end
   return setmetatable(books, Books)
 end
