@@ -154,6 +154,31 @@ describe("a changed script", function()
     assert.equal("waiting_for_person", assert(skillrt.resume(dir, options)).reason)
   end)
 
+  it("repeats nothing of a sub-run that it left, and whose own sub-run had asked about a call", function()
+    local folder = R.folder()
+    local acted, attempts = folder .. "/acted", 0
+    local innermost = R.skill { name = "innermost", actions = { { id = "acts", run = function(_, ctx)
+      return { out = ctx.await { kind = "command", argv = { "sh", "-c", ("echo x >> '%s'; kill -9 $$"):format(acted) } } }
+    end } } }
+    local inner = R.skill { name = "inner", actions = { { id = "runs", run = function(_, ctx)
+      return { out = ctx.run(innermost, {}).status }
+    end } } }
+    local other = R.skill { name = "other", actions = { { id = "nothing", run = function() end } } }
+    local function skill(run)
+      return R.skill { name = "left", limits = { max_errors = 3 }, actions = { { id = "a", run = run } } }
+    end
+    local function before(_, ctx)
+      return { out = ctx.all { function() return ctx.run(inner, {}) end } }
+    end
+    local dir = folder .. "/run"
+    assert.equal("needs_decision", skill(before):run { work_dir = dir }.reason)
+    local result = assert(skillrt.resume(dir, { accept_changes = true, yes = true, answer = "fail", skill = skill(function(now, ctx)
+      attempts = attempts + 1
+      return attempts == 1 and { out = ctx.run(other, {}) } or before(now, ctx)
+    end) }))
+    assert.equal("x\n", R.read(acted), result.status .. ": " .. tostring(result.message))
+  end)
+
   it("sends no other request with the idempotency key that a call of a finished round had (F19)", function()
     local function skill(run)
       return R.skill { name = "keys", actions = { { id = "a", run = run } } }

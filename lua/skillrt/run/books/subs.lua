@@ -4,6 +4,7 @@
 -- Knows no skills and no journal. Called by the record types that start or end them, and by report/.
 
 local fields = require("skillrt.run.books.fields")
+local repeats = require("skillrt.mode.repeats")
 
 local M = {}
 
@@ -17,6 +18,26 @@ function M.begin(whole, record)
   whole.subs = whole.subs or {}
   whole.subs[record.sub] = books
   return books
+end
+
+---Whether something in a sub-run may have acted: what has ended, or a call that is open, also in its own sub-runs.
+---@param whole skillrt.Books
+---@param id string
+---@return boolean
+function M.acted(whole, id)
+  local books = whole.subs[id]
+  for _, newest in pairs(books and books.newest or {}) do
+    local step = newest
+    while step do
+      for _, call in pairs(step.calls) do
+        if repeats.acted(call) or call.sub and M.acted(whole, call.sub) then
+          return true
+        end
+      end
+      step = step.before
+    end
+  end
+  return books ~= nil and books.acted == true
 end
 
 local forget

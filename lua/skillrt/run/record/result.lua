@@ -113,7 +113,7 @@ return {
     end
     if call and call.sub and whole.subs then
       local scope = whole.subs[call.sub]
-      known.acted = scope and scope.acted
+      known.acted = subs.acted(whole, call.sub)
       if scope and scope.status == "failed" then -- its step may be performed again
         known.scope = call
       else
