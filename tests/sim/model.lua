@@ -899,10 +899,11 @@ function APPLY.event(run, entry)
   end
 end
 
--- Calls below a place are forgotten, as what they made is in its result.
+-- Calls below a place are forgotten, as what they made is in its result; what a changed script left there stays open.
 local function forget_below(step, above)
   for place, call in pairs(step.calls) do
-    if place ~= above and is_below(place, above) then
+    local is_open = call.state == "sent" or call.state == "unknown"
+    if place ~= above and is_below(place, above) and not is_open then
       step.forgotten_acted = may_have_acted(call) and place or step.forgotten_acted
       step.calls[place] = nil
     end
