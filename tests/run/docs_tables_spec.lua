@@ -127,7 +127,7 @@ describe("docs/write/skills.md", function()
 
   it("names the fields of the requests that are awaited", function()
     local common = "idempotent usage expect judge secrets take retry key acts shown label phase"
-      .. " pure declared prompt show gate model converses"
+      .. " pure declared prompt show gate theirs model converses"
     local rows = part("| request | more fields | reply |", "The members of a chain", steps)
     for kind, written in pairs { http = "kind url", command = "kind argv", sleep = "kind seconds until_ timeout idle_timeout" } do
       local more = rows:match("kind = \"" .. kind .. "\"[^|]*|([^|]*)|")

@@ -563,6 +563,32 @@ describe("what a script of a folder asks for", function()
     assert.is_nil(journal:find("abcdefgh12345678", 1, true))
   end)
 
+  it("reaches by a granted name the public internet, not the person's own machine; their agent is not confined", function()
+    local server = R.server "/echo\n"
+    local port = server.url:match "%d+$"
+    local function told(host, network)
+      local state, said = asked(([[
+        local reply, why = ctx.await { kind = "http", method = "POST", body = "hello",
+          url = "http://%s:%s/echo", expect = "text", idempotent = true }
+        return { told = reply and "reached" or why }]]):format(host, port), nil,
+        ("sandbox:\n  network: [%s]\n"):format(network:gsub("PORT", port)))
+      return state and state.told or said
+    end
+    assert.matches("inner%.localhost:%d+: [%d.:]+ is not an address that may be requested", told("inner.localhost",
+      '"inner.localhost:PORT", "127.0.0.1:9"'))
+    assert.equal(0, #server.log())
+    assert.equal("reached", told("inner.localhost", '"inner.localhost:PORT", "127.0.0.1:PORT"'))
+    assert.equal("reached", told("127.0.0.1", '"127.0.0.1:PORT"'))
+    assert.equal("reached", told("localhost", '"localhost:PORT"'))
+    local folder <close>, env = new_folder([[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "s", limits = { max_errors = 1, max_retries = 0 }, agents = { default = skillrt.chosen_agent() },
+        actions = { { id = "a", agent = "default", prompt = "Do it." } } }]])
+    run(folder, env, { "--agent", ("http://inner.localhost:%s/echo"):format(port) })
+    assert.is_true(#server.log() > 3)
+    server.stop()
+  end)
+
   it("is shown before it is approved, and asked about again where it changed", function()
     local folder <close>, env = new_folder("return require('skillrt').skill { name = 's' }", { ["s/SKILL.md"] =
       "---\nname: s\ndescription: Does it.\nsandbox:\n  network: [\"far.example:443\"]\n---\n\nDo it.\n" })

@@ -129,7 +129,7 @@ function Prompts:exchange()
   if not request then
     return nil, { message = message, class = "permanent" }
   end
-  request.timeout, request.acts = task.timeout or agent.timeout, agent.acts
+  request.timeout, request.acts, request.theirs = task.timeout or agent.timeout, agent.acts, agent.theirs
   request.judge = agent.reads_prompt and judge_of(agent, request.judge) or request.judge
   request.idempotent = tables.first(task.idempotent, request.idempotent or agent.idempotent)
   request.retry = task.retry or request.retry

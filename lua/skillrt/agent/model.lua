@@ -423,6 +423,7 @@ local function request_of(agent, task, talk, want, read)
     usage = most,
     model = want.model,
     converses = true,
+    theirs = agent.theirs,
     gate = gate.of(endpoint.url:match("^%a+://[^/]+"), endpoint.key, agent.pace, most.tokens),
     idempotent = true,
     acts = false,

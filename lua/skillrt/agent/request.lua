@@ -51,6 +51,7 @@ local COMMON = {
   show = { type = "function" }, -- what people who watch see of the data that arrives
   take = { type = "function" }, -- takes login tokens out of a reply before it is recorded
   secrets = { type = "text", list = true }, -- texts that must not reach the journal from a reply
+  theirs = { type = "boolean" }, -- of the agent that a person chose: what is granted to a skill does not confine it
 }
 
 -- Of a request that starts a program.

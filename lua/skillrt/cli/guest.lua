@@ -292,7 +292,13 @@ local function run(text, chunkname, argument, world)
   local env = environment.new(chunkname:sub(2)).env
   refuse(env)
   add_world(env, world)
-  rawset(require("skillrt"), "chosen_agent", world.chosen_agent)
+  rawset(require("skillrt"), "chosen_agent", function()
+    local stands_for = world.chosen_agent() and require("skillrt.agent").dry({}) or nil
+    if stands_for then
+      given[stands_for] = { kind = "chosen" }
+    end
+    return stands_for
+  end)
   local chunk, message = environment.chunk(text, chunkname, env)
   if not chunk then
     error(message, 0)

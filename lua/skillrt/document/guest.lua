@@ -6,6 +6,7 @@
 -- person's own script, except for the limits in skill/stranger.lua. A child that ended fails its present call; the
 -- next call starts another one. Called by document/load.
 
+local agents = require("skillrt.agent")
 local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -360,7 +361,7 @@ local function world_of(self)
       return environment.helper(self.loaded, tostring(name), is_module)
     end,
     chosen_agent = function()
-      return require("skillrt.document.load.config_agents").chosen() and { kind = "chosen" } or nil
+      return (self.loaded.agents or {})["*"] ~= nil
     end }
 end
 
@@ -491,21 +492,40 @@ end
 
 local FREE <const> = { state = true, inputs = true, schema = true, x = true }
 
-local function checked(self, definition)
-  local looked, chosen = {}, {}
-  for name, agent in pairs(tables.object(definition.agents)) do
+-- The agent that the person chose, which is theirs with all that it is a chain of; nil: none.
+local function chosen_agent(self)
+  local given, agent, message = (self.loaded.agents or {})["*"], nil, nil
+  if given then
+    agent, message = agents.check(given, "the chosen agent")
+  end
+  for _, one in ipairs(agent and { agent, table.unpack(agent.links or {}) } or {}) do
+    one.theirs = true
+  end
+  return agent, message
+end
+
+-- Puts it where the script's definitions of agents name it.
+local function put_chosen(self, list)
+  local problem
+  for name, agent in pairs(tables.object(list)) do
     if type(agent) == "table" and agent.kind == "chosen" then
-      definition.agents[name], chosen[name] = nil, require("skillrt.document.load.config_agents").chosen()
+      list[name], problem = chosen_agent(self)
+    elseif type(agent) == "table" and not problem then
+      problem = put_chosen(self, agent.links)
     end
   end
+  return problem
+end
+
+local function checked(self, definition)
+  local looked = {}
   for key, value in pairs(definition) do
     looked[key] = not FREE[key] and value or nil
   end
-  local problem = stranger.problem(looked, self.granted)
+  local problem = stranger.problem(looked, self.granted) or put_chosen(self, definition.agents)
   if problem then
     return nil, problem
   end
-  definition.agents = next(chosen) and tables.fill(tables.object(definition.agents), chosen) or definition.agents
   return skill_of.check(definition)
 end
 
@@ -519,7 +539,7 @@ end
 
 ---A skill whose functions are a guest's.
 ---@param path string
----@param options { drawn: table?, sandbox: any }?
+---@param options { drawn: table?, sandbox: any, agents: table? }?
 ---@return skillrt.Skill|nil skill
 ---@return string? message
 ---@return string? code
@@ -529,7 +549,7 @@ function M.script(path, options)
   if not text then
     return nil, message, code
   end
-  local loaded = environment.new(path, { drawn = options.drawn })
+  local loaded = environment.new(path, { drawn = options.drawn, agents = options.agents })
   local granted = schema.types.sandbox(options.sandbox or "strict")
   local self = M.new(path, granted, loaded)
   local is_skill

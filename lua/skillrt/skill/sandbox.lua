@@ -151,6 +151,19 @@ local function in_force(request, skill, works)
   return said == "strict" and own.level == "work" and setmetatable({ level = said }, { __index = own }) or own
 end
 
+---The addresses that an HTTP request may connect to; nil: any. Only a stranger's own requests are confined: those of
+---the agent that a person chose are theirs.
+---@param request table  { url, addresses, theirs }
+---@param skill skillrt.Skill
+---@return string?
+function M.addresses(request, skill)
+  local guest = skill.guest
+  if request.addresses or request.theirs or not (guest and guest.skill) then
+    return request.addresses
+  end
+  return require("skillrt.skill.stranger").addresses(request.url, guest.granted)
+end
+
 -- Folders that contain everything a person has are granted only by name.
 local function is_broad(folder)
   return folder == "/" or folder == os.getenv("HOME")

@@ -12,7 +12,7 @@ local url_of = require("skillrt.agent.url")
 local M = {}
 
 local REFUSED <const> = tables.words("sandbox sandbox_default needs around roots libraries ca_file config source "
-  .. "isolation repository addresses url_env oauth max_redirects")
+  .. "isolation repository addresses url_env oauth max_redirects theirs")
 local PATHS <const> = tables.words "cwd dir skill strategy path"
 local PLACES <const> = tables.words "env workspaceFolder CLAUDE_PROJECT_DIR CLAUDE_PLUGIN_ROOT userHome"
 local VENDORS <const> = { anthropic = { "api.anthropic.com:443", "ANTHROPIC_API_KEY" },
@@ -60,6 +60,27 @@ local function place_of(url)
     return names.show(url)
   end
   return rest:find(":%d+$") and rest or ("%s:%d"):format(rest, scheme == "https" and 443 or 80)
+end
+
+-- The rule of csrc/transport/proxy_list.c for addresses: a name leads to the public internet, or to an address that is
+-- listed by itself; localhost to this machine.
+---The addresses that a request may connect to (csrc/transport/http_address.h); nil: any.
+---@param url string
+---@param granted skillrt.Sandbox
+---@return string?
+function M.addresses(url, granted)
+  if granted.network == true then
+    return nil
+  end
+  local place = place_of(url)
+  local port = place:match(":%d+$") or ""
+  local list = { "public", place:find("^localhost:") and "127.0.0.1 ::1" or nil }
+  for _, entry in ipairs(granted.network or {}) do
+    entry = entry:find(":%d+$") and entry or entry .. ":443"
+    local address = entry:match("^%[([%x:.]+)%]" .. port .. "$") or entry:match("^([%d.]+)" .. port .. "$")
+    list[#list + 1] = address
+  end
+  return table.concat(list, " ")
 end
 
 -- How a text names variables and secrets.

@@ -245,7 +245,8 @@ end
 function M.guest(script, options)
   local document = M.read(files.dirname(script), { workflow = false })
   local definition = document and document.definition or {}
-  return require("skillrt.document.guest").script(script, { drawn = options.drawn, sandbox = definition.sandbox })
+  return require("skillrt.document.guest").script(script, { drawn = options.drawn, sandbox = definition.sandbox,
+    agents = given_agents(options) })
 end
 
 ---A skill from a folder, a config, a workflow or an agent.yml.

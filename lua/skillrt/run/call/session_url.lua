@@ -16,6 +16,7 @@
 -- session's user defines the messages and headers. Called by session.lua.
 
 local core = require("skillrt.core")
+local sandbox = require("skillrt.skill.sandbox")
 local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.text")
 
@@ -114,8 +115,8 @@ local function send(stream, method)
   local seconds = stream.is_brief and BRIEF_S or SECONDS[stream.kind]
   stream.began = core.mono_ms()
   stream.errand = { kind = "http", method = method, url = session.request.url, headers = headers, body = stream.text,
-    ca_file = session.request.ca_file, max_reply = session.request.max_reply, streams = true, timeout = seconds,
-    idle_timeout = seconds }
+    addresses = sandbox.addresses(session.request, session.calls.run.skill), ca_file = session.request.ca_file,
+    max_reply = session.request.max_reply, streams = true, timeout = seconds, idle_timeout = seconds }
   local queue = session.calls.queue
   if stream.kind == "note" or stream.kind == "last" then
     queue:act(stream)
