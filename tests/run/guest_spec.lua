@@ -580,12 +580,18 @@ describe("what a script of a folder asks for", function()
     assert.equal("reached", told("inner.localhost", '"inner.localhost:PORT", "127.0.0.1:PORT"'))
     assert.equal("reached", told("127.0.0.1", '"127.0.0.1:PORT"'))
     assert.equal("reached", told("localhost", '"localhost:PORT"'))
-    local folder <close>, env = new_folder([[
-      local skillrt = require "skillrt"
-      return skillrt.skill { name = "s", limits = { max_errors = 1, max_retries = 0 }, agents = { default = skillrt.chosen_agent() },
-        actions = { { id = "a", agent = "default", prompt = "Do it." } } }]])
-    run(folder, env, { "--agent", ("http://inner.localhost:%s/echo"):format(port) })
-    assert.is_true(#server.log() > 3)
+    local folder <close>, env = new_folder ""
+    local theirs, count = { "--agent", ("http://inner.localhost:%s/echo"):format(port) }, 3
+    for _, way in ipairs { "skillrt.chosen_agent()", "skillrt.agent.chain { skillrt.chosen_agent(), skillrt.agent.claude {} }" } do
+      for _, text in ipairs { "agents = { default = %s }, actions = { { id = 'a', agent = 'default', prompt = 'Do it.' } }",
+        "actions = { { id = 'a', agent = %s, prompt = 'Do it.' } }" } do
+        folder.file("s/skill.lua", ("local skillrt = require 'skillrt' return skillrt.skill { name = 's', "
+          .. "limits = { max_errors = 1, max_retries = 0 }, %s }"):format(text:format(way)))
+        run(folder, env, theirs)
+        assert.is_true(#server.log() > count, way)
+        count = #server.log()
+      end
+    end
     server.stop()
   end)
 

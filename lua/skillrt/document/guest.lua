@@ -523,6 +523,15 @@ local function checked(self, definition)
     looked[key] = not FREE[key] and value or nil
   end
   local problem = stranger.problem(looked, self.granted) or put_chosen(self, definition.agents)
+  for _, field in ipairs({ "actions", "phases" }) do
+    for _, one in ipairs(tables.object(definition[field])) do
+      local written = { agent = type(one) == "table" and one.agent or nil }
+      if type(written.agent) == "table" then
+        problem = problem or put_chosen(self, written)
+        one.agent = written.agent
+      end
+    end
+  end
   if problem then
     return nil, problem
   end
