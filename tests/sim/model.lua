@@ -233,8 +233,10 @@ rule("call attempt result doubt tool round used note stage late checkpoint", fun
 end)
 
 -- A call passes through its states, by the table above; a result is final, whatever asks for the call again.
-rule("call attempt result doubt tool", function(_, entry, it)
-  if not CALL[it.call.state][entry.t] then
+-- A changed script may use a tool where an earlier one had sent what may be sent again.
+rule("call attempt result doubt tool", function(run, entry, it)
+  local is_other = entry.t == "tool" and run.skill.is_changed and it.call.state == "sent" and it.call.idem
+  if not CALL[it.call.state][entry.t] and not is_other then
     return "its call is " .. it.call.state
   end
 end)
@@ -899,8 +901,12 @@ function APPLY.event(run, entry)
   end
 end
 
--- Calls below a place are forgotten, as what they made is in its result; what a changed script left there stays open.
+-- Calls below a place are forgotten, as what they made is in its result, and so are the rounds there; what a changed
+-- script left there stays open.
 local function forget_below(step, above)
+  for place in pairs(step.rounds) do
+    step.rounds[place] = (place == above or not is_below(place, above)) and step.rounds[place] or nil
+  end
   for place, call in pairs(step.calls) do
     local is_open = call.state == "sent" or call.state == "unknown"
     if place ~= above and is_below(place, above) and not is_open then
