@@ -195,17 +195,23 @@ describe("branches", function()
 
   it("that lose pay for nothing more: what cannot be given up is finished, and is the last", function()
     local paid = R.folder() .. "/paid"
+    local function pay(ctx)
+      return ctx.map({ 1, 2, 3 }, function(item)
+        return ctx.await { kind = "command", argv = { "sh", "-c", ("sleep 0.1; echo %d >> '%s'"):format(item, paid) } }
+      end, { max_parallel = 1 })
+    end
     local result = run(function(_, ctx)
-      local _, message, class = ctx.within(0.05, function()
-        return ctx.map({ 1, 2, 3 }, function(item)
-          return ctx.await { kind = "command", argv = { "sh", "-c", ("sleep 0.1; echo %d >> '%s'"):format(item, paid) } }
-        end, { max_parallel = 1 })
-      end)
+      local _, message, class = ctx.within(0.05, function() return pay(ctx) end)
       ctx.sleep(0.2) -- what it began would be performed meanwhile
       return { message = message, class = class }
     end)
     assert.same({ "completed", "timeout" }, { result.status, result.state.class })
     assert.equal("1\n", R.read(paid))
+    run(function(_, ctx) -- a branch that the step does not wait for
+      ctx.spawn(pay, ctx)
+      ctx.sleep(0.05)
+    end)
+    assert.equal("1\n1\n", R.read(paid))
   end)
 
   it("have deadlines that take no place of max_parallel: what is bounded by both can begin, and go on", function()
