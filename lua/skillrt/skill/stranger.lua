@@ -83,32 +83,14 @@ function M.addresses(url, granted)
   return table.concat(list, " ")
 end
 
--- How a text names variables and secrets.
+-- How a text names variables and secrets; and in a server of MCP.
 local NAMES <const> = { "{env[.:]([%w_]+)}", "{secret%.([%w_.-]+)}" }
+local SERVERS <const> = { NAMES[1], NAMES[2], "%${([%a_][%w_]*)%f[}:]" }
 
-local function of_text(text, granted)
-  for _, pattern in ipairs(NAMES) do
+local function of_text(text, granted, patterns)
+  for _, pattern in ipairs(patterns) do
     for name in text:gmatch(pattern) do
-      local problem = no_name(granted, name)
-      if problem then
-        return problem
-      end
-    end
-  end
-end
-
--- What is wrong with declared servers of MCP, whose texts also name variables as ${NAME}; nil: nothing.
-local function of_servers(value, granted)
-  if type(value) == "string" then
-    for name in value:gmatch("%${([%a_][%w_]*)%f[}:]") do
-      local problem = not PLACES[name] and no_name(granted, name)
-      if problem then
-        return problem
-      end
-    end
-  elseif type(value) == "table" then
-    for _, inner in pairs(value) do
-      local problem = of_servers(inner, granted)
+      local problem = not (pattern == SERVERS[3] and PLACES[name]) and no_name(granted, name)
       if problem then
         return problem
       end
@@ -137,8 +119,6 @@ local function of_field(key, value, granted)
   elseif PATHS[key] and type(value) == "string" then
     local ok, why = files.is_confined(value)
     return not ok and ("%s %s %s"):format(key, names.show(value), why) or nil
-  elseif key == "mcp" then
-    return of_servers(value, granted)
   elseif key == "tools" and type(value) == "table" then
     return of_tools(value, granted)
   elseif key == "url" and type(value) == "string" then
@@ -172,11 +152,12 @@ end
 ---@param value any    from its definition, or a request
 ---@param granted skillrt.Sandbox
 ---@param depth integer?
+---@param patterns string[]?  how its texts name variables and secrets
 ---@return string?
-function M.problem(value, granted, depth)
-  depth = depth or 0
+function M.problem(value, granted, depth, patterns)
+  depth, patterns = depth or 0, patterns or NAMES
   if type(value) == "string" then
-    return of_text(value, granted)
+    return of_text(value, granted, patterns)
   elseif type(value) ~= "table" or depth > 100 then
     return nil
   end
@@ -185,7 +166,8 @@ function M.problem(value, granted, depth)
     problem = problem or of_field(key, inner, granted)
   end
   for key, inner in pairs(value) do
-    problem = problem or M.problem(key, granted, depth + 1) or M.problem(inner, granted, depth + 1)
+    local forms = key == "mcp" and SERVERS or patterns
+    problem = problem or M.problem(key, granted, depth + 1, patterns) or M.problem(inner, granted, depth + 1, forms)
   end
   return problem or nil
 end
