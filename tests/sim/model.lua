@@ -512,8 +512,13 @@ rule("stop", function(run, entry, it)
   end
 end)
 
--- Nothing is chosen when that many steps have failed.
+-- Nothing is chosen when that many steps have failed. (Parallel phases are chosen at once.)
 rule("start", function(run, entry, it)
+  local at = entry.phase and it.scope.sub == "" and run.phase_at[entry.phase]
+  local before = at and run.skill.phases[at - 1]
+  if before and before.parallel and run.skill.phases[at].parallel then
+    return nil
+  end
   local most = has_other_limits(run, it.scope) and math.huge or most_of(run, it.scope, "max_errors") or MAX_ERRORS
   if it.scope.errors >= most and not entry.undo and it.scope.retrying ~= it.id and it.scope.open == 0
     and not it.scope.loop_over then
@@ -1242,7 +1247,8 @@ function walk(list, skill, last, wrong, origin)
 end
 
 ---@param list table[]  the records of a journal, in their order; `seqs`: their numbers
----@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms }
+---@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms, forgotten =
+---  its record may be lost, and nobody can know of it }
 ---@param skill skillrt.Skill
 ---@param wrong fun(message: string)
 ---@param origin table[]|nil  of a fork: the records of the run that it comes from
@@ -1250,8 +1256,13 @@ end
 function M.check(list, sent, skill, wrong, origin, unnoticed)
   tick_ms = TICK_MS + (unnoticed or 0)
   walk(list, skill, nil, wrong, origin)
-  each_has_its_record(list, sent, wrong)
   each_answer_was_given(list, sent, wrong)
+  local known = {}
+  for _, one in ipairs(sent) do
+    known[#known + 1] = not one.forgotten and one or nil
+  end
+  sent = known
+  each_has_its_record(list, sent, wrong)
   unsent_is_not_executed(list, sent, wrong)
   at_once(sent, wrong)
   in_time(sent, skill, wrong)

@@ -166,8 +166,9 @@ static int l_sent(lua_State *S) {
   lua_newtable(S);
   for (size_t i = world->sent_before; i < world->sent_count; i++) {
     const struct sent *one = &world->sent[i];
-    if (one->forgotten) continue;
-    lua_createtable(S, 0, 8);
+    lua_createtable(S, 0, 9);
+    lua_pushboolean(S, one->forgotten);
+    lua_setfield(S, -2, "forgotten");
     lua_pushstring(S, one->label);
     lua_setfield(S, -2, "label");
     lua_pushstring(S, one->key);
