@@ -37,6 +37,12 @@ static void fresh(struct scratch *s) {
   scratch_write(s, "outside/secret", "secret", 6);
 }
 
+static bool count_one(void *data, const char *name, enum sys_kind kind) {
+  (void)name, (void)kind;
+  ++*(long *)data;
+  return true;
+}
+
 /* Asks to read `name`; the text or "". */
 static const char *text_of(struct scratch *s, const char *name) {
   static char text[64];
@@ -88,6 +94,16 @@ static void test_links(struct scratch *s) {
     CHECK(!put(sys_real(), s, "a/../../outside/x", false) && e.code == ERROR_INVALID);
     CHECK_STR(text_of(s, "../outside/secret"), "");
     CHECK(scratch_count(s, "outside", "") == 1);
+  }
+  TEST("a folder is listed, and one that is not there, or is a file or a link, is none") {
+    static const char *const none[] = {"none", "top", "link", "../outside"};
+    long count = 0;
+    CHECK(below_list(sys_real(), scratch_path(s, "run"), "a", count_one, &count, &e) && count == 1);
+    for (size_t i = 0; i < 4; i++) {
+      error_clear(&e);
+      CHECK(!below_list(sys_real(), scratch_path(s, "run"), none[i], count_one, &count, &e));
+      CHECK(e.code != ERROR_NONE && count == 1);
+    }
   }
   TEST("a pipe, a folder or nothing is no file, and nobody waits for it") {
     alarm(20);

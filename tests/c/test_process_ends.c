@@ -1,9 +1,41 @@
 /* test_process_ends.c: how programs end: by signals, by cancellation, with what they left behind,
  * and when a call of ours fails. */
 #include <signal.h>
+#include <sys/times.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/process_bench.h"
+#include "transport/proc_stat.h"
+
+/* Some ticks of user and of system time, each. */
+static void work(void) {
+  struct tms now;
+  do
+    times(&now);
+  while (now.tms_utime < 4 || now.tms_stime < 4);
+}
+
+/* Of this process and its ended children, in ticks, as the kernel counts it. */
+static uint64_t used(void) {
+  struct tms now;
+  times(&now);
+  return (uint64_t)(now.tms_utime + now.tms_stime + now.tms_cutime + now.tms_cstime);
+}
+
+static void test_work(void) {
+  TEST("what a process and its ended children have worked is read, of user and of system time") {
+    struct proc_stat stat;
+    pid_t pid = fork();
+    work();
+    if (pid == 0) _exit(0);
+    CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+    uint64_t before = used();
+    CHECK(proc_stat_read(sys_real(), getpid(), &stat));
+    CHECK(before >= 16 && stat.used >= before && stat.used <= used());
+    CHECK(stat.parent == getppid() && stat.state == 'R');
+  }
+}
 
 static void test_signals(void) {
   TEST("a program killed by a signal is told from one that failed") {
@@ -223,6 +255,7 @@ static void test_failures(void) {
 }
 
 int main(void) {
+  test_work();
   test_signals();
   test_cancel();
   test_failures();

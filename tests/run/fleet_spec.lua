@@ -247,6 +247,15 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches("4 finished", good("status", url), 1, true)
   end)
 
+  it("moves a run that waits, which the list then names as what it is", function()
+    local url = place "waiting"
+    assert.equal(3, skillrt("run", "ask.lua", "--work-dir", "waiting").code)
+    good("move", "waiting", url)
+    local row = good("list", server.url):match("[^\n]*" .. url:match "/([^/?]+)%?" .. "[^\n]*")
+    assert.matches("paused", row, 1, true)
+    assert.matches("completed", good("answer", url, "blue"), 1, true)
+  end)
+
   it("moves values that are kept apart", function()
     folder.file("large.lua", [[
 local skillrt = require "skillrt"

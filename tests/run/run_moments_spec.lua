@@ -260,6 +260,20 @@ describe("a place within a step", function()
     assert.same({ 1, 2, 3, 3, 3 }, made)
   end)
 
+  it("names a sub-run that was under way there, and not the steps in it", function()
+    local inner = R.skill { name = "inner", actions = { { id = "within", run = function(_, ctx)
+      assert(ctx.await { kind = "command", argv = { "true" } })
+      ctx.checkpoint "inside"
+    end } } }
+    local dir = run(R.skill { name = "outer", actions = { { id = "runs", run = function(_, ctx)
+      return { status = ctx.run(inner, {}).status }
+    end } } })
+    local at
+    for _, record in ipairs(R.records(dir)) do at = record.sub or at end
+    assert.same({ "runs was under way there: it starts over", ("sub-run %s was under way there: it starts over"):format(at) },
+      assert(travel.rollback(dir, "inside")).under_way)
+  end)
+
   it("keeps what a failed step had got in a fork", function()
     local made = {}
     local dir = run(paying(made, true))

@@ -946,6 +946,7 @@ end
 
 function APPLY.tool(_, _, it)
   it.call.state = "used"
+  it.call.acts, it.call.idem = nil, nil -- what it does are the calls below; a changed script may have had a call here
 end
 
 function APPLY.round(_, entry, it)

@@ -252,7 +252,7 @@ static void call_lua(const char *name, bool resume) {
 /* Calls of the disk that others make meanwhile are not harmed; Lua has a thread of its own for it,
  * as a run waits in this one. */
 bool sim_people(void) {
-  bool changed = false;
+  bool changed = false, before = world->outside;
   lua_State *S = lua_newthread(L);
   int at = lua_gettop(L);
   world->outside = true;
@@ -262,7 +262,7 @@ bool sim_people(void) {
     world_wrong("people raised: %s", lua_tostring(S, -1) ? lua_tostring(S, -1) : "?");
   else
     changed = lua_toboolean(S, -1);
-  world->outside = false;
+  world->outside = before;
   lua_remove(L, at);
   return changed;
 }
