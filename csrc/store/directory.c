@@ -216,6 +216,13 @@ static bool directory_lock(struct directory *d, struct error *e) {
   return failed == 0 || error_system(e, -failed, "%s/run.lock", d->path);
 }
 
+/* Names us to people; the boot of before stays, until all is in order. */
+static void directory_name(const struct directory *d) {
+  char boot[SYS_BOOT];
+  lock_boot(d->sys, d->lock, boot);
+  lock_sign(d->sys, d->lock, getpid(), boot);
+}
+
 /* From here on, the whole journal was written or checked in this boot of the machine. */
 static void directory_sign(const struct directory *d) {
   char boot[SYS_BOOT];
@@ -239,12 +246,14 @@ static bool directory_create(struct directory *d, const struct store_options *o,
     return false;
   if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
     return false; /* another process was faster */
-  directory_sign(d);
+  directory_name(d);
   if (o->label && !directory_label_ahead(d->sys, d->path, o->label, e)) return false;
   d->is_submitted = o->mode == STORE_SUBMIT;
-  if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
+  if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e) ||
+      !journal_open(d->sys, &options, &d->end, &d->journal, e))
     return false;
-  return journal_open(d->sys, &options, &d->end, &d->journal, e);
+  directory_sign(d); /* what a dead creation left is replaced */
+  return true;
 }
 
 /* Compares state.json with the journal. */
@@ -348,7 +357,6 @@ static bool directory_recover(struct directory *d, const struct store_options *o
 static bool directory_resume(struct directory *d, const struct store_options *o,
                              struct store_report *report, struct error *e) {
   uint32_t count;
-  char boot[SYS_BOOT];
   /* Asked before the lock is taken, so that no lock file is made where there is no run. */
   if (o->cut)
     count = journal_segments_in_row(d->sys, d->folder);
@@ -356,8 +364,7 @@ static bool directory_resume(struct directory *d, const struct store_options *o,
     return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", d->path);
   if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
-  lock_boot(d->sys, d->lock, boot);
-  lock_sign(d->sys, d->lock, getpid(), boot); /* for people; its boot when all is in order */
+  directory_name(d);
   return directory_recover(d, o, report, e);
 }
 

@@ -92,6 +92,37 @@ static void test_same_boot(struct scratch *s) {
       CHECK(k.report.cut_bytes == length - a.last && !k.report.cut_doubtful);
     }
   }
+  TEST(
+      "no run is where a power cut tore the first record, and the next one failed to begin there") {
+    struct faulty *f = faulty_new(&world);
+    bool met = true;
+    for (uint64_t n = 1; met; n++) {
+      scratch_empty(s);
+      world.boot = another_boot;
+      kit_init(&k, s);
+      k.sys = &world;
+      CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+      kit_close(&k);
+      world.boot = sys_real()->boot;
+      memcpy(bytes, a.bytes, a.last);
+      memset(bytes + a.last - 20, '#', 10);
+      scratch_write(s, segment_name, bytes, a.last);
+      kit_init(&k, s);
+      k.sys = faulty_sys(f);
+      faulty_reset(f);
+      faulty_fail(f, FAULTY_FILES, n, ENOSPC, FAULTY_FROM);
+      if (kit_open(&k, STORE_CREATE)) kit_close(&k);
+      met = faulty_count(f, FAULTY_FILES) >= n;
+      faulty_reset(f);
+      k.options.whole = true;
+      bool reads = kit_open(&k, STORE_READ);
+      CHECK(reads ? k.report.records == 0 : k.error.code == ERROR_MISSING);
+      if (reads) kit_close(&k);
+      CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+      kit_close(&k);
+    }
+    faulty_free(f);
+  }
   TEST("a torn tail whose copy or cut fails is not taken for cut, whichever call fails") {
     struct faulty *f = faulty_new(&world);
     bool met = true;
