@@ -79,6 +79,8 @@ describe("cli.arguments", function()
     for _, command in ipairs(help.commands()) do
       assert.truthy(overview:find("\n  " .. command.name .. " ", 1, true))
       local text = help.text(command)
+      local usage, words = text:match "^(Usage: .-)\n\n(.-)\n\n  %S"
+      assert.truthy(usage and not words:find("\n  ", 1, true), command.name) -- its rows are behind an empty line
       for _, option in ipairs(command.options) do assert.truthy(text:find("--" .. option.name, 1, true)) end
       for _, line in ipairs { overview, text } do
         for row in line:gmatch "[^\n]+" do assert.is_true(#row <= 80, row) end
