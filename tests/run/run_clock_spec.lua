@@ -97,4 +97,22 @@ describe("the wall clock is set while a run is open", function()
       assert.truthy(require("skillrt.skill.limit.run_timeout").open_ms(books) < 700 * 1000)
     end
   end)
+
+  it("is a record before the books that are kept in that moment, which know of it", function()
+    local dir = R.folder() .. "/run"
+    local run = assert(runner.begin(R.skill(action(function(_, ctx)
+      for _ = 1, 3 do ctx.sleep(60) end
+    end)), { work_dir = dir, wait = true, books_bytes = 1, watcher = { observe = function() end, forget = function() end,
+      flush = function() clock.set(-24 * HOUR) end } })) -- the books are kept next
+    for _ = 1, 4 do
+      assert(run:event("inbox", ""))
+      for _ = 1, 20 do run:step() end
+      clock.pass(61)
+    end
+    run:stop()
+    run:wait()
+    run:close()
+    assert.is_true(#R.records(dir, "clock") > 0 and #R.records(dir, "books") > 0)
+    assert.is_nil((select(5, dofile "tests/support/crash_audit.lua"(dir, {}))))
+  end)
 end)

@@ -179,6 +179,28 @@ describe("a changed script", function()
     assert.equal("x\n", R.read(acted), result.status .. ": " .. tostring(result.message))
   end)
 
+  it("repeats nothing that it did around the place of a sub-run that it left, when a person retries", function()
+    local folder = R.folder()
+    local paid, dir = folder .. "/paid", folder .. "/run"
+    local asks = R.skill { name = "asks", actions = { { id = "ask", run = function(_, ctx) return { said = ctx.ask "Now?" } end } } }
+    local function skill(run)
+      return R.skill { name = "around", limits = { max_errors = 1 }, actions = { { id = "a", run = run } } }
+    end
+    local function after(_, ctx)
+      return { out = ctx.map({ 1 }, function()
+        return ctx.loop("", function()
+          assert(ctx.await { kind = "command", argv = { "sh", "-c", ("echo x >> '%s'"):format(paid) } })
+          return "paid", true
+        end)
+      end) }
+    end
+    assert.equal("waiting_for_person", skill(function(_, ctx) ctx.run(asks, {}) end):run { work_dir = dir }.reason)
+    local result = assert(skillrt.resume(dir, { skill = skill(after), accept_changes = true, yes = true, answer = "yes" }))
+    assert.same({ "failed", "x\n" }, { result.status, R.read(paid) })
+    result = assert(skillrt.resume(dir, { skill = skill(after), retry = true, add = { max_errors = 5 } }))
+    assert.same({ "completed", "x\n" }, { result.status, R.read(paid) })
+  end)
+
   it("sends no other request with the idempotency key that a call of a finished round had (F19)", function()
     local function skill(run)
       return R.skill { name = "keys", actions = { { id = "a", run = run } } }

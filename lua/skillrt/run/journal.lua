@@ -321,9 +321,16 @@ end
 
 ---From time to time writes a snapshot of the books, so that reading starts there.
 function Journal:keep_books()
+  local entry
   if self.books.run_id and not snapshot.is_worth_it(self.books) then
     self.due = self.since + self.interval -- other records come first
-  elseif self.books.run_id and not self:emit(snapshot.whole(self.books)) then
+    return
+  elseif self.books.run_id then
+    local at = time_of(self) -- first: that somebody has set the clock is a record before it
+    entry = snapshot.whole(self.books)
+    entry.at = at
+  end
+  if entry and not self:emit(entry) then
     self.due = math.huge -- the books hold something that cannot be encoded: the records alone must do
   end
 end

@@ -297,9 +297,11 @@ function Steps:look(step)
   end
   leave_calls(self, step)
   local blame = step.known[diverged.place] and diverged.place
-  for place in pairs(step.known) do
-    if blame and places.is_below(place, blame) then
-      blame = nil -- the changed script has a combinator there: to blame it would repeat all of it
+  for _, made in ipairs({ step.known, step.rounds }) do
+    for place in pairs(made) do
+      if blame and places.is_below(place, blame) then
+        blame = nil -- the changed script has a combinator there: to blame it would repeat all of it
+      end
     end
   end
   self:fail(step, self:definition_of(step), { class = "permanent", message = text, blame = blame })
