@@ -446,12 +446,13 @@ rule("call", function(run, entry, it)
   end
 end)
 
--- Usage is reserved before calls are sent, so that no more is used than there is.
+-- Usage is reserved before calls are sent, so that no more is used than there is. (Behind a rollback a script may tell
+-- again what it has told.)
 rule("used", function(run, entry, it)
   for name, amount in pairs(entry.used) do
     for _, one in ipairs(each_limit(it.step, "usage." .. name)) do
       local most, full = most_of(run, one.scope, one.name)
-      if most and one.spent + amount > most then
+      if most and one.spent + amount > most and not run.rolled then
         return ("%s: %d and %d of %d"):format(full, one.spent, amount, most)
       end
     end
@@ -1033,6 +1034,7 @@ local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", 
 -- results it had; calls without a result, sub-runs and questions count as not started. Usage, questions and arrivals
 -- stay. A fork starts the same way from another run; it has used nothing yet.
 function APPLY.rollback(run, entry)
+  run.rolled = true
   local there = run.replay(entry.to, entry.from)
   for _, name in ipairs(GROWS) do
     there.scopes[""][name] = run.scopes[""][name]
