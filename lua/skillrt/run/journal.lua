@@ -170,6 +170,12 @@ local function time_of(self)
   return at
 end
 
+---The time of what happens now; if somebody has set the clock, that is recorded first.
+---@return integer
+function Journal:now()
+  return time_of(self)
+end
+
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param ours "ours"|nil   only the journal has references to its tables

@@ -98,8 +98,8 @@ end
 
 -- Compares what is asked for with what is recorded at its place. If something else is expected there, the recorded
 -- call is forgotten, except one that acted in an earlier attempt: a different path must not make it act a second
--- time.
-local function compare(self, execution, place, digest, to)
+-- time. `kind`: of the call that is asked for now; nil: it is none.
+local function compare(self, execution, place, digest, to, kind)
   local step = execution.step
   local before = step.known[place] or step.tools[place] or step.calls[place]
   if not before or not before.digest or before.digest == digest then
@@ -108,6 +108,8 @@ local function compare(self, execution, place, digest, to)
     execution:diverge(place, before.to or before.kind == "ask" and "a question" or before.digest, to)
   elseif step.known[place] or not repeats.acted(before) then -- a call that was sent and may have acted needs a decision
     assert(self.journal:emit({ t = "drop", step = step.number, from = { place } }))
+  elseif kind and not repeats.ACTS[kind] then -- a question, a time or a sub-run takes up no such call
+    execution:diverge(place, before.to or before.kind, to)
   end
 end
 
@@ -146,7 +148,7 @@ function Calls:declare(execution, branch, request)
     idem = request.idempotent == true,
     order = self.order,
   })
-  compare(self, execution, call.place, call.digest, call.to)
+  compare(self, execution, call.place, call.digest, call.to, call.kind)
   execution:enter(call)
   return call
 end

@@ -64,7 +64,7 @@ function M.take_up(calls, call, open)
     if call.request.gate and open.failed.class == "rate_limit" then
       calls.queue:close(call.request.gate, at, open.failed.message)
     end
-  elseif call.idem then
+  elseif call.idem and open.idem then -- a changed script may ask for something else there
     calls.queue:send(call)
   else
     local message = open.doubt and open.doubt.message

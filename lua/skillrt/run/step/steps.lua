@@ -25,7 +25,7 @@ local function_result = require("skillrt.agent.function_result")
 local steady = require("skillrt.run.steady")
 local task_of = require("skillrt.run.task")
 
-local printable, wall_ms = record.printable, core.wall_ms
+local printable = record.printable
 local WAIT, OVER = execution_of.WAIT, execution_of.OVER
 local resume = coroutine.resume -- the one that limits.c can interrupt: core is loaded
 
@@ -107,7 +107,7 @@ function Steps:start(definition, said)
       said.from = json.array(asked_anew)
     end
   end
-  local step = { number = number, id = id, kind = kind, started_at = wall_ms(), root = false, after = 0,
+  local step = { number = number, id = id, kind = kind, started_at = self.journal:now(), root = false, after = 0,
     n = self.root.iteration_count + (self.iterations[kind] or 0),
     live = { home = self, definition = definition, thread = false } }
   if self.is_phased then

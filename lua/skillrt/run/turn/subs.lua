@@ -122,6 +122,9 @@ local function journal_for(journal, id)
       entry.sub = not entry.step and id or nil
       return journal:emit(entry, ours)
     end,
+    now = function()
+      return journal:now()
+    end,
   }, { __index = journal })
 end
 
