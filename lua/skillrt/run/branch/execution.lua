@@ -642,6 +642,7 @@ local function redeliver(self)
       reach(self, place)
     end
     local call = self.calls[place]
+    local is_dropped = known and step.known[place] ~= known -- something else is asked for there now
     if not self:is_open() then
       return
     elseif not known then
@@ -650,7 +651,7 @@ local function redeliver(self)
         self.run_calls:begin(call)
         self:advance()
       end
-    elseif call and not self.taken[place] then
+    elseif call and not is_dropped and not self.taken[place] then
       self.taken[place] = true
       self.run_calls:give(call, known)
       self:advance()
