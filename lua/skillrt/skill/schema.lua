@@ -167,22 +167,19 @@ local function check_map(value, field, where)
   return out
 end
 
+-- A field that is given, or means something where it is absent; what its message begins with is made for one alone.
 local function check_field(value, field, where, name)
-  local is_plain = value ~= nil and not field.fields and not field.list and not field.map
-  local normal, problem
-  if is_plain then
-    normal, problem = check_plain(value, field)
-    if not problem then
-      return normal
-    end
+  if value ~= nil and not (field.fields or field.list or field.map) then
+    local normal, problem = check_plain(value, field)
+    return normal, problem and ('%s: field "%s" %s'):format(where, name, problem)
   end
   where = ('%s: field "%s"'):format(where, name)
-  if is_plain then
-    return nil, where .. " " .. problem
-  elseif value == nil and field.required then
+  if value == nil and field.required then
     return nil, where .. " is missing"
-  elseif value == nil then
+  elseif value == nil and field.fields then
     return M.record({}, field.fields, where)
+  elseif value == nil then
+    return M.copy(field.default)
   elseif field.list then
     return check_list(value, field, where)
   elseif field.map then
@@ -255,16 +252,10 @@ function M.record(definition, fields, where, meant)
   for _, name in ipairs(order) do
     local value = definition[name]
     if value ~= nil or wanted[name] then
-      local field = fields[name]
-      if value == nil and field.default ~= nil and not field.required and not field.fields then
-        value = M.copy(field.default)
-      else
-        value, message = check_field(value, field, where, name)
-        if message then
-          return nil, message
-        end
+      out[name], message = check_field(value, fields[name], where, name)
+      if message then
+        return nil, message
       end
-      out[name] = value
     end
   end
   return out
