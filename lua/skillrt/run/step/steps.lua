@@ -275,6 +275,16 @@ local function leave_calls(self, step)
   end
 end
 
+-- Whether something of these has a place below this one.
+local function is_below(list, place)
+  for at in pairs(list) do
+    if places.is_below(at, place) then
+      return true
+    end
+  end
+  return false
+end
+
 ---Whether a step asked for something else than before: then it is refused; or, if changes are accepted, it discards
 ---what it was given, and continues from there.
 ---@param step skillrt.Step
@@ -296,14 +306,9 @@ function Steps:look(step)
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
   end
   leave_calls(self, step)
-  local blame = step.known[diverged.place] and diverged.place
-  for _, made in ipairs({ step.known, step.rounds }) do
-    for place in pairs(made) do
-      if blame and places.is_below(place, blame) then
-        blame = nil -- the changed script has a combinator there: to blame it would repeat all of it
-      end
-    end
-  end
+  local place = diverged.place
+  local has_more = is_below(step.known, place) or is_below(step.rounds, place) -- a combinator of the changed script
+  local blame = step.known[place] and not has_more and place or nil -- to blame one would repeat all of it
   self:fail(step, self:definition_of(step), { class = "permanent", message = text, blame = blame })
 end
 
