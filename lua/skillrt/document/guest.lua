@@ -517,21 +517,26 @@ local function put_chosen(self, list)
   return problem
 end
 
+-- ... and where one is written into an action or a phase.
+local function put_written(self, list)
+  local problem
+  for _, one in ipairs(tables.object(list)) do
+    local written = { agent = type(one) == "table" and one.agent or nil }
+    if type(written.agent) == "table" then
+      problem = problem or put_chosen(self, written)
+      one.agent = written.agent
+    end
+  end
+  return problem
+end
+
 local function checked(self, definition)
   local looked = {}
   for key, value in pairs(definition) do
     looked[key] = not FREE[key] and value or nil
   end
   local problem = stranger.problem(looked, self.granted) or put_chosen(self, definition.agents)
-  for _, field in ipairs({ "actions", "phases" }) do
-    for _, one in ipairs(tables.object(definition[field])) do
-      local written = { agent = type(one) == "table" and one.agent or nil }
-      if type(written.agent) == "table" then
-        problem = problem or put_chosen(self, written)
-        one.agent = written.agent
-      end
-    end
-  end
+    or put_written(self, definition.actions) or put_written(self, definition.phases)
   if problem then
     return nil, problem
   end

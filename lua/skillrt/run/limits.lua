@@ -12,6 +12,7 @@ local repeats = require("skillrt.mode.repeats")
 local rows = require("skillrt.skill.limits")
 local steady = require("skillrt.run.steady")
 
+-- An interruption amid a question waits until none of these chunks runs (csrc/lua/limits.c).
 core.own(debug.getinfo(1, "S").source:match("^(.*)run/limits%.lua$") or "@skillrt/")
 
 ---@class skillrt.Bound  one limited thing, of the run, of a sub-run, or of one of their actions

@@ -22,10 +22,14 @@ local WAY <const> = "; grant it in its SKILL.md (sandbox: { %s }), or run it as 
 
 local SAYS <const> = "says %s itself" .. WAY:format("read, write, network, env")
 
+-- An entry of a list, with its port.
+local function whole(entry)
+  return entry:find(":%d+$") and entry:lower() or entry:lower() .. ":443"
+end
+
 -- Whether an entry of a list grants a place, by the rules of csrc/transport/proxy_list.c for names.
 local function grants(entry, place)
-  entry = entry:lower()
-  entry = entry:find(":%d+$") and entry or entry .. ":443"
+  entry = whole(entry)
   if not entry:find("^%*[.:]") then
     return entry == place
   end
@@ -76,9 +80,8 @@ function M.addresses(url, granted)
   local port = place:match(":%d+$") or ""
   local list = { "public", place:find("^localhost:") and "127.0.0.1 ::1" or nil }
   for _, entry in ipairs(granted.network or {}) do
-    entry = entry:find(":%d+$") and entry or entry .. ":443"
-    local address = entry:match("^%[([%x:.]+)%]" .. port .. "$") or entry:match("^([%d.]+)" .. port .. "$")
-    list[#list + 1] = address
+    entry = whole(entry)
+    list[#list + 1] = entry:match("^%[([%x:.]+)%]" .. port .. "$") or entry:match("^([%d.]+)" .. port .. "$")
   end
   return table.concat(list, " ")
 end
