@@ -1251,7 +1251,7 @@ end
 
 ---@param list table[]  the records of a journal, in their order; `seqs`: their numbers
 ---@param sent table[]  what the witness saw: { label, key, acted, idempotent, episode, began, ended, ms, forgotten =
----  its record may be lost, and nobody can know of it }
+---  its record may be lost, unnoticed }
 ---@param skill skillrt.Skill
 ---@param wrong fun(message: string)
 ---@param origin table[]|nil  of a fork: the records of the run that it comes from
