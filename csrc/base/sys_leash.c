@@ -120,19 +120,37 @@ static int page_make(void) {
   return 0;
 }
 
-static int guard_begin(void) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
-  pid_t parent = getpid();
-  pid_t pid = (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
-  if (pid == 0) guard_main(atomic_load(&page), parent, ends[0]);
-  int failed = pid < 0 ? -errno : 0;
+static void pipe_close(const int ends[2]) {
   close(ends[0]);
-  if (failed)
-    close(ends[1]);
-  else
-    guard = pid, life = ends[1];
-  return failed;
+  close(ends[1]);
+}
+
+/* The guard begins with copies of all our descriptors: until it has closed them, which the end of
+ * `told` says, a file that we close to unlock it would stay locked. */
+static int guard_begin(void) {
+  int alive[2], told[2], failed = 0;
+  if (pipe2(alive, O_CLOEXEC) < 0) return -errno;
+  if (pipe2(told, O_CLOEXEC) < 0) {
+    failed = -errno;
+    pipe_close(alive);
+    return failed;
+  }
+  pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
+  if (pid == 0) guard_main(atomic_load(&page), parent, alive[0]);
+  if (pid < 0) {
+    failed = -errno;
+    pipe_close(alive);
+    pipe_close(told);
+    return failed;
+  }
+  guard = pid, life = alive[1];
+  close(alive[0]);
+  close(told[1]);
+  char byte;
+  while (read(told[0], &byte, 1) < 0 && errno == EINTR)
+    ;
+  close(told[0]);
+  return 0;
 }
 
 static void guard_end(void) {

@@ -196,6 +196,21 @@ static void test_descriptor_order(void) {
     }
     CHECK(sys->leash(sys, 0) == 0);
   }
+  TEST("the guard of the leash keeps nothing open, not for a moment: a lock that is released is "
+       "free") {
+    const struct sys *sys = sys_real();
+    for (int i = 0; i < 100; i++) {
+      int fd = open(in_folder("locked"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      CHECK(sys->lock(sys, fd) == 0);
+      CHECK(sys->leash(sys, sys->boot_ns(sys) + 20000000000) == 0);
+      close(fd);
+      fd = open(in_folder("locked"), O_RDWR | O_CLOEXEC);
+      CHECK(sys->lock(sys, fd) == 0);
+      close(fd);
+      CHECK(sys->leash(sys, 0) == 0);
+    }
+    unlink(in_folder("locked"));
+  }
 }
 
 static bool count_entry(void *data, const char *name, enum sys_kind kind) {
