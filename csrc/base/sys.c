@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -107,8 +106,16 @@ static int64_t real_seek(const struct sys *sys, int fd, int64_t offset, int when
 }
 
 static int real_lock(const struct sys *sys, int fd) {
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   (void)sys;
-  return RESULT(flock(fd, LOCK_EX | LOCK_NB));
+  int failed = RESULT(fcntl(fd, F_OFD_SETLK, &all));
+  return failed == -EACCES ? -EWOULDBLOCK : failed;
+}
+
+static int real_locked(const struct sys *sys, int fd) {
+  struct flock found = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  (void)sys;
+  return fcntl(fd, F_OFD_GETLK, &found) < 0 ? -errno : found.l_type != F_UNLCK;
 }
 
 static int real_rename(const struct sys *sys, const char *from, const char *to) {
@@ -306,6 +313,7 @@ const struct sys *sys_real(void) {
       .reserve = real_reserve,
       .seek = real_seek,
       .lock = real_lock,
+      .locked = real_locked,
       .rename = real_rename,
       .unlink = real_unlink,
       .mkdir = real_mkdir,

@@ -71,7 +71,9 @@ struct sys {
   /* fallocate; the file's size stays as it is */
   int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size);
   int64_t (*seek)(const struct sys *, int fd, int64_t offset, int whence);
-  int (*lock)(const struct sys *, int fd); /* exclusive flock, -EWOULDBLOCK if held */
+  /* Locks the file for this opening alone, until that is closed; -EWOULDBLOCK if another has it. */
+  int (*lock)(const struct sys *, int fd);
+  int (*locked)(const struct sys *, int fd); /* 1: by another opening; 0: not */
   int (*rename)(const struct sys *, const char *from, const char *to);
   int (*unlink)(const struct sys *, const char *path);
   int (*mkdir)(const struct sys *, const char *path, unsigned mode);

@@ -89,18 +89,12 @@ int lock_look(const struct sys *sys, const char *folder) {
 }
 
 bool lock_held(const struct sys *sys, const char *folder, char *line, size_t room) {
-  char path[PATH_MAX];
-  struct error ignored;
-  if (!file_path(path, folder, "run.lock", &ignored)) return false;
-  int fd = file_open(sys, path, O_RDWR, &ignored);
+  int fd = lock_look(sys, folder);
   if (fd < 0) return false;
-  int failed;
-  do {
-    failed = sys->lock(sys, fd);
-  } while (failed == -EINTR);
+  int held = sys->locked(sys, fd);
   lock_line(sys, fd, line, room);
-  sys->close(sys, fd); /* releases the lock */
-  return failed == -EAGAIN;
+  sys->close(sys, fd);
+  return held == 1;
 }
 
 void lock_boot(const struct sys *sys, int fd, char boot[SYS_BOOT]) {

@@ -1,4 +1,4 @@
-/* lock.h: one process advances a run: an flock on "<run>/run.lock".
+/* lock.h: one process advances a run: a lock on "<run>/run.lock".
  *
  * The file holds one line for people, "<pid> <host> <start> <boot>", and stays when the lock is
  * released. The boot identifies the boot of the machine in which the journal was last opened for
@@ -18,7 +18,7 @@ int lock_take(const struct sys *, const char *folder, struct error *);
 bool lock_kept(const struct sys *, const struct sys_stat *locked, const char *folder,
                struct error *);
 /* Whether a process holds the lock; `line` gets the text of the holder ("<pid> <host> <start>").
- * False also where there is no lock file. Takes the lock for a moment to find out. */
+ * False also where there is no lock file. */
 bool lock_held(const struct sys *, const char *folder, char *line, size_t room);
 /* The lock file for reading, or -1. */
 int lock_look(const struct sys *, const char *folder);

@@ -1,4 +1,6 @@
 /* test_store_lock.c: who holds a run, looked at from outside. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "store/lock.h"
@@ -20,6 +22,37 @@ static void looking(void) {
     CHECK(!lock_held(kit.sys, kit.path, line, sizeof line));
     CHECK(kit_open(&kit, STORE_RESUME));
     kit_close(&kit);
+    scratch_remove(&folder);
+  }
+}
+
+static atomic_bool looks;
+static void *look_again(void *path) {
+  char line[128];
+  while (atomic_load(&looks))
+    lock_held(sys_real(), path, line, sizeof line);
+  return NULL;
+}
+
+static void looked_at(void) {
+  TEST("a run can be opened while others look whether it is held") {
+    struct scratch folder;
+    struct kit kit;
+    pthread_t other;
+    scratch_make(&folder);
+    kit_init(&kit, &folder);
+    CHECK(kit_open(&kit, STORE_CREATE));
+    kit_close(&kit);
+    atomic_store(&looks, true);
+    CHECK(pthread_create(&other, NULL, look_again, kit.path) == 0);
+    for (int i = 0; i < 2000; i++) {
+      struct error error = {0};
+      int fd = lock_take(kit.sys, kit.path, &error);
+      CHECK(fd >= 0);
+      lock_release(kit.sys, fd);
+    }
+    atomic_store(&looks, false);
+    pthread_join(other, NULL);
     scratch_remove(&folder);
   }
 }
@@ -59,6 +92,7 @@ static void replaced(void) {
 
 int main(void) {
   looking();
+  looked_at();
   replaced();
   return check_finish();
 }

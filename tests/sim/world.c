@@ -327,6 +327,11 @@ static int w_lock(const struct sys *sys, int fd) {
   HARMED_LOOK;
   return below.lock(BELOW, fd);
 }
+static int w_locked(const struct sys *sys, int fd) {
+  (void)sys;
+  HARMED_LOOK;
+  return below.locked(BELOW, fd);
+}
 static int w_rename(const struct sys *sys, const char *from, const char *to) {
   (void)sys;
   HARMED;
@@ -421,6 +426,7 @@ const struct sys *world_sys(void) {
   above.reserve = w_reserve;
   above.seek = w_seek;
   above.lock = w_lock;
+  above.locked = w_locked;
   above.rename = w_rename;
   above.unlink = w_unlink;
   above.mkdir = w_mkdir;

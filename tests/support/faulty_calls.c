@@ -213,6 +213,10 @@ static int faulty_lock(const struct sys *sys, int fd) {
   SIMPLE(FAULTY_LOCK, f->below->lock(f->below, fd));
 }
 
+static int faulty_locked(const struct sys *sys, int fd) {
+  SIMPLE(FAULTY_LOCK, f->below->locked(f->below, fd));
+}
+
 static int faulty_rename(const struct sys *sys, const char *from, const char *to) {
   struct faulty *f = self_of(sys);
   int result;
@@ -380,6 +384,7 @@ void faulty_calls_fill(struct faulty *f) {
       .reserve = faulty_reserve,
       .seek = faulty_seek,
       .lock = faulty_lock,
+      .locked = faulty_locked,
       .rename = faulty_rename,
       .unlink = faulty_unlink,
       .mkdir = faulty_mkdir,

@@ -242,6 +242,11 @@ static int ram_lock(const struct sys *sys, int fd) {
   return 0;
 }
 
+static int ram_locked(const struct sys *sys, int fd) {
+  const struct ram_file *file = file_of(self_of(sys), fd);
+  return file ? file->node->locked && file->node->locked != fd : -EBADF;
+}
+
 /* ---- names ---- */
 
 static int ram_rename(const struct sys *sys, const char *from, const char *to) {
@@ -359,6 +364,7 @@ struct ram_disk *ram_disk_new(void) {
   d->sys.reserve = ram_reserve;
   d->sys.seek = ram_seek;
   d->sys.lock = ram_lock;
+  d->sys.locked = ram_locked;
   d->sys.rename = ram_rename;
   d->sys.unlink = ram_unlink;
   d->sys.mkdir = ram_mkdir;
