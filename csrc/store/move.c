@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Checks the whole journal, and reads the run's id. */
+/* Whether it may be moved; its id. What is sent is checked as it is read. */
 static bool look(const struct sys *sys, const struct move *m, struct store_report *report,
                  struct error *e) {
-  struct store_options options = {.mode = STORE_READ, .whole = true, .accept_edits = true};
+  struct store_options options = {.mode = STORE_READ, .accept_edits = true};
   char line[STORE_HOLDER];
   struct store *store = NULL;
   struct inbox *inbox = NULL;

@@ -87,14 +87,7 @@ local function suite(what, place, url, server)
       assert.equal(0, result.code, result.out .. result.err)
       return result.out
     end
-    -- A program in the background, which does not outlive a test that fails.
-    local function start(...)
-      local program = kit.start(folder, { env = env, ... })
-      return setmetatable({}, { __index = program, __close = function()
-        program.signal "KILL"
-        program.wait()
-      end })
-    end
+    local function start(...) return kit.start(folder, { env = env, ... }) end
     -- A worker of the parents and one of the children, from now on.
     local function begin()
       local own, kids = start("worker", place), start("worker", place, "--queue", "kids")

@@ -66,7 +66,7 @@ function M.killed_after(folder, words, ms)
   return { code = how == "signal" and 128 + code or code, out = M.read(out) }
 end
 
----Starts the program in the background: { pid, wait() -> { code, out, err }, signal(name) }.
+---Starts the program in the background: { pid, wait() -> { code, out, err }, signal(name) }; closed, it is killed.
 ---`words`: its arguments; env: "A=b"; before: "nohup ".
 function M.start(folder, words)
   local name = folder.path .. "/.bg" .. core.uuid():sub(1, 8)
@@ -110,7 +110,10 @@ function M.start(folder, words)
     local number = code and tonumber((code:match "%d+"))
     return { code = number, out = self.output(), err = M.read(name .. ".err"), ms = took }
   end
-  return self
+  return setmetatable(self, { __close = function()
+    if not M.read(name .. ".code") then self.signal "KILL" end
+    self.wait()
+  end })
 end
 
 ---The JSON object of each line.

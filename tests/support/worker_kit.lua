@@ -83,11 +83,7 @@ local function suite(what, place, url, server, define)
       return result.out
     end
     local function aborted(run) assert.equal(4, skillrt("abort", run).code) end
-    -- A program in the background, which does not outlive a test that fails.
-    local function start(...)
-      local program = kit.start(folder, { env = env, ... })
-      return setmetatable({}, { __index = program, __close = function() program.signal "KILL" end })
-    end
+    local function start(...) return kit.start(folder, { env = env, ... }) end
     local function witness()
       local text = folder.read "witness" or ""
       os.remove(folder.path .. "/witness")
