@@ -215,6 +215,31 @@ static void test_harm(struct scratch *s) {
   }
 }
 
+/* Adds a byte to the file before each of its parts is read. */
+static ssize_t pread_of_growing(const struct sys *sys, int fd, void *to, size_t size,
+                                int64_t offset) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  FILE *file = fopen(path, "a");
+  CHECK(file && fputc('+', file) == '+' && fclose(file) == 0);
+  return sys_real()->pread(sys, fd, to, size, offset);
+}
+
+static void test_growing(struct scratch *s) {
+  TEST("the size of a file that grows while a part of it is read has that part in it") {
+    struct sys growing = *sys_real();
+    struct buffer to;
+    int64_t size = 0;
+    growing.pread = pread_of_growing;
+    fresh(s);
+    scratch_write(s, "run/log", "0123456789", 10);
+    buffer_init(&to, sys_real(), 7);
+    CHECK(below_read_part(&growing, scratch_path(s, "run"), "log", 6, &to, &size, &e));
+    CHECK(to.length == 7 && memcmp(to.data, "6789+++", 7) == 0 && size == 13);
+    buffer_clear(&to);
+  }
+}
+
 int main(void) {
   struct scratch s;
   scratch_make(&s);
@@ -223,6 +248,7 @@ int main(void) {
   test_walk_from_zero(&s);
   test_walk_long(&s);
   test_harm(&s);
+  test_growing(&s);
   scratch_remove(&s);
   return check_finish();
 }

@@ -183,6 +183,23 @@ describe("skillrt test", function()
     ]])
   end)
 
+  it("gives a table as JSON, an agent's that says nothing of it as completed", function()
+    local skill = [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "forms", agents = { one = skillrt.agent.claude {} },
+        actions = { { id = "a", priority = 1, agent = "one", prompt = "Do it." }, { id = "b", run = function(_, ctx)
+            local ok, class = ctx.agent("count", { agent = "one", schema = { type = "object", required = { "n" },
+              additionalProperties = false, properties = { n = { type = "integer" } } } })
+            return { n = ok and ok.n or class, body = ctx.await { kind = "command", argv = { "list" } }.body }
+          end } } }]]
+    passes([[
+      it("answers", function()
+        local run = test.run { agents = { one = { { stateUpdates = { a = 1 } }, { n = 7 } } }, programs = { list = { x = 1 } } }
+        assert.equal("completed", run.status, run.message)
+        assert.same({ 1, 7, '{"x":1}' }, { run.state.a, run.state.n, run.state.body })
+      end)]], skill)
+  end)
+
   it("lets a model use the skill's tools, and tells it what they gave; forms are asked for again, without a key", function()
     local skill = [[
       local skillrt = require "skillrt"

@@ -70,6 +70,7 @@ describe("compile, of a shape", function()
       local folder <close> = folder_of(shape)
       local result, _, made, work_dir = compile(folder, { { statements = shape.right } })
       assert.equal("waiting_for_person", result.reason, result.message)
+      for _, place in ipairs(shape.places or {}) do assert.matches(place, result.questions[1].question.detail) end
       assert.is_nil(workflow_of(folder))
       assert.equal("completed", assert(skillrt.resume(work_dir, { skill = made, answer = "write" })).status)
       assert.truthy(workflow_of(folder))

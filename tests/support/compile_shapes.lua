@@ -163,6 +163,7 @@ return {
       ["phases/state-schema.md"] = "# State\n\n## Initial State\n\n```json\n{ \"parts\": [] }\n```\n" },
     right = { on(1, "needs", { condition = "parts.length === 5" }), on(2, "nothing", {}),
       on(3, "needs", { condition = "parts.length < 5", set_by = "review" }) },
+    places = { '"preconditions": %[ +phases/actions/report.md:3\n', '"parts.length < 5" +phases/actions/review.md:3\n' },
     runs = { { updates = { review = { { parts = { 1, 2 } }, { parts = { 1, 2, 3, 4, 5 } } } },
       ran = "scan review review report" } },
     wrong = { on({ 1, 2, 3 }, "needs", { condition = "never_set === 5" }) }, refused = "never_set" },

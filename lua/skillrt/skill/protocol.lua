@@ -81,7 +81,6 @@ local function check_validate(one, agents, where)
     if not ok then
       return why
     end
-    checked.schema = json_schema.normal(checked.schema)
   end
   one.validate = checked
 end

@@ -82,6 +82,30 @@ describe("report.lines", function()
     assert.equal(0, formatter.completed)
   end)
 
+  it("tells what each step that was under way goes on with", function()
+    local function step(number, id, calls, more)
+      local one = { number = number, id = id, calls = calls }
+      for key, value in pairs(more or {}) do one[key] = value end
+      return one
+    end
+    local books = { completed = {}, state = { root = { iteration_count = 0 } }, steps = {
+      step(1, "a", { ["1"] = { kind = "ask", q = 4 }, ["2"] = { kind = "wait", event = "bell" },
+        ["3"] = { kind = "run", to = "sub" }, ["4"] = { kind = "http", to = "x" } }),
+      step(2, "b", { ["1"] = { kind = "http", to = "x", decision = "skip" },
+        ["2"] = { kind = "http", to = "x", decision = "retry" }, ["3"] = { kind = "http", to = "x", idem = true } }),
+      step(3, "c", { ["1"] = { kind = "sleep", due = 1790000000000 }, ["2"] = { kind = "command", failed = {} },
+        ["3"] = { kind = "command" } }),
+      step(4, "d", {}, { retry_at = 1790000000000, attempt = 2 }),
+      step(5, "e", {}, { known = { ["1"] = {} } }),
+      step(6, "f"),
+    } }
+    local out = lines.new():of({ t = "resume" }, books)
+    assert.equal("Resuming: a (question 4 is open, waits for the event bell, its sub-run sub is resumed, and 1 more), "
+      .. "b (http x is not repeated: skip, http x is repeated, http x is repeated), "
+      .. "c (sleeps until 2026-09-21T14:13:20.000Z, command is repeated, command: outcome unknown, needs a decision), "
+      .. "d (attempt 2 at 2026-09-21T14:13:20.000Z), e (from its last recorded reply), f (from its beginning)", out[3].text)
+  end)
+
   it("tells what befell a call, and what people and the runtime decided about the run", function()
     local at = 1790000000000
     local records = {
