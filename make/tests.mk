@@ -179,7 +179,7 @@ schemas: all ## write docs/schema/*.json and docs/reference/json.md from the tab
 .PHONY: corpus golden
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/reference/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua
-golden: all ## write tests/golden/corpus.txt and transcripts_*.txt: all that is said of some folders and runs; read what changes
+golden: all $(SIM) ## write tests/golden: all that is said of some folders and runs; read what changes
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/golden.lua
 .PHONY: started
 started: all ## write the list of modules that a plain run loads, which travel compiled (csrc/started.txt)

@@ -13,3 +13,15 @@ os.execute("rm -rf '" .. base .. "'")
 for _, set in ipairs { "quick", "full", "wrong", "others" } do
   assert(files.write(transcripts.path(set), transcripts.golden(set)))
 end
+
+-- What the runs of some seeds do and show, as digests; of several workers on a database, too.
+local lines = { "# Written by `make golden`: what simulated runs do, and what people are shown of them." }
+for _, seeds in ipairs { "1 100", "1000000000000000001 20" } do
+  local told <close> = assert(io.popen(("VIEWS= build/%s/tests/simulate %s 2>&1"):format(
+    os.getenv "SKILLRT_MODE" or "release", seeds)))
+  for line in told:lines() do
+    lines[#lines + 1] = line:match "^SEED=%d+ views=%x+$"
+  end
+end
+assert(#lines == 121, "the simulator fails: build/release/tests/simulate 1 100")
+assert(files.write("tests/golden/sim.txt", table.concat(lines, "\n") .. "\n"))

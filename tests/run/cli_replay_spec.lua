@@ -166,8 +166,7 @@ describe("skillrt replay", function()
         ctx.await { kind = "command", argv = { "echo", "x" } }
         ctx.await { kind = "command", argv = { "sleep", "30" } }
       end } } }]])
-      local started <close> = setmetatable(kit.start(folder, { "long.lua", "--work-dir", "long", "--quiet" }),
-        { __close = function(one) one.signal "KILL" one.wait() end })
+      local started <close> = kit.start(folder, { "long.lua", "--work-dir", "long", "--quiet" })
       assert.truthy(started)
       local live
       for _ = 1, 100 do

@@ -34,6 +34,7 @@ describe("a folder of runs", function()
     assert.equal("runs/one\n", kit.run(folder, { "latest" }).out)
     local listed = kit.run(folder, { "list", "--json" }).out
     assert.equal("completed", json.decode(listed:match "^[^\n]+").status)
+    assert.equal(listed, kit.run(folder, { "--json", "list" }).out) -- a flag may stand before the command
     local empty = kit.run(folder, { "latest", "." })
     assert.same({ 2, "skillrt: .: contains no runs\n" }, { empty.code, empty.err })
   end)

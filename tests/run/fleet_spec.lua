@@ -259,7 +259,8 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches("contains no run", skillrt("status", url).err, 1, true)
     good("run", "hello.lua", "--work-dir", url)
     local run = url:match "/([^/?]+)%?"
-    server.query("update skillrt.journal set lines = set_byte(lines, 40, 255 - get_byte(lines, 40)) where run = '" .. run .. "' and batch = 2")
+    server.query(("update skillrt.journal set lines = set_byte(lines, 40, 255 - get_byte(lines, 40)) where run = '%s' and batch = 2")
+      :format(run))
     assert.matches("batch 2, record %d+: no valid record", skillrt("move", url, "healed").err)
     assert.matches("contains no run", skillrt("status", "healed").err, 1, true)
   end)

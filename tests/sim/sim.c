@@ -10,9 +10,10 @@
  * matter, the end of the calm run. A seed is all that a failure needs to be seen again: make sim
  * SEED=.
  *
- * sim: the seeds of tests/sim/seeds.txt, then SIM_SECONDS (15) of a processor of new ones, the
- * first of which is printed; from SIM_SEED on where that is set. sim SEED [COUNT]: these; STEPS:
- * what is left out, SHOW=1 prints what happens.
+ * sim: the seeds of tests/golden/sim.txt, whose runs and views must be what they were, those of
+ * tests/sim/seeds.txt, then SIM_SECONDS (15) of a processor of new ones, the first of which is
+ * printed; from SIM_SEED on where that is set. sim SEED [COUNT]: these; STEPS: what is left out,
+ * SHOW=1 prints what happens, VIEWS= what people are shown of it, as a digest, with SHOW=1 itself.
  *
  * Seeds are looked at in a process of its own, so that one that crashes is told as all others; a
  * seed that fails is tried again with less of what was drawn, and printed with the names that it
@@ -41,7 +42,7 @@
 #include "sim/world.h"
 #include "store/store.h"
 
-enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 256, HANGS = 60 };
+enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 1024, HANGS = 60 };
 enum { SHRINK_TRIES = 400, SHRINK_SECONDS = 30, WRONG_MOST = 10 };
 
 static lua_State *states[IMAGES]; /* each with all modules loaded, in its image */
@@ -431,7 +432,21 @@ static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct exten
  * the program caused them: that depends on the order. */
 enum { DEATHS_MAX = 3 };
 
-static bool point(uint64_t seed) {
+/* What people are shown of the run (views.lua): the same as ever, where that is known. */
+static void look_at_views(uint64_t seed, const char *known) {
+  char shown[17];
+  in_process("views", false);
+  snprintf(shown, sizeof shown, "%.16s", world->summary);
+  if (!*known) {
+    printf("SEED=%lu views=%s\n", (unsigned long)seed, shown);
+    fflush(stdout);
+  } else if (!world->wrong[0] && strcmp(shown, known) != 0) {
+    world_wrong("what it does or shows has changed; read what SHOW=1 VIEWS= prints of it, then "
+                "make golden");
+  }
+}
+
+static bool point(uint64_t seed, const char *views) {
   static char calm[65536];
   progress->seed = seed;
   progress->points++;
@@ -451,6 +466,7 @@ static bool point(uint64_t seed) {
         one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), extent) != trace)
       world_wrong("the same seed, and another run");
   }
+  if (!world->wrong[0] && views) look_at_views(seed, views);
   snprintf(progress->wrong, sizeof progress->wrong, "%s", world->wrong);
   return !world->wrong[0];
 }
@@ -511,10 +527,10 @@ static double seconds(void) {
 
 /* ---- which seeds ---- */
 
-/* A seed, and the names of what is left out, with a comma between them. */
+/* A seed; the names of what is left out, with a comma between them; what people are shown. */
 struct asked {
   uint64_t seed;
-  char *without;
+  char *without, *views;
 };
 
 static struct asked old[OLD_MAX];
@@ -531,11 +547,12 @@ static bool is_open(uint64_t seed) {
   return false;
 }
 
-static void read_old(void) {
-  FILE *file = fopen("tests/sim/seeds.txt", "r");
+static void read_old(const char *path) {
+  FILE *file = fopen(path, "r");
   char line[4096];
   while (file && fgets(line, sizeof line, file) && old_count < OLD_MAX) {
-    char *at = strstr(line, "SEED="), *steps = strstr(line, "STEPS=");
+    char *at = strstr(line, "SEED="), *steps = strstr(line, "STEPS="),
+         *views = strstr(line, "views=");
     if (!at || line[0] == '#') continue;
     if (strncmp(line, "open ", 5) == 0 && open_count < OLD_MAX) {
       open_seeds[open_count++] = strtoull(at + 5, NULL, 10);
@@ -544,6 +561,7 @@ static void read_old(void) {
     }
     old[old_count].seed = strtoull(at + 5, NULL, 10);
     if (old[old_count].seed >= FLEET && !TRIES_FLEETS) continue;
+    old[old_count].views = views ? strndup(views + 6, strcspn(views + 6, "\n")) : NULL;
     old[old_count++].without = steps ? strndup(steps + 6, strcspn(steps + 6, " \n")) : NULL;
   }
   if (file) fclose(file);
@@ -567,7 +585,7 @@ static bool still_fails(uint64_t seed) {
   assert(pid >= 0);
   if (pid == 0) {
     alarm(HANGS);
-    _exit(point(seed) ? 0 : 1);
+    _exit(point(seed, NULL) ? 0 : 1);
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0)
@@ -609,10 +627,12 @@ static void tell(uint64_t seed, bool shrinks) {
   fflush(stdout);
   if (!shrinks) return;
   long points = progress->points, episodes = progress->episodes;
-  shrink(seed);
-  still_fails(seed);
+  bool shrinkable = still_fails(seed); /* else it is what people are shown */
+  if (shrinkable) shrink(seed);
+  if (shrinkable) still_fails(seed);
   progress->points = points;
   progress->episodes = episodes;
+  if (!shrinkable) return;
   printf("  smaller: sim SEED=%lu STEPS=", (unsigned long)seed);
   for (size_t i = 0; i < drawn->out_count; i++)
     printf("%s%s", i ? "," : "", drawn->out[i]);
@@ -640,14 +660,14 @@ static bool look(size_t first, uint64_t seed, uint64_t last, double most) {
     for (size_t i = first; i < old_count; i++) {
       leave_out(old[i].without);
       alarm(HANGS);
-      if (!point(old[i].seed)) _exit(1);
+      if (!point(old[i].seed, old[i].views)) _exit(1);
     }
     for (; seed <= last && used() < most; seed++) {
       if (is_open(seed)) continue;
       leave_out(getenv("STEPS"));
       alarm(HANGS);
-      if (!point(seed)) _exit(1);
-      if (TRIES_FLEETS && last == UINT64_MAX && !point(seed + FLEET)) _exit(1);
+      if (!point(seed, getenv("VIEWS"))) _exit(1);
+      if (TRIES_FLEETS && last == UINT64_MAX && !point(seed + FLEET, NULL)) _exit(1);
     }
     _exit(0);
   }
@@ -688,7 +708,8 @@ int main(int argc, char **argv) {
     last = seed + (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) - 1;
     most = 1e9;
   } else {
-    read_old();
+    read_old("tests/golden/sim.txt");
+    read_old("tests/sim/seeds.txt");
     const char *from = getenv("SIM_SEED");
     seed = from && *from ? strtoull(from, NULL, 10) : (uint64_t)time(NULL) * 1000;
     printf("# from SEED=%lu\n", (unsigned long)seed);

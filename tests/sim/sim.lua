@@ -4,7 +4,7 @@
 -- calls; the global `sim` is the world.
 
 -- luacheck: read globals sim
--- luacheck: globals draw episode audit people
+-- luacheck: globals draw episode audit people views
 
 local dir = "tests/sim/"
 local books_of = require "skillrt.run.books"
@@ -33,6 +33,7 @@ end
 local skills = load_unnamed(dir .. "skills.lua")
 local model = dofile(dir .. "model.lua")
 local summary = dofile "tests/support/crash_audit.lua"
+local views_of = dofile(dir .. "views.lua")
 
 -- Where the run is.
 local function here()
@@ -564,4 +565,13 @@ function audit(seed, _, rough)
     sim.wrong(("%d reported records are lost, %d steps ended twice"):format(lost, duplicated))
   end
   return { summary = is_other and "" or text }
+end
+
+-- What people are shown of the run, as a digest.
+function views()
+  local text = views_of.text(here(), sim.wrong)
+  if os.getenv "SHOW" then
+    io.write(text)
+  end
+  return { summary = core.sha256(text) }
 end

@@ -52,10 +52,10 @@ local function split(record)
   local copy, blobs = shallow(record), {}
   for _, name in ipairs(HOLDERS) do
     local given = record[name]
-    for key, value in pairs(tables.object(given)) do
+    for _, key in ipairs(names.sorted(tables.object(given))) do
       local reference, message
-      if type(key) == "string" and may_be_large(value) then
-        reference, message = moved_out(value, { name, key }, copy, blobs)
+      if may_be_large(given[key]) then
+        reference, message = moved_out(given[key], { name, key }, copy, blobs)
       end
       if message then
         return nil, message

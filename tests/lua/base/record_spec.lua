@@ -49,6 +49,16 @@ describe("a record", function()
     end
   end)
 
+  it("names what it keeps apart in the order of the names, whatever the order of the keys is", function()
+    local set, wanted = {}, {}
+    for i = 25, 1, -1 do
+      local key = ("k%02d"):format(i)
+      set[key], wanted[i] = BIG .. key, { "set", key }
+    end
+    local blobs = json.decode((record.encode { t = "done", set = set })).blobs
+    assert.same(wanted, blobs)
+  end)
+
   it("leaves the entry it was given as it is", function()
     local entry = { t = "done", set = { a = BIG } }
     record.encode(entry)

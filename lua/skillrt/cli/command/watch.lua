@@ -58,27 +58,26 @@ function M.run(args)
       stopped = false
     end
   end
-  while true do
-    local report, message, code = read(dir, told, tell)
-    newest = report
-    if not report then
-      watcher.closed()
-      return nil, message, code, dir
-    end
+  local interrupted, message, code = false
+  repeat
+    newest, message, code = read(dir, told, tell)
     watcher.flush()
-    if stopped or not store:holder() then
-      break
+    local is_over = not newest or stopped or not store:holder()
+    if not is_over then
+      interrupted = store:changed(1000) == nil
+      if watcher.tick then
+        watcher.tick()
+      end
     end
-    if store:changed(1000) == nil then
-      watcher.closed()
-      return require("skillrt.cli.exit_codes").interrupted
-    elseif watcher.tick then
-      watcher.tick()
-    end
+  until is_over or interrupted
+  if newest and not interrupted then
+    read(dir, told, tell) -- its last records, written before it closed the run
   end
-  read(dir, told, tell) -- its last records, written before it closed the run
   watcher.closed()
-  return close(dir, books, newest --[[@as table]], stopped)
+  if not newest then
+    return nil, message, code, dir
+  end
+  return interrupted and require("skillrt.cli.exit_codes").interrupted or close(dir, books, newest, stopped)
 end
 
 return M
