@@ -51,6 +51,11 @@ describe("an agent's file", function()
     assert.is_nil(agent_file.find("none", folder))
     put("plain", "no front matter\n")
     assert.is_nil(agent_file.find("plain", folder))
+    local page = "---\nname: long\n---\n"
+    put("long", page .. ("x"):rep((1 << 20) - #page))
+    assert.equal((1 << 20) - #page, #agent_file.find("long", folder).system)
+    put("longer", page .. ("x"):rep((1 << 20) - #page + 1))
+    assert.is_nil(agent_file.find("longer", folder))
   end)
 
   it("of a plugin has the plugin's name in front: the one around the skill, else as Claude Code has installed it", function()

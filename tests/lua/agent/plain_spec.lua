@@ -79,6 +79,7 @@ Find.]==]):format "Do the step that you are given, and no other; your last messa
       local names = { first = 0, arguments = { "issue", "on-branch" } }
       assert.equal("42 goes to hot fix, not $branch", filled("$issue goes to $on-branch, not $branch", names, '42 "hot fix"'))
       assert.equal("42-draft", filled("$issue-draft", names, "42"))
+      assert.equal("'42' and ''", filled("'$issue' and '$on-branch'", names, "42"))
       assert.equal("/skills/fix", filled("$SKILL_DIR", { arguments = { "SKILL_DIR" } }, "other"))
     end)
 

@@ -78,6 +78,19 @@ describe("the table of limits", function()
     end
   end)
 
+  it("is raised by its full name, of an action, of what is counted and of an edge, where there is one", function()
+    local made = assert(require("skillrt.skill").new { name = "s", limits = { calls = 5, no_progress = 0, usage = { tokens = 9 } },
+      actions = { { id = "a", limits = { usage = { dollars = 1 } }, run = function() end },
+        { id = "b", max_errors = 2, run = function() end } } })
+    local found = limits.of_skill(made)
+    for _, name in ipairs { "calls", "usage.tokens", "a.usage.dollars", "b.max_errors" } do
+      assert.truthy(found[name], name)
+    end
+    for _, name in ipairs { "usage", "no_progress", "a.calls", "a.max_errors" } do
+      assert.is_nil(found[name], name)
+    end
+  end)
+
   it("takes of what may only lower a limit the smaller number, also of one amount of several", function()
     local own = { calls = 5, no_progress = 0, usage = { tokens = 100 } }
     assert.same({ calls = 3, max_errors = 2, no_progress = 4, ["usage.tokens"] = 100, ["usage.dollars"] = 1 },

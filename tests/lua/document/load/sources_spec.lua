@@ -210,6 +210,18 @@ describe("the border of a folder", function()
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-missing"))
   end)
 
+  it("is not a program of a command line that is one of the folder's but for a letter", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL .. "```bash\n./scripts/chekc.sh --all\npython3 scripts/chek.sh\n./scripts/check.sh --all\n"
+        .. "make scripts/chekc.sh\n```\n",
+      ["scripts/check.sh"] = "true\n",
+    }
+    local _, found = loaded(folder)
+    local lines = {}
+    for _, one in ipairs(found) do lines[#lines + 1] = one.code == "load.reference-missing" and one.line or nil end
+    assert.same({ 7, 8 }, lines)
+  end)
+
   it("is the specs a run may not start without (R77, R78)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "\n## Mandatory Prerequisites\n\n| Document | Purpose |\n|---|---|\n| [r](specs/rules.md) | rules |\n",
