@@ -209,8 +209,8 @@ static bool look_one(void *data, const struct listing *run) {
   if (run->problem || !(is_open || is_paused) || !label_read(f->sys, run->url, queue, &row))
     return true;
   snprintf(row.url, sizeof row.url, "%s", run->url);
-  bool taken = run->is_held || is_claimed(f, run->url) ||
-               lock_held(f->sys, run->url, holder, sizeof holder);
+  bool taken =
+      run->is_held || is_claimed(f, run->url) || lock_held(f->sys, run->url, holder, sizeof holder);
   row.waits = !taken && strcmp(queue, f->queue) == 0 &&
               (is_open || (run->header.due > 0 && run->header.due <= f->sys->wall_ms(f->sys)) ||
                something_came(f, run->url));

@@ -61,6 +61,20 @@ describe("a session", function()
     end
   end)
 
+  it("that says too much unasked is heard up to a bound, which is noted once", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+      say(ctx, "flood")
+      local first, again = ctx.wait { event = "session:peer" }, say(ctx, "note")
+      return { note = first.note, noted = again.noted }
+    end } } }, { work_dir = dir, durability = "process" }))
+    assert.same({ 1, true }, { result.state.note, result.state.noted }, result.message)
+    assert.equal(1001, #R.records(dir, "event"))
+    local notes = R.records(dir, "note")
+    assert.equal(1, #notes)
+    assert.equal("session:peer: sends too many messages: 1000 wait for ctx.wait; further ones are dropped", notes[1].text)
+  end)
+
   it("is opened wherever it begins, asks in between, and what follows a crash of it is lost", function()
     local dir, heard = R.folder() .. "/run", {}
     local more = { opening = { '{"id":0,"method":"hello","do":"echo"}' }, questions = true,

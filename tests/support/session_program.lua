@@ -41,6 +41,10 @@ local acts = {
     send(('{"id":%s,"method":"ask"}'):format(id)) -- its own question, by chance with our id
     send(('{"id":%s,"noted":true}'):format(id))
   end,
+  flood = function(id)
+    for i = 1, 1010 do send(('{"note":%d}'):format(i)) end
+    send(('{"id":%s,"noted":true}'):format(id))
+  end,
   die = function()
     io.stderr:write(("x"):rep(100000), "trouble")
     os.exit(3)

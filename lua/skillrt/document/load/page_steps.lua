@@ -176,7 +176,6 @@ function M.apply(document, is_asked)
   end
   local place = { file = md and "SKILL.md" or document.place("skill_name").file, line = md and md.lines.metadata or 1 }
   document.findings:error("by-section", place, "cannot be run by section: it " .. problem, nil, fix)
-  document.definition = nil
 end
 
 ---The message about a script that is to be run by section.
