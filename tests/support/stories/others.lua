@@ -219,6 +219,8 @@ not json
 run hello.lua --work-dir r --quiet
 ! printf 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' >secret; chmod 600 secret; cp secret open; chmod 644 open
 notify r --url URL/status/200 --secret-file secret
+notify nothing --url URL/status/200 --secret-file secret
+notify r --url ftp://there --secret-file secret
 notify r --url URL/status/410 --secret-file secret
 notify r --url URL/status/500 --secret-file secret
 notify r --url URL/say/x --secret-file open
