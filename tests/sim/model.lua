@@ -346,6 +346,7 @@ local function given_up_acted(run, step)
       return place
     end
   end
+  return step.given_up -- before a rollback
 end
 
 -- A failure that may be temporary is retried, unless max_retries is reached, or what it blames may have acted or has
@@ -1032,7 +1033,7 @@ local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", 
 
 -- A run is rolled back: it is as it was after that record. A step that was under way there may be resumed with the
 -- results it had; calls without a result, sub-runs and questions count as not started. Usage, questions and arrivals
--- stay. A fork starts the same way from another run; it has used nothing yet.
+-- stay, and that a sub-run which was given up may have acted. A fork starts the same way from another run; it has used nothing yet.
 function APPLY.rollback(run, entry)
   run.rolled = true
   local there = run.replay(entry.to, entry.from)
@@ -1040,6 +1041,9 @@ function APPLY.rollback(run, entry)
     there.scopes[""][name] = run.scopes[""][name]
   end
   there.scopes[""].open, there.scopes[""].alike = 0, {}
+  for _, step in pairs(there.steps) do
+    step.given_up = given_up_acted(there, step)
+  end
   for number, step in pairs(there.steps) do
     if step.state == "open" and step.scope.sub == "" and not step.undoes then
       step.state = "failed"
