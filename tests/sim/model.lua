@@ -1033,7 +1033,8 @@ local GROWS <const> = { "sub", "limits", "spent", "spent_by", "errors", "undo", 
 
 -- A run is rolled back: it is as it was after that record. A step that was under way there may be resumed with the
 -- results it had; calls without a result, sub-runs and questions count as not started. Usage, questions and arrivals
--- stay, and that a sub-run which was given up may have acted. A fork starts the same way from another run; it has used nothing yet.
+-- stay, and that a sub-run which was given up may have acted. A fork starts the same way from another run; it has used
+-- nothing yet.
 function APPLY.rollback(run, entry)
   run.rolled = true
   local there = run.replay(entry.to, entry.from)
