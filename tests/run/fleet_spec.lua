@@ -177,6 +177,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     for _, one in ipairs {
       { change "lines = set_byte(lines, 40, 255 - get_byte(lines, 40))" .. 2, "batch 2, record %d+: no valid record" },
       { change "lines = ''" .. 2, "batch 2, record %d+: no record" },
+      { change "lines = lines || '\\x0a'::bytea" .. 2, "batch 2, record %d+: " },
       { change "seq = seq + 1" .. 2, "batch 2, record %d+: its row says another number" },
       { change "records = records + 1" .. 2, "its row says another number of records" },
       { change(lines_of(run, 1)) .. 2, "batch 2, record %d+: valid, but of another batch" },
