@@ -223,7 +223,7 @@ local function suite(what, place, url, server)
       stands(one, "aborted (canceled)")
       stands(two, "aborted (canceled)")
       assert.equal("", witness()) -- nothing of them was performed
-      -- has a child of its own; before the worker, which in a folder tries a run that was held again 15 s later
+      -- has a child of its own
       skillrt("resume", url(rolled), "--trust")
       local _ <close> = start("worker", place)
       stands(rolled, "completed")

@@ -11,7 +11,7 @@ local M = {}
 ---@field name string
 ---@field text string
 ---@field of_all boolean?  commands that drive no run have it, too
----@field refuses boolean?  the process has not performed its run, which is not tried again at once
+---@field refuses boolean?  the process has not performed its run, and would not at once, either
 ---@field service "success"|"again"|nil  for a service: not a failure; worth a restart; nil: it waits for a person
 
 ---@type skillrt.ExitCode[]
@@ -24,7 +24,7 @@ M.TABLE = {
   { code = 3, name = "person", service = "success", text = "paused: waits for a person's answer or decision" },
   { code = 4, name = "aborted", text = "the run was aborted" },
   { code = 5, name = "paused", text = "paused for another reason, such as a blocked run or a full disk" },
-  { code = 6, name = "busy", of_all = true, refuses = true, text = "another process is advancing the run" },
+  { code = 6, name = "busy", of_all = true, text = "another process is advancing the run" },
   { code = 7, name = "damaged", of_all = true, refuses = true,
     text = "the journal is damaged or has a newer format, or a receipt does not hold" },
   { code = 8, name = "changed", of_all = true, refuses = true,
@@ -49,7 +49,7 @@ end
 
 local KILLED <const> = 137
 
----Whether a process that ended with this code has not performed its run.
+---Whether a process that ended with this code has not performed its run, and would not at once, either.
 ---@param code integer
 ---@return boolean
 function M.refuses(code)

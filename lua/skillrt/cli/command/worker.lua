@@ -66,7 +66,7 @@ end
 
 -- A run is not performed any more. `said`: what its process said; `words`: how it is, where that is known.
 local function over(worker, url, code, said, words)
-  if exit_codes.refuses(code) and code ~= exit_codes.busy then
+  if exit_codes.refuses(code) then
     ending.complain(("%s: ended with %d: %s"):format(url, code, said))
   else
     tell(worker, ("%s: %s"):format(url, words or outcome(url, code)))
