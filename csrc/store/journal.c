@@ -174,7 +174,6 @@ static bool journal_batch(struct journal *j, const struct batch *batch, struct j
   end->crc = chain.crc;
   end->offset += (int64_t)j->out.length;
   end->size = end->offset;
-  end->records += batch ? batch_count(batch) : 0;
   end->closed = !batch;
   if (batch) end->header = batch->header;
   end->bare = false;
