@@ -60,10 +60,6 @@ end
 ---@param files { path: string }[] the files next to it
 ---@return table
 function M.data(config, shared, files)
-  local names = {}
-  for _, phase in ipairs(shared.phases) do
-    names[#names + 1] = markdown.line(phase.name)
-  end
   local dimensions = {}
   for i, name in ipairs(config.quality.dimensions) do
     dimensions[i] = markdown.line(name)
@@ -73,7 +69,6 @@ function M.data(config, shared, files)
   return view.with(shared, {
     front_description = json.encode(front_description(config, shared.words)),
     allowed_tools = json.encode(tools_of(config)),
-    fence = markdown.fence(table.concat(names, "\n")),
     result_file = markdown.line(result),
     has_quality = #dimensions > 0,
     dimensions = table.concat(dimensions, shared.words.join),
