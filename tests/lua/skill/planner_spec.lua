@@ -54,6 +54,11 @@ describe("a plan", function()
     assert.equal("set", steps({ { "set", nil, { "box.size>=4" } } }, "box.size > 3", { box = { size = 1, other = 2 } }))
   end)
 
+  it("tells the same state apart by what may still run in it", function()
+    assert.equal("other back any end", steps({ { "any", "!up", { "up" } }, { "other", "!up && !been", { "up" } },
+      { "back", "up && !been", { "!up", "been" } }, { "end", "up && been", { "done" } } }, "done", {}))
+  end)
+
   it("heeds what undoes what", function()
     local rows = { { "open", "!locked", { "open" } }, { "take-key", nil, { "key" } },
       { "unlock", "key", { "!locked" } }, { "lock", "open", { "locked", "!open" } } }
