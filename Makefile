@@ -88,7 +88,7 @@ else
 test: all $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) $(AGENT) $(HOSTS) | $(NEED)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua lint $(SIM) $(TEST_BIN) $(REPLAYS) $(SPECS)
-	$(if $(NIGHTLY),@$(MAKE) --no-print-directory test-mcp)
+	$(if $(NIGHTLY),$(if $(ONLY),,@$(MAKE) --no-print-directory test-mcp))
 endif
 demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget
 	@sh make/demo.sh $(BUILD)
