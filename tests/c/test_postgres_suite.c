@@ -191,6 +191,40 @@ static void test_beside(struct scratch *s, const struct server *server) {
   }
 }
 
+/* ---- moves ---- */
+
+static void test_move(struct scratch *s, const struct server *server) {
+  TEST("a run moves to a database and back; a damaged one stays where it is") {
+    struct kit k;
+    struct error e = {0};
+    char url[512], back[PATH_MAX];
+    size_t length;
+    scratch_empty(s);
+    kit_init(&k, s);
+    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 3) && kit_put(&k, 3, 2));
+    kit_close(&k);
+    strcpy(url, server_run(server, "moves"));
+    snprintf(back, sizeof back, "%.4000s/back", s->path);
+    char *bytes = scratch_read(s, "run/journal/00000001.sj", &length);
+    CHECK(store_move(k.sys, k.path, url, NULL, 0, &e));
+    CHECK(!store_exists(k.sys, k.path) && store_exists(k.sys, url));
+    CHECK(store_move(k.sys, url, back, NULL, 0, &e));
+    CHECK(store_exists(k.sys, back) && !store_exists(k.sys, url));
+    size_t again;
+    char *moved = scratch_read(s, "back/journal/00000001.sj", &again);
+    CHECK(bytes && moved && length == again && memcmp(bytes, moved, length) == 0);
+    moved[length / 2] ^= 1;
+    scratch_write(s, "back/journal/00000001.sj", moved, length);
+    CHECK(!store_move(k.sys, back, url, NULL, 0, &e) && e.code == ERROR_CORRUPT);
+    CHECK(store_exists(k.sys, back) && !store_exists(k.sys, url));
+    scratch_write(s, "back/journal/00000001.sj", bytes, length);
+    error_clear(&e);
+    CHECK(store_move(k.sys, back, url, NULL, 0, &e) && store_exists(k.sys, url));
+    free(bytes);
+    free(moved);
+  }
+}
+
 int main(void) {
   struct scratch s;
   struct server server;
@@ -198,6 +232,7 @@ int main(void) {
   scratch_make(&s);
   test_suite(&s, &server);
   test_beside(&s, &server);
+  test_move(&s, &server);
   scratch_remove(&s);
   server_stop(&server);
   return check_finish();
