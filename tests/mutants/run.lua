@@ -165,6 +165,7 @@ local function baseline()
   local tree, path = folder .. "/tree-0", folder .. "/baseline"
   assert(build(tree, { SIMULATOR, table.unpack(tests) }), "the tree cannot be built")
   os.execute(RUN:format(tree, "", SIMULATOR .. " " .. table.concat(tests, " "), path .. ".new"))
+  assert(not text_of(path .. ".new"):find "FAILED %S+%s+simulate", "the simulator fails in the unbroken tree")
   assert(os.rename(path .. ".new", path))
 end
 

@@ -42,7 +42,7 @@
 #include "sim/world.h"
 #include "store/store.h"
 
-enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 30, OLD_MAX = 1024, HANGS = 60 };
+enum { EPISODES = 150, RETRIES = 2, ARENA = 1 << 30, IMAGE = 1 << 29, OLD_MAX = 1024, HANGS = 60 };
 enum { SHRINK_TRIES = 400, SHRINK_SECONDS = 30, WRONG_MOST = 10 };
 
 static lua_State *states[IMAGES]; /* each with all modules loaded, in its image */
