@@ -2,8 +2,9 @@
  * stopped (SIGSTOP, a frozen machine's clock).
  *
  * A child, the guard, shares one page with this process: the time, and the process groups that run.
- * The guard has its own session and one descriptor, the end of a pipe that closes when this process
- * ends. There is one guard for the process. Called through struct sys, and by sys_spawn.c. */
+ * The guard has its own session and one descriptor, a socket whose other end closes when this
+ * process ends. There is one guard for the process. Called through struct sys, and by sys_spawn.c.
+ */
 #include "base/sys_leash.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -32,7 +34,7 @@ struct page {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct page *_Atomic page; /* NULL: no guard was ever begun; stays mapped */
 static pid_t guard;               /* 0: none */
-static int life = -1;             /* our end of the guard's pipe */
+static int life = -1;             /* our end of the guard's pair of sockets */
 
 IN_CHILD void leash_add(pid_t group) {
   struct page *p = atomic_load(&page);
@@ -107,6 +109,7 @@ _Noreturn IN_CHILD static void guard_main(struct page *p, pid_t parent, int aliv
   if (syscall(SYS_close_range, 1U, ~0U, 0U) < 0)
     for (int fd = 1; fd < 4096; fd++) /* an old kernel */
       close(fd);
+  if (write(0, "", 1) < 0) _exit(1);
   watch(p, parent, 0);
 }
 
@@ -120,37 +123,24 @@ static int page_make(void) {
   return 0;
 }
 
-static void pipe_close(const int ends[2]) {
-  close(ends[0]);
-  close(ends[1]);
-}
-
-/* The guard begins with copies of all our descriptors: until it has closed them, which the end of
- * `told` says, a file that we close to unlock it would stay locked. */
+/* The guard begins with copies of all our descriptors: until it says that it has closed them, a
+ * file that we close to unlock it would stay locked. */
 static int guard_begin(void) {
-  int alive[2], told[2], failed = 0;
-  if (pipe2(alive, O_CLOEXEC) < 0) return -errno;
-  if (pipe2(told, O_CLOEXEC) < 0) {
-    failed = -errno;
-    pipe_close(alive);
-    return failed;
-  }
-  pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
-  if (pid == 0) guard_main(atomic_load(&page), parent, alive[0]);
-  if (pid < 0) {
-    failed = -errno;
-    pipe_close(alive);
-    pipe_close(told);
-    return failed;
-  }
-  guard = pid, life = alive[1];
-  close(alive[0]);
-  close(told[1]);
+  int ends[2];
   char byte;
-  while (read(told[0], &byte, 1) < 0 && errno == EINTR)
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  pid_t parent = getpid();
+  pid_t pid = (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
+  if (pid == 0) guard_main(atomic_load(&page), parent, ends[0]);
+  int failed = pid < 0 ? -errno : 0;
+  close(ends[0]);
+  if (failed)
+    close(ends[1]);
+  else
+    guard = pid, life = ends[1];
+  while (!failed && read(life, &byte, 1) < 0 && errno == EINTR)
     ;
-  close(told[0]);
-  return 0;
+  return failed;
 }
 
 static void guard_end(void) {
