@@ -108,8 +108,7 @@ static int64_t real_seek(const struct sys *sys, int fd, int64_t offset, int when
 static int real_lock(const struct sys *sys, int fd) {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   (void)sys;
-  int failed = RESULT(fcntl(fd, F_OFD_SETLK, &all));
-  return failed == -EACCES ? -EWOULDBLOCK : failed;
+  return RESULT(fcntl(fd, F_OFD_SETLK, &all));
 }
 
 static int real_locked(const struct sys *sys, int fd) {
