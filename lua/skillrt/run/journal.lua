@@ -157,8 +157,9 @@ function Journal:begin(step, said, sub)
   end
 end
 
--- The time of a record. If somebody has set the clock since the previous one, a record says by how much.
-local function time_of(self)
+---The time of what happens now. If somebody has set the clock since the previous record, a record says by how much.
+---@return integer
+function Journal:now()
   local at = wall_ms()
   local moved = at - mono_ms() - self.ahead_ms
   if moved > SET_MS or moved < -SET_MS then
@@ -170,12 +171,6 @@ local function time_of(self)
   return at
 end
 
----The time of what happens now; if somebody has set the clock, that is recorded first.
----@return integer
-function Journal:now()
-  return time_of(self)
-end
-
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param ours "ours"|nil   only the journal has references to its tables
@@ -183,7 +178,7 @@ end
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, ours)
   if not entry.at then
-    entry.at = time_of(self)
+    entry.at = self:now()
   end
   local step = self.books.steps[entry.step]
   if step and (step.live.fresh or step.live.read) then
@@ -327,16 +322,16 @@ end
 
 ---From time to time writes a snapshot of the books, so that reading starts there.
 function Journal:keep_books()
-  local entry
-  if self.books.run_id and not snapshot.is_worth_it(self.books) then
+  if not self.books.run_id then
+    return
+  elseif not snapshot.is_worth_it(self.books) then
     self.due = self.since + self.interval -- other records come first
     return
-  elseif self.books.run_id then
-    local at = time_of(self) -- first: that somebody has set the clock is a record before it
-    entry = snapshot.whole(self.books)
-    entry.at = at
   end
-  if entry and not self:emit(entry) then
+  local at = self:now() -- first: that somebody has set the clock is a record before it
+  local entry = snapshot.whole(self.books)
+  entry.at = at
+  if not self:emit(entry) then
     self.due = math.huge -- the books hold something that cannot be encoded: the records alone must do
   end
 end
