@@ -432,7 +432,8 @@ static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct exten
  * the program caused them: that depends on the order. */
 enum { DEATHS_MAX = 3 };
 
-/* What people are shown of the run (views.lua): the same as ever, where that is known. */
+/* What people are shown of the run (views.lua). `known`: the digest that it must have; an empty one
+ * is printed. */
 static void look_at_views(uint64_t seed, const char *known) {
   char shown[17];
   in_process("views", false);
@@ -527,7 +528,8 @@ static double seconds(void) {
 
 /* ---- which seeds ---- */
 
-/* A seed; the names of what is left out, with a comma between them; what people are shown. */
+/* A seed; the names of what is left out, with a comma between them; the digest of what people are
+ * shown; NULL: none. */
 struct asked {
   uint64_t seed;
   char *without, *views;
@@ -627,12 +629,14 @@ static void tell(uint64_t seed, bool shrinks) {
   fflush(stdout);
   if (!shrinks) return;
   long points = progress->points, episodes = progress->episodes;
-  bool shrinkable = still_fails(seed); /* else it is what people are shown */
-  if (shrinkable) shrink(seed);
-  if (shrinkable) still_fails(seed);
+  bool fails_again = still_fails(seed); /* else it is what people are shown */
+  if (fails_again) {
+    shrink(seed);
+    still_fails(seed);
+  }
   progress->points = points;
   progress->episodes = episodes;
-  if (!shrinkable) return;
+  if (!fails_again) return;
   printf("  smaller: sim SEED=%lu STEPS=", (unsigned long)seed);
   for (size_t i = 0; i < drawn->out_count; i++)
     printf("%s%s", i ? "," : "", drawn->out[i]);

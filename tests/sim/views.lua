@@ -1,5 +1,6 @@
--- views.lua: what people are shown of a simulated run: each command that only looks, with all that it prints. None may
--- fail, whatever the journal is like.
+-- views.lua: what people are shown of a simulated run, by commands that only look. None may raise an error, whatever
+-- the journal is like. Left out is what depends on the machine (du, receipt, verify), and what needs the skill's file
+-- (replay).
 --
 -- Used by sim.lua.
 
