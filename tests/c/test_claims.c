@@ -166,7 +166,7 @@ static void test_limits(void) {
 }
 
 static void test_paused(void) {
-  TEST("of a paused queue nothing is taken until it goes on; the others go on") {
+  TEST("from a paused queue nothing is taken; the other queues are not paused") {
     struct label other = {.queue = "other"};
     struct error error = {0};
     begin();
@@ -185,7 +185,7 @@ static void test_paused(void) {
 }
 
 static void test_label(void) {
-  TEST("a run whose label cannot be read is taken by nobody") {
+  TEST("a run whose label cannot be read is not taken") {
     begin();
     leave("a", "executing", 0, NULL);
     leave("b", "executing", 0, NULL);

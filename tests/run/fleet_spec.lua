@@ -248,16 +248,8 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches("4 finished", good("status", url), 1, true)
   end)
 
-  it("moves no damaged run, which stays where it is", function()
+  it("does not move a run that is damaged in its tables", function()
     local url = place "damaged"
-    good("run", "hello.lua", "--work-dir", "hurt")
-    local path = "hurt/journal/00000001.sj"
-    local at = (folder.read(path)):find('"done"', 1, true)
-    folder.file(path, folder.read(path):sub(1, at) .. "X" .. folder.read(path):sub(at + 2))
-    local journal = folder.read(path)
-    assert.matches("no valid record", skillrt("move", "hurt", url).err, 1, true)
-    assert.equal(journal, folder.read(path))
-    assert.matches("contains no run", skillrt("status", url).err, 1, true)
     good("run", "hello.lua", "--work-dir", url)
     local run = url:match "/([^/?]+)%?"
     server.query(("update skillrt.journal set lines = set_byte(lines, 40, 255 - get_byte(lines, 40)) where run = '%s' and batch = 2")

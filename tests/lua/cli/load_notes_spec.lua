@@ -23,7 +23,7 @@ end
 
 describe("before a run", function()
   for _, code in ipairs(CHANGES) do
-    it("it is told: " .. code, function()
+    it("it is printed: " .. code, function()
       local lines = said { finding(code, "warning") }
       assert.equal(1, #lines)
       assert.matches(code, lines[1], 1, true)
@@ -41,7 +41,7 @@ describe("before a run", function()
     end
   end)
 
-  it("ten lines are told, and how many more there are", function()
+  it("ten lines are printed, and how many more there are", function()
     local list = {}
     for i = 1, 10 do list[i] = finding("load.foreign", "warning", nil, i) end
     assert.equal(10, #said(list))

@@ -78,7 +78,7 @@ describe("the table of limits", function()
     end
   end)
 
-  it("is raised by its full name, of an action, of what is counted and of an edge, where there is one", function()
+  it("can be raised by its full name where there is one, also of an action and of what is counted", function()
     local made = assert(require("skillrt.skill").new { name = "s", limits = { calls = 5, no_progress = 0, usage = { tokens = 9 } },
       actions = { { id = "a", limits = { usage = { dollars = 1 } }, run = function() end },
         { id = "b", max_errors = 2, run = function() end } } })
