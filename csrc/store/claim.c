@@ -19,6 +19,8 @@
 #include "store/lock.h"
 #include "store/watch.h"
 
+/* How long, at most, the process of a worker that was killed needs to end; how often we look. */
+enum { ENDING_MS = 5000, LOOK_MS = 20 };
 enum { CLAIM_MS = 15000, RUNS_MAX = 256 << 20, LABEL_MAX = 512 };
 
 /* A run that waits, or that counts for the limit of its key. */
@@ -271,13 +273,24 @@ static void close_folder(struct claims *claims) {
   sys_free(f->sys, f, sizeof *f);
 }
 
+/* Whether the worker that has the queue is gone: its process ends by itself, a moment later. */
+static bool is_ending(const struct sys *sys, const char *path) {
+  char holder[STORE_HOLDER];
+  if (!lock_held(sys, path, holder, sizeof holder)) return true;
+  long worker = strtol(holder, NULL, 10);
+  return worker > 0 && sys->kill_process(sys, (pid_t)worker, 0) == -ESRCH;
+}
+
 static bool lock_queue(struct folder *f, struct error *e) {
   char name[QUEUE_NAME + 16], path[PATH_MAX];
   snprintf(name, sizeof name, "worker-%s", f->queue);
   if (!fleet_path(f->sys, f->path, NULL, f->fleet, e) || !file_path(path, f->fleet, name, e) ||
       !file_make_folders(f->sys, path, false, e))
     return false;
-  f->lock = lock_take(f->sys, path, e);
+  int64_t until = f->sys->boot_ns(f->sys) + (int64_t)ENDING_MS * 1000000;
+  while ((f->lock = lock_take(f->sys, path, e)) < 0 && e->code == ERROR_BUSY &&
+         is_ending(f->sys, path) && f->sys->boot_ns(f->sys) < until)
+    f->sys->pause(f->sys, LOOK_MS);
   /* The one to stop is the worker whose process this is. */
   if (f->lock >= 0) lock_sign(f->sys, f->lock, getppid(), "");
   if (f->lock < 0 && e->code == ERROR_BUSY) {

@@ -1,10 +1,15 @@
 /* test_claims.c: which runs of a folder a worker is given, and in which order. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "store/store.h"
 #include "support/store_kit.h"
 
 static struct scratch s;
 static char taken[256];
 static int64_t wall_ms, boot_ns;
+static int pauses, last_pause; /* behind so many a process lets go of its queue */
+static int let_go, gone;       /* what it reads until then, and what ends with it */
 
 static int64_t set_wall_ms(const struct sys *sys) {
   (void)sys;
@@ -15,12 +20,22 @@ static int64_t set_boot_ns(const struct sys *sys) {
   return boot_ns;
 }
 
+static void pass_ms(const struct sys *sys, int ms) {
+  (void)sys;
+  boot_ns += (int64_t)ms * 1000000;
+  if (++pauses != last_pause) return;
+  char byte;
+  close(let_go);
+  CHECK(read(gone, &byte, 1) == 0);
+}
+
 /* The real world with clocks that the test sets. */
 static const struct sys *world(void) {
   static struct sys sys;
   sys = *sys_real();
   sys.wall_ms = set_wall_ms;
   sys.boot_ns = set_boot_ns;
+  sys.pause = pass_ms;
   return &sys;
 }
 
@@ -212,6 +227,48 @@ static void test_one_worker(void) {
   }
 }
 
+/* A worker is killed; its process has the queue until `let_go` is closed. */
+static void kill_worker(void) {
+  int ready[2], go[2];
+  char byte;
+  CHECK(pipe(ready) == 0 && pipe(go) == 0);
+  pid_t worker = fork();
+  if (worker == 0) {
+    if (fork() != 0) _exit(read(ready[0], &byte, 1) != 1);
+    close(go[1]);
+    queue("default");
+    if (write(ready[1], "r", 1) == 1 && read(go[0], &byte, 1) == 0) _exit(0);
+    _exit(1);
+  }
+  int status;
+  CHECK(waitpid(worker, &status, 0) == worker && status == 0);
+  close(ready[1]);
+  close(go[0]);
+  let_go = go[1];
+  gone = ready[0];
+}
+
+static void test_killed_worker(void) {
+  TEST("the queue of a worker that was killed is waited for until its process ends, for 5 s") {
+    struct claims *claims = NULL;
+    struct error error = {0};
+    begin();
+    kill_worker();
+    pauses = 0;
+    last_pause = 3;
+    CHECK(claims_open(world(), s.path, "default", &claims, &error));
+    CHECK(pauses == 3);
+    claims_close(&claims);
+    close(gone);
+    kill_worker();
+    last_pause = 0;
+    CHECK(!claims_open(world(), s.path, "default", &claims, &error) && error.code == ERROR_BUSY);
+    CHECK(boot_ns == 60000000 + 5000000000);
+    close(let_go);
+    close(gone);
+  }
+}
+
 int main(void) {
   scratch_make(&s);
   test_which();
@@ -221,6 +278,7 @@ int main(void) {
   test_paused();
   test_label();
   test_one_worker();
+  test_killed_worker();
   scratch_remove(&s);
   return check_finish();
 }
