@@ -87,6 +87,10 @@ local function of_calls(self, limits, id, outer)
   return #list > #outer and list or outer -- held.lua knows bounds by their list
 end
 
+-- Where a limit is checked, and the list of those that are.
+local LISTS <const> = { before_step = "at_step", before_choice = "at_choice", at_failure = "at_failure",
+  is_timed = "times" }
+
 -- The limits of all steps, each in the list where it is checked.
 local function take_own(self, limits)
   for _, row in ipairs(rows.TABLE) do
@@ -94,9 +98,10 @@ local function take_own(self, limits)
     if most then
       local one = bound(self, row, most)
       self.by_name[row.name] = one
-      for point, list in pairs({ before_step = self.at_step, before_choice = self.at_choice,
-        at_failure = self.at_failure, is_timed = self.times }) do
-        list[#list + 1] = row[point] and one or nil
+      for point, name in next, LISTS do
+        if row[point] then
+          table.insert(self[name], one)
+        end
       end
     end
   end

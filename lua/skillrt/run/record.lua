@@ -68,45 +68,48 @@ local IS <const> = {
   any = function() return true end,
 }
 
----@type table<string, { types: table<string, string>, required: string[] }>  of each type of record: its fields' types
-local declared_by_type = {}
-
-local function declared_of(name, kind)
-  local declared = declared_by_type[name]
-  if not declared then
-    declared = { types = {}, required = {} }
-    for _, text in ipairs({ M.COMMON, kind.fields }) do
-      for _, row in ipairs(M.rows(text)) do
-        declared.types[row.name] = row.type
-        declared.required[#declared.required + 1] = not row.may_be_absent and row.name ~= "at" and row.name or nil
-      end
-    end
-    declared_by_type[name] = declared
+-- What the fields of a type are; nil: there is none of this name.
+---@type table<string, { types: table<string, string>, required: string[] }?>
+local declared_by_type = setmetatable({}, { __index = function(declared_by_type, name)
+  local kind = name:find("^%l+$") and M.types[name]
+  if not kind then
+    return nil
   end
+  local declared = { types = {}, required = {} }
+  for _, text in ipairs({ M.COMMON, kind.fields }) do
+    for _, row in ipairs(M.rows(text)) do
+      declared.types[row.name] = row.type
+      declared.required[#declared.required + 1] = not row.may_be_absent and row.name ~= "at" and row.name or nil
+    end
+  end
+  declared_by_type[name] = declared
   return declared
-end
+end })
 
 ---A field that a record has and its type does not declare, or that is required and missing; nil: none.
 ---@param record any
 ---@return string|nil
 function M.problem_of(record)
   local name = type(record) == "table" and record.t
-  local kind = type(name) == "string" and name:find("^%l+$") and M.types[name]
-  if not kind then
-    return type(name) == "string" and ("its type %q is unknown"):format(name) or "it has no type"
+  if type(name) ~= "string" then
+    return "it has no type"
   end
-  local declared = declared_of(name, kind)
-  for field, value in pairs(record) do
-    local wanted = declared.types[field]
+  local declared = declared_by_type[name]
+  if not declared then
+    return ("its type %q is unknown"):format(name)
+  end
+  local types, required = declared.types, declared.required
+  for field, value in next, record do
+    local wanted = types[field]
     if not wanted then
       return ("a record `%s` has no field %s"):format(name, tostring(field))
     elseif wanted ~= type(value) and wanted ~= math_type(value) and not (IS[wanted] and IS[wanted](value)) then
       return ("the field %s of a record `%s` must be of the type %s"):format(field, name, wanted)
     end
   end
-  for _, field in ipairs(declared.required) do
-    if record[field] == nil then
-      return ("a record `%s` must have the field %s"):format(name, field)
+  for i = 1, #required do
+    if record[required[i]] == nil then
+      return ("a record `%s` must have the field %s"):format(name, required[i])
     end
   end
 end
