@@ -432,13 +432,14 @@ static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, struct exten
  * the program caused them: that depends on the order. */
 enum { DEATHS_MAX = 3 };
 
-/* What people are shown of the run (views.lua). `known`: the digest that it must have; an empty one
- * is printed. */
+static bool prints_views; /* of each seed, as a digest */
+
+/* What people are shown of the run (views.lua). `known`: the digest that it must have, or NULL. */
 static void look_at_views(uint64_t seed, const char *known) {
   char shown[17];
   in_process("views", false);
   snprintf(shown, sizeof shown, "%.16s", world->summary);
-  if (!*known) {
+  if (prints_views) {
     printf("SEED=%lu views=%s\n", (unsigned long)seed, shown);
     fflush(stdout);
   } else if (!world->wrong[0] && strcmp(shown, known) != 0) {
@@ -447,7 +448,7 @@ static void look_at_views(uint64_t seed, const char *known) {
   }
 }
 
-static bool point(uint64_t seed, const char *views) {
+static bool point(uint64_t seed, const char *known_views) {
   static char calm[65536];
   progress->seed = seed;
   progress->points++;
@@ -467,7 +468,7 @@ static bool point(uint64_t seed, const char *views) {
         one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), extent) != trace)
       world_wrong("the same seed, and another run");
   }
-  if (!world->wrong[0] && views) look_at_views(seed, views);
+  if (!world->wrong[0] && (known_views || prints_views)) look_at_views(seed, known_views);
   snprintf(progress->wrong, sizeof progress->wrong, "%s", world->wrong);
   return !world->wrong[0];
 }
@@ -538,17 +539,6 @@ struct asked {
 static struct asked old[OLD_MAX];
 static size_t old_count;
 
-/* Seeds that fail today, from lines that begin with "open": a fault that is not fixed yet. They are
- * named, and looked at where they are asked for. */
-static uint64_t open_seeds[OLD_MAX];
-static size_t open_count;
-
-static bool is_open(uint64_t seed) {
-  for (size_t i = 0; i < open_count; i++)
-    if (open_seeds[i] == seed) return true;
-  return false;
-}
-
 static void read_old(const char *path) {
   FILE *file = fopen(path, "r");
   char line[4096];
@@ -556,11 +546,6 @@ static void read_old(const char *path) {
     char *at = strstr(line, "SEED="), *steps = strstr(line, "STEPS="),
          *views = strstr(line, "views=");
     if (!at || line[0] == '#') continue;
-    if (strncmp(line, "open ", 5) == 0 && open_count < OLD_MAX) {
-      open_seeds[open_count++] = strtoull(at + 5, NULL, 10);
-      printf("# %s", line);
-      continue;
-    }
     old[old_count].seed = strtoull(at + 5, NULL, 10);
     if (old[old_count].seed >= FLEET && !TRIES_FLEETS) continue;
     old[old_count].views = views ? strndup(views + 6, strcspn(views + 6, "\n")) : NULL;
@@ -587,6 +572,7 @@ static bool still_fails(uint64_t seed) {
   assert(pid >= 0);
   if (pid == 0) {
     alarm(HANGS);
+    prints_views = false;
     _exit(point(seed, NULL) ? 0 : 1);
   }
   int status = 0;
@@ -667,10 +653,9 @@ static bool look(size_t first, uint64_t seed, uint64_t last, double most) {
       if (!point(old[i].seed, old[i].views)) _exit(1);
     }
     for (; seed <= last && used() < most; seed++) {
-      if (is_open(seed)) continue;
       leave_out(getenv("STEPS"));
       alarm(HANGS);
-      if (!point(seed, getenv("VIEWS"))) _exit(1);
+      if (!point(seed, NULL)) _exit(1);
       if (TRIES_FLEETS && last == UINT64_MAX && !point(seed + FLEET, NULL)) _exit(1);
     }
     _exit(0);
@@ -707,6 +692,7 @@ int main(int argc, char **argv) {
     warm_up();
   }
   world->shows = getenv("SHOW") != NULL;
+  prints_views = getenv("VIEWS") != NULL;
   if (argc > 1) {
     seed = strtoull(argv[1], NULL, 10);
     last = seed + (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) - 1;
