@@ -61,7 +61,6 @@ end
 local function parts(before, after)
   local both = before .. after
   return both:find("^[%w_][%w_]$") or both:find("^[%-%[<>=~/:.][%-%[<>=~/:.]$") or both:find("^%d%.$")
-    or both:find("^%.%d$")
 end
 
 -- A module's text without comments, indents and blanks that say nothing, line for line. Where that would mean

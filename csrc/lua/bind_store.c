@@ -370,11 +370,11 @@ static int core_exists(lua_State *L) {
   return 1;
 }
 
-/* prepare(url, lease_ms?, only_check?) -> text | nil, message, code: makes the tables that a
+/* prepare(url, lease_ms, only_check?) -> text | nil, message, code: makes the tables that a
  * database has to have; a line for each thing that is not as it has to be */
 static int core_prepare(lua_State *L) {
   const char *url = bind_url(L, 1);
-  struct store_setup setup = {luaL_optinteger(L, 2, 0), lua_toboolean(L, 3)};
+  struct store_setup setup = {luaL_checkinteger(L, 2), lua_toboolean(L, 3)};
   struct error error = {0};
   struct buffer *missing = bind_buffer(L, 64 << 10);
   if (!store_prepare(bind_sys(L), url, &setup, missing, &error)) return bind_fail(L, &error);

@@ -56,7 +56,7 @@ static struct listed list(const struct sys *sys, struct scratch *s) {
 static unsigned opened(struct scratch *s, struct listed *to) {
   struct faulty *f = faulty_new(sys_real());
   *to = list(faulty_sys(f), s);
-  unsigned count = faulty_count(f, FAULTY_BIT(FAULTY_OPEN));
+  unsigned count = (unsigned)faulty_count(f, FAULTY_BIT(FAULTY_OPEN));
   CHECK(faulty_outstanding(f) == 0);
   faulty_free(f);
   return count;

@@ -156,7 +156,8 @@ static void test_limits(void) {
 static void test_memory(void) {
   TEST("without memory a stream is lost with a message and without a leak") {
     static const char text[] =
-        "id: 1\nevent: e\ndata: 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789"
+        "\xEF\xBB: the beginning of a byte order mark\nid: 1\nevent: e\ndata: 0123456789 "
+        "0123456789 0123456789 0123456789 0123456789 0123456789"
         " 0123456789\n\n";
     bool good = false;
     for (long n = 0; n < 30 && !good; n++) {
@@ -171,7 +172,7 @@ static void test_memory(void) {
       good = true;
       for (size_t at = 0; good && at < sizeof text - 1; at++)
         good = sse_feed(&s, text + at, 1, heard_each, &h, &e);
-      CHECK(good || e.code == ERROR_MEMORY);
+      CHECK(good || (e.code == ERROR_MEMORY && s.failed));
       CHECK(good == (h.length > 0));
       sse_clear(&s);
       CHECK(poor.live == 0);

@@ -172,6 +172,17 @@ describe("skillrt check", function()
     assert.equal("agent.yml", got.file_checks.details[1].path)
   end)
 
+  it("refuses a schema of a workflow's agent that allows no object", function()
+    local folder <close> = kit.folder()
+    for kind, code in pairs { array = 2, object = 0 } do
+      folder.file("w.js", "export const meta = { name: 'w', description: 'd' }\n"
+        .. ("await agent('x', { label: 'judge', schema: { type: '%s' } })\n"):format(kind))
+      local done = kit.run(folder, { "check", "w.js" })
+      assert.equal(code > 0, done.out:find("the schema of judge: schema: its type must be object", 1, true) ~= nil, done.out)
+      assert.equal(code, done.code, done.out .. done.err)
+    end
+  end)
+
   it("has exit codes of its own, and help that names no others", function()
     local folder <close> = kit.folder()
     local help = kit.run(folder, { "check", "--help" }).out

@@ -186,6 +186,14 @@ describe("skillrt generate", function()
     assert.equal(folder.read "skill/SKILL.md", folder.read "other/SKILL.md")
   end)
 
+  it("reads a config that another program gives", function()
+    local folder <close> = kit.folder()
+    assert(os.execute(("mkfifo '%s/pipe' && { cat '%s' > '%s/pipe' & }"):format(folder.path, golden "link-fixer", folder.path)))
+    local result = generate(folder, { "pipe", "--out", "skill" })
+    assert.equal(0, result.code, result.err)
+    assert.truthy(folder.read "skill/SKILL.md")
+  end)
+
   it("tells every fault of a config by its key and writes nothing (F2)", function()
     local folder <close> = kit.folder()
     for text, sign in pairs {

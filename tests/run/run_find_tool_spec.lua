@@ -90,6 +90,8 @@ describe("find_tool", function()
     end
     assert.equal("readInvoice", (found "READ the invoice"):match "^%S+")
     assert.equal("post_letter", found "letters, posted!")
+    assert(registry:add(assert(tool.check("postal_posts", { description = "Postage", run = print }, "t"))))
+    assert.equal("postal_posts post_letter", found "posts")
     assert.equal("", found "zzz")
     local others = {}
     for _, name in ipairs(registry:names()) do others[#others + 1] = name:match "^other_.*" end

@@ -83,6 +83,15 @@ describe("a strategy", function()
     assert.equal("c a b", order(dir))
   end)
 
+  it("may be named as a file of the skill's folder strategies", function()
+    local folder = R.folder()
+    assert(os.execute(("mkdir '%s/strategies'"):format(folder)))
+    R.write(folder .. "/strategies/backwards.lua", "return { select = function(_, a) return a[#a].id end }")
+    local result, dir = run { strategy = "backwards", dir = folder, actions = three() }
+    assert.equal("completed", result.status, result.message)
+    assert.equal("c a b", order(dir)) -- the last of those that can run, which the highest priority begins
+  end)
+
   it("may start several at once (F22)", function()
     local folder = R.folder()
     local function meet(own, other)

@@ -73,6 +73,21 @@ describe("a ctx", function()
     end
   end)
 
+  it("is refused in a condition, which no step is", function()
+    local kept, raised
+    local result = R.run { actions = {
+      { id = "a", run = function(_, ctx) kept = ctx end },
+      { id = "b", when = function()
+          raised = kept and tried(uses(kept))
+          return kept ~= nil
+        end, run = function() end } } }
+    assert.equal("completed", result.status, result.message)
+    assert.equal(#uses {}, #raised)
+    for i, one in ipairs(raised) do
+      assert.matches("its step has finished, or is not running", tostring(one), nil, tostring(i))
+    end
+  end)
+
   it("is refused in another step, which would not be given back what it draws", function()
     local left
     local dir = R.folder() .. "/run"

@@ -1238,10 +1238,10 @@ function walk(list, skill, last, wrong, origin)
     if last and list.seqs[number] > last then
       break
     end
-    local it = about(run, entry)
+    local it, rules = about(run, entry), wrong and RULES[entry.t]
     it.following = list[number + 1]
-    for _, one in ipairs(wrong and RULES[entry.t] or {}) do
-      local why = one(run, entry, it)
+    for i = 1, rules and #rules or 0 do
+      local why = rules[i](run, entry, it)
       if why then
         wrong(("record %d, %s of step %s, call %s: %s"):format(number, entry.t, entry.step, entry.c, why))
       end

@@ -67,14 +67,15 @@ end
 -- All records of a run's journal, including those inside a batch.
 local function records(where)
   local list, store = { seqs = {} }, {}
+  local function blob(digest)
+    return until_read(store.blob, digest)
+  end
+  local function take(one, seq) -- the start of a step comes with its first record
+    list[#list + 1] = one
+    list.seqs[#list] = seq
+  end
   local report, message, code = core.read(where or here(), function(payload, seq)
-    local entry = assert(record.decode(payload, function(digest)
-      return until_read(store.blob, digest)
-    end))
-    record_of.each(entry, function(one) -- the start of a step comes with its first record
-      list[#list + 1] = one
-      list.seqs[#list] = seq
-    end)
+    record_of.each(assert(record.decode(payload, blob)), take, seq)
   end, store)
   return report and list, message, code
 end

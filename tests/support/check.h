@@ -5,18 +5,29 @@
  *     return check_finish();
  *   }
  *
- * Prints TAP; check_finish prints "N passed, N failed" and gives the exit code. */
+ * Prints TAP; check_finish prints "N passed, N failed" and gives the exit code: that of a failure
+ * also where more descriptors are open than when the first test began. */
 #ifndef SKILLRT_TESTS_CHECK_H
 #define SKILLRT_TESTS_CHECK_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static int check_passed_, check_failed_, check_bad_;
+static int check_passed_, check_failed_, check_bad_, check_open_ = -1;
 static const char *check_name_;
 
+void uv_library_shutdown(void) __attribute__((weak)); /* libuv keeps a pipe for signals */
+
+static inline int check_descriptors_(void) {
+  int count = 0;
+  for (int fd = 0; fd < 1024; fd++)
+    count += fcntl(fd, F_GETFD) != -1;
+  return count;
+}
 static inline bool check_begin_(const char *name) {
+  if (check_open_ < 0) check_open_ = check_descriptors_();
   check_name_ = name;
   check_bad_ = 0;
   return true;
@@ -49,6 +60,11 @@ static inline bool check_end_(void) {
   } while (0)
 
 static inline int check_finish(void) {
+  if (uv_library_shutdown) uv_library_shutdown();
+  if (check_open_ >= 0 && check_descriptors_() > check_open_)
+    TEST("all that was opened is closed") {
+      CHECK(check_descriptors_() <= check_open_);
+    }
   printf("%d passed, %d failed\n", check_passed_, check_failed_);
   return check_failed_ ? 1 : 0;
 }

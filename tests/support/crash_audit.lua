@@ -96,13 +96,14 @@ local function read(directory, look)
     texts[digest] = texts[digest] or assert(store.blob(digest))
     return texts[digest]
   end
+  local function take(one, seq)
+    list[#list + 1] = one
+    list.seqs[#list] = seq
+  end
   local report, message = core.read(directory, function(payload, seq)
     local entry = assert(record.decode(payload, blob))
     reader:add(payload, seq, blob)
-    record_of.each(entry, function(one)
-      list[#list + 1] = one
-      list.seqs[#list] = seq
-    end)
+    record_of.each(entry, take, seq)
     kept = kept + (entry.t == "books" and 1 or 0)
   end, store)
   assert(report, message)

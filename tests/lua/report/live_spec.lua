@@ -36,6 +36,28 @@ describe("the live view of 1,000 agents", function()
   end)
 end)
 
+describe("the live view of several steps", function()
+  it("shows eight, and says how many more are under way", function()
+    local frames, write, size = {}, output.write, output.size
+    finally(function() output.write, output.size = write, size end)
+    function output.write(text) frames[#frames + 1] = text end
+    local rows = 40
+    function output.size() return 100, rows end
+    local watcher, books, at = live.new {}, { skill = "many", steps = {} }, core.wall_ms()
+    local function shown(step)
+      watcher.observe({ t = "start", step = step, action = "a" .. step, n = 1, at = at }, books)
+      watcher.flush()
+      rows = rows + 1 -- so that all is drawn
+      watcher.tick(true)
+      return frames[#frames]
+    end
+    for step = 1, 7 do shown(step) end
+    assert.is_nil(shown(8):find " more")
+    assert.matches("and 1 more", shown(9))
+    watcher.closed()
+  end)
+end)
+
 describe("what a script prints", function()
   it("is taken as Lua prints it, whatever writes it, until the capture ends", function()
     local took, restore = {}, nil

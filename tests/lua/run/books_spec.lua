@@ -1,6 +1,7 @@
 -- books_spec.lua: what a sequence of records amounts to; a journal that does not fit is refused.
 local json = require "skillrt.base.json"
 local books_of = require "skillrt.run.books"
+local consumption = require "skillrt.run.books.consumption"
 local views = require "skillrt.run.views"
 
 local function begun(more)
@@ -23,6 +24,16 @@ local function apply(books, ...)
 end
 
 describe("the books", function()
+  it("remember 128 states that an action started in, and then begin anew", function()
+    local books = books_of.new()
+    for i = 1, 128 do
+      consumption.same(books, "a", { print = "p" .. i, same = 1 })
+    end
+    assert.same({ 1, 1 }, { books.same.a.p1, books.same.a.p128 })
+    consumption.same(books, "a", { print = "new", same = 2 })
+    assert.same({ new = 2 }, books.same.a)
+  end)
+
   it("begin with every field a run has (R27, R56)", function()
     local root = begun().state.root
     assert.same({ "pending", 0, 0 }, { root.status, root.error_count, root.iteration_count })

@@ -1,6 +1,7 @@
 -- ctx_spec.lua: a function finds in its ctx what docs/write/skills.md and steps.md say, and nothing else.
 local R = require "tests.support.runs"
 local context = require "skillrt.run.ctx"
+local shared = require "skillrt.run.ctx.context"
 local privileges = require "skillrt.base.privileges"
 
 local INTERNAL <const> = { "mark", "use", "place", "drawn", "say", "servers" }
@@ -38,6 +39,16 @@ describe("the ctx of a step", function()
     for name in pairs(said) do
       assert.truthy(parts[name], name)
     end
+  end)
+
+  it("has one entry for each value of its context that the rounds of a loop have set, beside what others set", function()
+    local step = { live = {} }
+    shared.restore(step, "2.", { b = 1 })
+    shared.restore(step, "1.1.", { a = 1 })
+    shared.restore(step, "1.2.", { a = 2 })
+    assert.same({ a = 2 }, shared.below(step, "1"))
+    assert.equal(2, shared.count(step))
+    assert.same({ { a = 2, b = 1 }, { a = 2 } }, { shared.since(step, 0), shared.since(step, 1) })
   end)
 
   it("gives a script nothing by which it changes the records of its run", function()

@@ -89,6 +89,11 @@ describe("an id", function()
       assert.is_string(problem)
     end)
   end
+  it("may have 1024 bytes", function()
+    local longest = ("x/"):rep(511) .. "xx"
+    assert.equal(longest, names.confined(longest))
+    assert.same({ nil, "must be a path of at most 1024 bytes" }, { names.confined(longest .. "x") })
+  end)
 end)
 
 describe("a path below a folder", function()

@@ -134,7 +134,7 @@ local function check_blocked(self)
   local at = self.result.blocked_at
   if not at or (not self.result.ends.completed and self.result.complete) then
     return -- the missing goal says it
-  elseif waits_only_for_told(self, at) and self.result.blocked_count == 1 and not self.has_complete then
+  elseif waits_only_for_told(self, at) and self.result.blocked_count == 1 then
     return
   end
   local steps = self.result:path(at)
@@ -321,7 +321,6 @@ function M.check(model, found, options)
     give(self, found)
     return { states = 0, complete = true }
   end
-  self.has_complete = model.by_id["action-complete"] ~= nil
   check_actions(self)
   check_goal(self)
   check_blocked(self)

@@ -184,7 +184,7 @@ function M.read(tree, phases, found)
       self:check_lists(one.blocks, file)
     end
   end
-  if phases[1] and not self.order then
+  if not self.order then
     self:check_numbers()
   end
   for _, one in ipairs(documents) do

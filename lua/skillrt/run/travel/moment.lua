@@ -85,10 +85,10 @@ function M.find(dir, place)
     return behind
   elseif found or not place and last then
     return found or last
-  elseif not place then
+  elseif not last then
     return nil, ("%s: contains no run"):format(dir), "missing"
   elseif wanted then
-    return nil, ("%s: has no record %d; its last one is %d"):format(dir, wanted, last or 0), "missing"
+    return nil, ("%s: has no record %d; its last one is %d"):format(dir, wanted, last), "missing"
   end
   return nil, ("%s: has no checkpoint %s%s"):format(dir, names.show(place), names.suggest(place, known)), "missing"
 end

@@ -151,7 +151,7 @@ describe("a folder of actions", function()
         .. "  files: string[];\n  extra?: { a: number };\n}\n```\n\n## Initial State\n\n```json\n"
         .. '{"status": "pending", "ready": false, "files": []}\n```\n',
       ["phases/actions/action-read.md"] = action("Read", { "state.ready === false" }, "## State Updates\n\n```javascript\n"
-        .. "return { stateUpdates: { ready: true, files: list } };\n```\n"),
+        .. "return { stateUpdates: { ready: true, mood: 'good', files: list } };\n```\n"),
       ["phases/actions/action-sort.md"] = action("Sort", { "`ready`", "files.length > 0" }),
       ["phases/actions/action-complete.md"] = action("Done", { "None" }),
     }
@@ -162,7 +162,8 @@ describe("a folder of actions", function()
       when(skill.actions[1]), when(skill.actions[2]), when(skill.actions[3]),
     })
     local read = skill.actions[2]
-    assert.same({ "Read", "ready=true", "phases/actions/action-read.md" }, { read.name, read.effects[1].text, read.prompt })
+    assert.same({ "Read", "ready=true", "mood='good'", "phases/actions/action-read.md" },
+      { read.name, read.effects[1].text, read.effects[2].text, read.prompt })
     assert.is_false(skill.state.ready)
     assert.same({}, skill.state.files)
     assert.is_nil(skill.state.status)

@@ -46,6 +46,19 @@ describe("a document of another kind", function()
     end
   end)
 
+  it("is named, too, where it is a chain of nodes beside a skill", function()
+    local folder <close> = folder_of.make { ["SKILL.md"] = folder_of.SKILL, ["chains/a.json"] = '{ "nodes": {} }' }
+    local function chains()
+      local _, found = folder_of.loaded(folder)
+      return folder_of.places(found, "load.foreign"), found[1].what
+    end
+    local places, what = chains()
+    assert.same({ "chains/a.json:1" }, places)
+    assert.is_nil(what:find "more in")
+    folder:write("chains/b.json", '{ "nodes": {} }')
+    assert.matches(", with 1 more in chains/", select(2, chains()), 1, true)
+  end)
+
   it("is a command without front matter where it lies below commands/", function()
     local folder <close> = kit.folder()
     assert(require("skillrt.base.files").make_folders(folder.path .. "/.claude/commands/git"))

@@ -109,6 +109,7 @@ describe("front matter", function()
     local read, found = front "---\nname: a\n"
     assert.is_nil(read)
     assert.same({ "error", 1 }, { found[1].level, found[1].line })
+    assert.same({ "---\nname: a\n", 1 }, { front_matter.body "---\nname: a\n" })
   end)
 
   it("with a colon in a value is read line by line, and told", function()
