@@ -30,13 +30,15 @@ static void after_nothing(uv_work_t *work, int status) {
 
 /* Until all that was on libuv's pool, which has one thread here, is done. */
 static void drain_pool(void) {
-  static uv_loop_t loop;
-  static bool made;
+  uv_loop_t loop;
   uv_work_t work;
-  if (!made) made = uv_loop_init(&loop) == 0;
-  int failed = uv_queue_work(&loop, &work, nothing, after_nothing);
-  assert(made && !failed);
+  int failed = uv_loop_init(&loop);
+  assert(!failed);
+  failed = uv_queue_work(&loop, &work, nothing, after_nothing);
+  assert(!failed);
   uv_run(&loop, UV_RUN_DEFAULT);
+  failed = uv_loop_close(&loop);
+  assert(!failed);
 }
 
 static void pass(struct crash *c, int64_t ms) {
