@@ -188,7 +188,8 @@ describe("skillrt generate", function()
 
   it("reads a config that another program gives", function()
     local folder <close> = kit.folder()
-    assert(os.execute(("mkfifo '%s/pipe' && { cat '%s' > '%s/pipe' & }"):format(folder.path, golden "link-fixer", folder.path)))
+    local pipe = folder.path .. "/pipe"
+    assert(os.execute(("mkfifo '%s' && { timeout 10 cp '%s' '%s' & }"):format(pipe, golden "link-fixer", pipe)))
     local result = generate(folder, { "pipe", "--out", "skill" })
     assert.equal(0, result.code, result.err)
     assert.truthy(folder.read "skill/SKILL.md")
