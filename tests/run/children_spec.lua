@@ -132,8 +132,7 @@ local function suite(what, place, url, server)
         if test() then return end
         os.execute "sleep 0.05"
       end
-      local said <close> = io.popen(("cat %s/.bg*.err"):format(folder.path)) -- by workers
-      error(why .. "\n" .. good("list", place) .. said:read "a")
+      error(why .. "\n" .. good("list", place) .. kit.complaints(folder))
     end
     local function stands(run, word)
       until_true(function() return skillrt("status", url(run)).out:find(word, 1, true) end, run .. " is not " .. word)

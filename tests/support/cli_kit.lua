@@ -116,6 +116,12 @@ function M.start(folder, words)
   end })
 end
 
+---What those that were started in this folder have complained of.
+function M.complaints(folder)
+  local pipe <close> = io.popen(("cat %s/.bg*.err"):format(quoted(folder.path)))
+  return pipe:read "a"
+end
+
 ---The JSON object of each line.
 function M.objects(text)
   local list = {}
