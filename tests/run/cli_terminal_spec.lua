@@ -210,7 +210,11 @@ end } } }]])
     assert.truthy(text:find("two: asks two\n  phases: Scan\n  agents: 2 in a dry run", 1, true), text)
     screen.type "n"
     screen.shows "code 8"
-    screen.type(run)
+    for _, option in ipairs { "--quiet", "--json" } do -- whoever says so is not asked
+      screen.type("clear; " .. run:gsub("; echo", " " .. option .. "; echo"))
+      assert.is_nil(screen.shows("code 8"):find("[y/N]", 1, true), option)
+    end
+    screen.type("clear; " .. run)
     screen.type "y"
     screen.shows "code 0"
     screen.type "clear; rm -r w"

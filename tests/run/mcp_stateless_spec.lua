@@ -169,21 +169,36 @@ describe("a server of MCP without a handshake", function()
     end
   end)
 
-  it("behind a URL is told in headers what the request is, and by a bad status why it is refused", function()
-    local web <close> = setmetatable({ it = R.server "/echo\n" }, { __close = function(self) self.it.stop() end })
-    local files = 0
-    local function http(code, body)
+  -- A server behind a URL that gives these replies, one after the other, those that begin with another message as a
+  -- stream; before them it refuses the handshake, and says what it speaks.
+  local function web_of(replies)
+    local web, plan, files = R.server "/echo\n", {}, 0
+    local function http(id, code, fields)
       files = files + 1
-      local path, text = ("%s/raw%d"):format(folder, files), json.encode(body)
-      R.write(path, ("HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s")
-        :format(code, #text, text))
-      return "/raw?file=" .. path .. "\n"
+      local before, form = fields.before, fields.before and "text/event-stream" or "application/json"
+      fields.jsonrpc, fields.id, fields.before = "2.0", id, nil
+      local path, text = ("%s/raw%d"):format(folder, files), json.encode(fields)
+      text = before and ("event: message\ndata: %s\n\ndata:\n\ndata: %s\n\n"):format(json.encode(before), text) or text
+      R.write(path, ("HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s")
+        :format(code, form, #text, text))
+      plan[files] = "/raw?file=" .. path .. "\n"
     end
-    local function refused(id) return http(400, { jsonrpc = "2.0", id = id, error = { code = -32022, message = "too old" } }) end
-    local function said(id, result) return http(200, { jsonrpc = "2.0", id = id, result = result }) end
-    web.it.plan(refused "1-0-open" .. said("1-1", { supportedVersions = { "2026-07-28" } })
-      .. said("1-2", { resultType = "complete", content = { { type = "text", text = "hi" } } })
-      .. http(400, { jsonrpc = "2.0", id = "1-3", error = { code = -32602, message = "Unknown tool" } }))
+    http("1-0-open", 400, { error = { code = -32022, message = "too old" } })
+    http("1-1", 200, { result = { supportedVersions = { "2026-07-28" } } })
+    for i, reply in ipairs(replies) do http("1-" .. i + 1, reply.error and 400 or 200, reply) end
+    web.plan(table.concat(plan))
+    return setmetatable({ it = web }, { __close = function() web.stop() end })
+  end
+
+  local function said(text) return { result = { resultType = "complete", content = { { type = "text", text = text } } } } end
+
+  local function listed(name, input)
+    return { result = { resultType = "complete", ttlMs = 60000, cacheScope = "private",
+      tools = { { name = "other", inputSchema = { type = "object" } }, { name = name, inputSchema = input or { type = "object" } } } } }
+  end
+
+  it("behind a URL is told in headers what the request is, and by a bad status why it is refused", function()
+    local web <close> = web_of { said "hi", { error = { code = -32602, message = "Unknown tool" } } }
     local result, why
     run(function(_, ctx)
       result = ctx.mcp("far"):call("grüße", { where = { city = "Köln" }, n = 3 },
@@ -199,6 +214,40 @@ describe("a server of MCP without a handshake", function()
     end
     assert.is_nil(head:find "Session")
     assert.equal("mcp far: Unknown tool", why)
+  end)
+
+  it("behind a URL may answer with a stream: other messages in it are heard; without an answer its outcome is unknown", function()
+    local streamed, lacking = said "streamed", { before = { jsonrpc = "2.0", method = "a" }, method = "b" }
+    streamed.before = { jsonrpc = "2.0", method = "notifications/tools/list_changed" }
+    local web <close> = web_of { listed "first", streamed, listed "second", lacking, lacking }
+    local names, result, why = {}, nil, nil
+    local ended = run(function(_, ctx)
+      local far = ctx.mcp("far")
+      names[1] = far:tools()[2].name
+      result = far:call("echo", {}, { idempotent = true })
+      names[2] = far:tools()[2].name
+      why = select(2, far:call("echo", {}, { idempotent = true, retries = 0 }))
+      far:call("echo", {})
+    end, "good", { url = web.it.url .. "/plan" })
+    assert.same({ "first", "streamed", "second" }, { names[1], result, names[2] })
+    assert.equal("mcp far: its stream ended without the answer", why)
+    assert.same({ "paused", "mcp far: its stream ended without the answer; tools/call echo may have been executed. "
+      .. "Send it again?" }, { ended.status, ended.message })
+  end)
+
+  it("that wants arguments in headers is asked for its tools where it says so, and sent the call once more", function()
+    local input = { type = "object", properties = { n = { type = "integer", ["x-mcp-header"] = "Count" } } }
+    local wants = { error = { code = -32020, message = "headers and body differ" } }
+    local web <close> = web_of { wants, listed("count", input), said "counted", wants, wants }
+    local result, why
+    run(function(_, ctx)
+      result = ctx.mcp("far"):call("count", { n = 3 }, { idempotent = true })
+      why = select(2, ctx.mcp("far"):call("other", { n = 3 }, { idempotent = true }))
+    end, "good", { url = web.it.url .. "/plan" })
+    assert.equal("counted", result)
+    assert.is_nil(web.it.request(3):find "Mcp%-Param")
+    assert.matches("\r\nMcp%-Param%-Count: 3\r\n", web.it.request(5))
+    assert.equal("mcp far: headers and body differ", why) -- it wants none that its tool names: once is enough
   end)
 
   it("makes headers of any text, and of arguments that a schema wants there", function()

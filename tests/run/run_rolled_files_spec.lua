@@ -2,6 +2,7 @@
 -- again; what others changed stays and is named; a rollback killed on its way is finished.
 local F = require "tests.support.fake_ctx"
 local R = require "tests.support.runs"
+local kit = require "tests.support.cli_kit"
 local skillrt = require "skillrt"
 local tool = require "skillrt.tool"
 local travel = require "skillrt.run.travel"
@@ -73,6 +74,22 @@ describe("files that tools wrote", function()
       why = "somebody else has changed it since" } }, { done.left[1] })
     assert.equal(2, #done.left)
     assert.same({}, done.files)
+  end)
+
+  it("are named by `skillrt rollback`: what is as it was, and what is left with its digest now and then", function()
+    local files, dir = require "skillrt.base.files", run()
+    R.write(project .. "/a.txt", "mine")
+    local told = kit.run({ path = project }, { "rollback", dir, "--to", "use1" })
+    assert.equal(0, told.code, told.err)
+    assert.equal(("%s is now as it was after record %s\nas it was: %s/sub/new.txt\n"
+      .. "left as it is: %s/a.txt: somebody else has changed it since; it is %s, and was %s\n"):format(dir,
+      told.out:match "record (%d+)", project, project, files.digest("mine"):sub(1, 12),
+      files.digest("one 2 2\n"):sub(1, 12)), told.out)
+    R.write(project .. "/a.txt", "one two\n")
+    dir = run()
+    os.remove(project .. "/a.txt")
+    told = kit.run({ path = project }, { "rollback", dir, "--to", "use1" })
+    assert.has_match("a.txt: somebody else has changed it since; it is not there, and was ", told.out, 1, true)
   end)
 
   it("that were not kept stay, and are named: no text, or a secret in it", function()

@@ -615,11 +615,13 @@ static void tell(uint64_t seed, bool shrinks) {
   fflush(stdout);
   if (!shrinks) return;
   long points = progress->points, episodes = progress->episodes;
+  drawn->is_listed = true;
   bool fails_again = still_fails(seed); /* else it is what people are shown */
   if (fails_again) {
     shrink(seed);
     still_fails(seed);
   }
+  drawn->is_listed = false;
   progress->points = points;
   progress->episodes = episodes;
   if (!fails_again) return;

@@ -50,6 +50,7 @@ uint64_t world_draw_for(uint64_t n, const char *format, ...) {
 }
 
 bool world_leaves_out(const char *format, ...) {
+  if (drawn->out_count == 0 && !drawn->is_listed) return false;
   char name[LABEL_MAX];
   va_list list;
   va_start(list, format);
@@ -59,7 +60,8 @@ bool world_leaves_out(const char *format, ...) {
     if (strcmp(drawn->out[i], name) == 0) return true;
   for (size_t i = 0; i < drawn->seen_count; i++)
     if (strcmp(drawn->seen[i], name) == 0) return false;
-  if (drawn->seen_count < SEEN_MAX) memcpy(drawn->seen[drawn->seen_count++], name, LABEL_MAX);
+  if (drawn->seen_count < SEEN_MAX && drawn->is_listed)
+    memcpy(drawn->seen[drawn->seen_count++], name, LABEL_MAX);
   return false;
 }
 

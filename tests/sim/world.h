@@ -107,11 +107,12 @@ struct world {
 
 extern struct world *world; /* of this point */
 
-/* What was drawn for this seed, by name, and what of it is to be left out; outlives the world, and
- * the process that looks at a seed. */
+/* What is left out of this seed, by name, and, where it `is_listed`, what could be; outlives the
+ * world, and the process that looks at a seed. */
 struct drawn {
   char seen[SEEN_MAX][LABEL_MAX], out[SEEN_MAX][LABEL_MAX];
   size_t seen_count, out_count;
+  bool is_listed;
 };
 extern struct drawn *drawn;
 

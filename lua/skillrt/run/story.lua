@@ -118,7 +118,7 @@ end
 local function shorten(self, most)
   local count, kept = #self.steps, {}
   local from = self.steps[count - most + 1].at
-  self.left_out.state = self.left_out.state or state_of.new(self.run.state or {})
+  self.left_out.state = self.left_out.state or state_of.new(state_of.copy(self.run.state or {}))
   for i, step in ipairs(self.steps) do
     if i <= count - most and step.ended and step.ended <= from then
       leave_out(self.left_out, step)

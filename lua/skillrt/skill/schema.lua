@@ -249,7 +249,8 @@ function M.record(definition, fields, where, meant)
   end
   local out = {}
   local order, wanted = order_of(fields)
-  for _, name in ipairs(order) do
+  for i = 1, #order do
+    local name = order[i]
     local value = definition[name]
     if value ~= nil or wanted[name] then
       out[name], message = check_field(value, fields[name], where, name)

@@ -54,11 +54,11 @@ local function touch(self, key)
   self.revision, revisions[key] = revision, revision
 end
 
----@param initial table<string, any>  copied deeply
+---@param initial table<string, any>  the state takes it over
 ---@return skillrt.State
 function M.new(initial)
   local self = setmetatable({
-    root = M.copy(initial),
+    root = initial,
     revision = 0,
     progress = 0,
     revisions = {},

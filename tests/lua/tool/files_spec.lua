@@ -59,6 +59,8 @@ describe("tools for files", function()
 
   it("read on in a file of any length, and say what is too long to be searched", function()
     sh "truncate -s 10G in/huge; printf 'the end \\303\\251' >> in/huge; (yes 'a line' | head -c 5000000; echo needle) > in/long"
+    sh "printf '\\303\\251t' > in/letter"
+    assert.equal("in/letter has no character that begins at this offset", (select(2, use("read_file", { path = "in/letter", offset = 1 }))))
     assert.matches("^\0+\n%(64 of 10737418250 bytes; continue with offset 64%)$", (use("read_file", { path = "in/huge", limit = 64 })))
     assert.equal("the end \u{E9}", (use("read_file", { path = "in/huge", offset = 10 << 30 })))
     assert.matches("^ end \n%(10737418248 of 10737418250 bytes; continue with offset 10737418248%)$",

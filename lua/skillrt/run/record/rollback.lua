@@ -28,7 +28,7 @@ local function restore_state(books, wanted)
   local function grows(key)
     return (fields.STATE[key] or of_machine[key]) == "grows"
   end
-  for key in pairs(state_of.copy(books.state.root)) do
+  for key in pairs(books.state.root) do -- what is there may be removed meanwhile
     if wanted[key] == nil and not grows(key) then
       books.state:set(key, nil)
     end

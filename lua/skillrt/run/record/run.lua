@@ -9,7 +9,7 @@ local subs = require("skillrt.run.books.subs")
 local function begin_state(record)
   local initial, list = state_of.copy(record.state), json.array
   initial.skill_name, initial.run_id, initial.status = record.skill, record.run, "pending"
-  initial.started_at, initial.input = instant.iso(record.at), record.input
+  initial.started_at, initial.input = instant.iso(record.at), state_of.copy(record.input)
   initial.completed_actions, initial.errors, initial.error_count, initial.iteration_count = list({}), list({}), 0, 0
   initial.context, initial.outputs = {}, {}
   initial.phases_completed, initial.phases_skipped = list({}), list({})
