@@ -1,6 +1,7 @@
 -- people_spec.lua: how people take part in a run: interactive, autonomous and supervised; what is asked in every mode.
 local R = require "tests.support.runs"
 local approval = require "skillrt.run.approval"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 -- One skill: a call that acts, one that does not, and an agent that has concerns.
@@ -82,6 +83,17 @@ describe("one skill in three modes", function()
     assert.same({ CONCERNS, "= take" }, (transcript(definition_of(nil, file))))
     definition.actions[1].interaction = "sometimes"
     assert.error_matches(function() R.skill(definition) end, 'field "interaction"')
+  end)
+
+  it("shows where a request goes, whatever its script calls that, and no password", function()
+    local result = assert(R.run { interaction = "interactive", actions = { { id = "a", run = function(_, ctx)
+      ctx.await { kind = "http", method = "POST", shown = "a friend", secrets = { "k3y" },
+        url = "http://me:secret@127.0.0.1:1/delete?id=5&at=x@y&key=k3y" }
+    end } } })
+    local question = result.questions[1].question
+    assert.equal("a: http a friend", question.question)
+    assert.same({ kind = "http", to = "a friend", method = "POST", url = "http://127.0.0.1:1/delete?id=5&at=x@y&key=***" },
+      json.decode(question.detail))
   end)
 
   it("does not do what was denied", function()

@@ -38,8 +38,6 @@ local function make()
   return made.out
 end
 
-local function key_of(name) return assert(envelope.key(folder.path .. "/.state/skillrt/" .. (name or "receipt.key.pub"))) end
-
 local function statements(text)
   local list = {}
   for _, one in ipairs(K.objects(text)) do list[#list + 1] = json.decode(require("skillrt.base.base64").decode(one.payload)) end
@@ -134,18 +132,18 @@ describe("a receipt", function()
   end)
 
   it("(F97) does not hold where any byte of it was changed, a line is missing, or the key is another", function()
-    local text, path, key = make(), folder.path .. "/r.receipt", key_of()
-    assert.truthy(envelope.open(key, path))
+    local text, path, key = make(), folder.path .. "/r.receipt", folder.path .. "/.state/skillrt/receipt.key.pub"
+    assert.truthy(envelope.open(path, key))
     for at = 1, #text, 23 do
       folder.file("r.receipt", flipped(text, at))
-      assert.is_nil((envelope.open(key, path)), at)
+      assert.is_nil((envelope.open(path, key)), at)
     end
     local lines = {}
     for line in text:gmatch "[^\n]+\n" do lines[#lines + 1] = line end
     for _, wrong in ipairs { lines[1], text .. lines[2], lines[1] .. lines[3] .. lines[2], text .. "\n", text .. " ",
       text:sub(1, -2), "" } do
       folder.file("r.receipt", wrong)
-      local list, _, code = envelope.open(key, path)
+      local list, _, code = envelope.open(path, key)
       assert.same({ nil, "corrupt" }, { list, code })
     end
     folder.file("r.receipt", text)
@@ -154,6 +152,10 @@ describe("a receipt", function()
     local refused = run("verify", "r.receipt", "--key", "other.pem")
     assert.equal(7, refused.code)
     assert.matches("r.receipt: line 1: is signed by another key", refused.err, 1, true)
+    os.remove(folder.path .. "/.state/skillrt/receipt.key")
+    assert.matches("you have no key here; name the signer's: --key FILE", run("verify", "r.receipt").err, 1, true)
+    refused = run("verify", folder.file("other.txt", "{}\n"))
+    assert.same({ 7, ("skillrt: %s: is no receipt\n"):format(folder.path .. "/other.txt") }, { refused.code, refused.err })
     assert.equal(2, run("verify", "r.receipt", "--key", "no.pem").code)
     assert.equal(2, run("receipt", "r", "--key", ".state/skillrt/receipt.key.pub").code)
   end)

@@ -13,12 +13,18 @@ function M.is_url(text)
   return text:sub(1, 8):lower():find("^https?://") ~= nil and text:find("^%a+://[^/%s%c][^%s%c]*$") ~= nil
 end
 
+---A URL without user and password.
+---@param url string
+---@return string
+function M.without_user(url)
+  return (url:gsub("^(%a[%w+.-]*://)[^/?#]*@", "%1"))
+end
+
 ---A URL without user, password, query and fragment: what journals and logs may hold.
 ---@param url string
 ---@return string
 function M.shown(url)
-  local head = url:match("^[^?#]*")
-  return (head:gsub("^(%a[%w+.-]*://)[^/]*@", "%1"))
+  return M.without_user(url:match("^[^?#]*"))
 end
 
 ---@param name string

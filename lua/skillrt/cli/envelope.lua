@@ -109,15 +109,23 @@ function M.receipt(dir, path)
   return key and table.concat(lines), problem, "invalid"
 end
 
--- The statement of one line; or nil and what is wrong.
-local function opened(key, line)
+-- What a line of a receipt holds: the statement, its signature, and the id of the key; nil: it is none.
+local function parts_of(line)
   local one = json.decode(line)
   local first = type(one) == "table" and type(one.signatures) == "table" and one.signatures[1]
   local body = type(first) == "table" and type(one.payload) == "string" and base64.decode(one.payload)
   local signature = body and type(first.sig) == "string" and base64.decode(first.sig)
-  if not signature then
+  if signature then
+    return body, signature, first.keyid
+  end
+end
+
+-- The statement of one line; or nil and what is wrong.
+local function opened(key, line)
+  local body, signature, id = parts_of(line)
+  if not body then
     return nil, "is not a line of a receipt"
-  elseif first.keyid ~= key.id then
+  elseif id ~= key.id then
     return nil, "is signed by another key"
   elseif envelope(body, key.id, signature) ~= line then
     return nil, "is not written in the form of a receipt"
@@ -128,15 +136,21 @@ local function opened(key, line)
 end
 
 ---The statements of a receipt whose signatures are valid, the run's first, with all that it names.
----@param key table
 ---@param path string
+---@param key_path string|nil  as for key
 ---@return string[]|nil statements
 ---@return string|table message_or_run  the predicate of the first
 ---@return string? code
-function M.open(key, path)
+function M.open(path, key_path)
   local text, why = files.read(path, MAX_RECEIPT, true)
   if not text then
     return nil, why --[[@as string]], "system"
+  elseif not parts_of(text:match("^[^\n]*")) then
+    return nil, path .. ": is no receipt", "corrupt"
+  end
+  local key, wrong = M.key(key_path)
+  if not key then
+    return nil, wrong --[[@as string]], "invalid"
   end
   local list, digests, size = {}, json.array({}), 0
   for line in text:gmatch("([^\n]*)\n") do

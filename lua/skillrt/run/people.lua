@@ -7,6 +7,7 @@
 local draws = require("skillrt.run.branch.draws")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
+local url_of = require("skillrt.agent.url")
 
 local M = {}
 
@@ -25,10 +26,13 @@ local function cleaned(text, secrets)
   return text
 end
 
--- What a person is shown of a request: everything that it does, and no secret.
+-- What a person is shown of a request: everything that it does, and no secret. Where it goes is not what its script
+-- calls that.
 local function arguments_of(request)
   local declared = request.declared or {}
-  local shown = { kind = request.kind, to = request.shown }
+  local url = declared.url or request.url
+  local shown = { kind = request.kind, to = request.shown,
+    url = url and cleaned(url_of.without_user(url), request.secrets) }
   for _, name in ipairs(TEXTS) do
     local text = declared[name] or request[name]
     shown[name] = type(text) == "string" and text ~= "" and cleaned(text, request.secrets) or nil

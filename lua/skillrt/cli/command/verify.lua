@@ -17,11 +17,7 @@ return {
     if not there then
       return nil, missing, "missing"
     end
-    local key, wrong = envelope.key(args.key)
-    if not key then
-      return nil, wrong, "invalid"
-    end
-    local list, run, code = envelope.open(key, args.receipt)
+    local list, run, code = envelope.open(args.receipt, args.key)
     if not list then
       return nil, run, code
     end
