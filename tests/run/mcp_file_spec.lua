@@ -37,7 +37,16 @@ describe("a folder's .mcp.json", function()
     local env = put(folder, [[{"mcpServers": {"one": {"comand": "x"}}}]])
     local run = kit.run(folder, { "check", "s", env = env })
     assert.equal(2, run.code)
-    assert.truthy(run.out:find('mcp "one": unknown field "comand" (did you mean "command"?)', 1, true), run.out)
+    assert.truthy(run.out:find('.mcp.json: error: mcp "one": unknown field "comand" (did you mean "command"?)', 1, true), run.out)
+    for text, what in pairs { ['{"mcpServers": {"b": {"url": "x"}, "a": {"command": 5}}}'] =
+        '.mcp.json: error: mcp "a": field "command"[1] must be a text, not 5 [skill.invalid]\n'
+        .. '.mcp.json: error: mcp "b": url must begin with http:// or https://, not "x" [skill.invalid]\n',
+      ['{"mcpServers": {"a": 1}}'] = '.mcp.json: error: mcp "a": must be an object [skill.invalid]\n',
+      ['{"a":\n}'] = ".mcp.json:2: error: JSON: line 2, column 1 (byte 6): expected a value, found '}' [skill.invalid]\n",
+      ["[1]"] = '.mcp.json: error: needs an object "mcpServers", or "servers" [skill.invalid]\n' } do
+      put(folder, text)
+      assert.has_match(what, kit.run(folder, { "check", "s", env = env }).out, 1, true)
+    end
     put(folder, [[{"mcpServers": {"one": {"command": "x", "args": ["y"], "env": {"A": "${A:-b}"}, "alwaysAllow": []},
       "off": {"command": "z", "disabled": true}}}]])
     local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))

@@ -321,17 +321,29 @@ local function read_documents(self)
   return out
 end
 
--- The servers that a folder lists for other programs, and which settings have no meaning here.
+-- The servers that a folder lists for other programs, which of them would be refused, and which settings have no
+-- meaning here.
 local function add_servers(self, definition, path)
-  if definition.mcp == nil and files.stat(path) then
-    local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
-    definition.mcp = servers or ".mcp.json"
-    for _, one in pairs(servers or {}) do
-      one.sandbox_default = "strict"
+  if definition.mcp ~= nil or not files.stat(path) then
+    return
+  end
+  local mcp, file = require("skillrt.tool.mcp.server"), ".mcp.json"
+  local servers, notes = mcp.of_file(path)
+  definition.mcp = servers or file
+  if not servers then
+    local text = notes --[[@as string]]
+    local what = text:sub(1, #path + 2) == path .. ": " and text:sub(#path + 3) or text
+    self.found:add("skill.invalid", { file = file, line = tonumber(what:match("^JSON: line (%d+)")) }, what)
+  end
+  for _, name in ipairs(names.sorted(servers or {})) do
+    servers[name].sandbox_default = "strict"
+    local _, message = mcp.check(name, servers[name], file)
+    if message then
+      self.found:add("skill.invalid", { file = file }, message:sub(#file + 3))
     end
-    for _, one in ipairs(servers and notes or {}) do
-      self.found:add("load.mcp-unread", { file = ".mcp.json" }, one.text, { level = one.level })
-    end
+  end
+  for _, one in ipairs(servers and notes or {}) do
+    self.found:add("load.mcp-unread", { file = file }, one.text, { level = one.level })
   end
 end
 
