@@ -75,6 +75,16 @@ local function is_code(line, language)
   return not line:find "^%s*[#/*]" and line:find "^  " and not line:find "static " and not line:find "assert%("
 end
 
+-- What a rule looks at: an initializer of nothing but zeros is no number that somebody chose, and an array with room for
+-- more of them is no fault.
+local function seen_by(rule, mask)
+  local text = mask.text
+  if rule[1] == "number" and mask.language == "c" then
+    text = text:gsub("{0}", "{\0}"):gsub("^(%s*%l[%w_ ]* [%w_]+%[[%w_ ]+ %+ )1]", "%1\0]")
+  end
+  return text
+end
+
 -- One change of `line` where `pattern` is found in its mask at `from`.
 local function changed(line, mask, rule, from, to)
   local pattern, by = rule[2], rule[3]
@@ -98,7 +108,7 @@ function M.of(line, language)
   local mask = { text = masked(line, language == "c" and "//" or "--"), language = language }
   for _, rules in ipairs { SHARED, OF[language] } do
     for _, rule in ipairs(rules) do
-      local from, to = mask.text:find(rule[2])
+      local from, to = seen_by(rule, mask):find(rule[2])
       local text = from and changed(line, mask, rule, from, to)
       if text and text ~= line then
         faults[#faults + 1] = { operator = rule[1], text = text }

@@ -30,6 +30,34 @@ describe("the time at which a usage limit ends", function()
   end)
 end)
 
+describe("a provider's refusal", function()
+  local json = require "skillrt.base.json"
+
+  local function refused(code, problem, after_ms)
+    return condition.of_status { code = code, body = json.encode { error = problem }, retry_after_ms = after_ms }
+  end
+
+  it("is more than its status where a usage limit was reached: it waits as long as it is told", function()
+    local limit = { code = "usage_limit_reached", message = "The usage limit has been reached", resets_in_seconds = 90 }
+    assert.same({ class = "rate_limit", executed = "no", is_usage = true, retry_after_ms = 90000,
+      message = "HTTP 429 usage_limit_reached: The usage limit has been reached" }, refused(429, limit, 5000))
+    limit.resets_in_seconds = nil
+    assert.equal(5000, refused(429, limit, 5000).retry_after_ms)
+    assert.equal(condition.USAGE_WAIT_MS, refused(429, limit, 0).retry_after_ms)
+    assert.is_nil(refused(429, { code = "rate_limited", message = "slow down", resets_in_seconds = 90 }))
+    assert.is_nil(condition.of_status { code = 200, body = json.encode { error = limit } })
+  end)
+
+  it("inside a reply is a usage limit where its class and its words say so", function()
+    local words = "You've hit your usage limit, try again in 1 hour"
+    local limit = condition.of { type = "rate_limit_error", message = words }
+    assert.same({ "rate_limit", "no", true, HOUR }, { limit.class, limit.executed, limit.is_usage, limit.retry_after_ms })
+    local other = condition.of { type = "invalid_request_error", message = words }
+    assert.same({ "permanent", "answered" }, { other.class, other.executed, other.is_usage, other.retry_after_ms })
+    assert.is_nil(condition.of { type = "rate_limit_error", message = "slow down" }.is_usage)
+  end)
+end)
+
 describe("the last words of a coding agent", function()
   it("are no answer where they are nothing but what its provider said", function()
     for _, text in ipairs { "API Error: 529 Overloaded", "[API Error: quota exceeded]", "Claude AI usage limit reached|1767225600",
