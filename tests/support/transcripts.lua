@@ -29,16 +29,21 @@ local DIFFERS <const> = {
   { "%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.?%d*Z", "TIME" },
   { "%d%d%d%d%d%d%d%dT%d%d%d%d%d%dZ", "TIME" },
   { "%d%d%d%d%d%d%d%d%-%d%d%d%d%d%d%-%x%x%x%x%x%x", "RUN" },
+  { "%f[%d]%d%d%d%d%d%d%d%d%d%d%d%d%d%f[%X]", "MOMENT" },
   { "%f[%x]%x%x%x%x%x%x%x%x%x%x%x%x+%f[%X]", "DIGEST" },
   { '("nonce":)"%x+"', "%1N" },
   { "(%-fork%-)%x+", "%1N" },
+  { '("active":)%d+', "%1N" },
+  { '("retry":)%d+', "%1N" },
+  { '("used":)0%.%d+', "%1N" }, -- seconds
+  { '("reply":)"{[^\n]*jsonrpc[^\n]*', "%1MESSAGE" }, -- of a server whose library sorts no keys
   { "%f[%d]%d+%.?%d* m?s%f[%W]", "N s" },
   { "%d+%.%d+ seconds", "N seconds" },
   { "_seconds%S* %d[%d.e+-]*", "_seconds N" },
   { 'time="%d+%.%d+"', 'time="N"' },
   { "run_timeout %d+%.%d+", "run_timeout N" },
   { '("ms":)%d+', "%1N" },
-  { '(_ms": )%d+', "%1N" },
+  { '(_ms": ?)%d+', "%1N" },
   { '("%l+":)%d%d%d%d?%f[,}]', "%1N" }, -- bytes
   { " *%d+ B(  %S+  %(journal) %d+ B", " N B%1 N B" },
   { " *%d+ B(  total)", " N B%1" },
@@ -114,6 +119,16 @@ local function performed(folder, line)
   return "skillrt " .. line, program(folder, line)
 end
 
+-- What the page of a run shows, a field in a line; "": there is no such run.
+local function page_of(folder, run)
+  if not files.stat(folder.path .. "/" .. run .. "/journal") then
+    return ""
+  end
+  local page = program(folder, ("report %s --html -"):format(run)).out
+  local data = page:match '<script type="application/json" id="data">(.-)</script>' or page
+  return ("$ the page of %s\n%s\n"):format(run, settled(data:gsub(',"', ',\n"'), folder))
+end
+
 -- Tells one story; the lines of it are performed one behind the other in a folder of their own.
 local function told(story)
   local folder <close> = kit.folder()
@@ -134,6 +149,7 @@ local function told(story)
       settled(done.err, folder))
     out[#out + 1] = done.code ~= 0 and ("= %d\n"):format(done.code) or nil
   end
+  out[#out + 1] = page_of(folder, "r")
   if folder.server then
     folder.server:close()
   end

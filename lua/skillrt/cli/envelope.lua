@@ -109,23 +109,15 @@ function M.receipt(dir, path)
   return key and table.concat(lines), problem, "invalid"
 end
 
--- What a line of a receipt holds: the statement, its signature, and the id of the key; nil: it is none.
-local function parts_of(line)
+-- The statement of one line; or nil and what is wrong.
+local function opened(key, line)
   local one = json.decode(line)
   local first = type(one) == "table" and type(one.signatures) == "table" and one.signatures[1]
   local body = type(first) == "table" and type(one.payload) == "string" and base64.decode(one.payload)
   local signature = body and type(first.sig) == "string" and base64.decode(first.sig)
-  if signature then
-    return body, signature, first.keyid
-  end
-end
-
--- The statement of one line; or nil and what is wrong.
-local function opened(key, line)
-  local body, signature, id = parts_of(line)
-  if not body then
+  if not signature then
     return nil, "is not a line of a receipt"
-  elseif id ~= key.id then
+  elseif first.keyid ~= key.id then
     return nil, "is signed by another key"
   elseif envelope(body, key.id, signature) ~= line then
     return nil, "is not written in the form of a receipt"
@@ -145,7 +137,7 @@ function M.open(path, key_path)
   local text, why = files.read(path, MAX_RECEIPT, true)
   if not text then
     return nil, why --[[@as string]], "system"
-  elseif not parts_of(text:match("^[^\n]*")) then
+  elseif text:find('^{"payload":"') == nil then -- no line of one begins otherwise
     return nil, path .. ": is no receipt", "corrupt"
   end
   local key, wrong = M.key(key_path)

@@ -30,9 +30,10 @@ end
 -- calls that.
 local function arguments_of(request)
   local declared = request.declared or {}
-  local url = declared.url or request.url
-  local shown = { kind = request.kind, to = request.shown,
-    url = url and cleaned(url_of.without_user(url), request.secrets) }
+  local shown, url = { kind = request.kind, to = request.shown }, declared.url or request.url
+  if url and url ~= request.shown then
+    shown.url = cleaned(url_of.without_user(url), request.secrets)
+  end
   for _, name in ipairs(TEXTS) do
     local text = declared[name] or request[name]
     shown[name] = type(text) == "string" and text ~= "" and cleaned(text, request.secrets) or nil
