@@ -11,6 +11,7 @@ local files = require "skillrt.base.files"
 local graph = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
 local load = require "skillrt.document.load"
+local simulate = require "skillrt.document.simulate"
 local text_of = require("skillrt.document.findings").text
 
 local M = {}
@@ -231,6 +232,8 @@ function M.golden(base)
       table.move(definition_lines(document.definition), 1, 1000, #lines + 1, lines)
       local picture = graph.of(target)
       lines[#lines + 1] = picture and graph.text(picture, "text") or ""
+      local simulated, why = simulate.of(target)
+      lines[#lines + 1] = "simulated: " .. (simulated and assert(json.encode(simulated, { sorted = true })) or why)
     end
     out[#out + 1] = (table.concat(lines, "\n") .. "\n"):gsub(base:gsub("%p", "%%%0") .. "/[^/]+/demo", "DIR")
   end

@@ -84,6 +84,12 @@ describe("a simulation", function()
     assert.equal(8, of({ phases = list, rounds = { { first = "a", last = "b", max_rounds = 4 } } }).most)
     assert.equal(9, of({ phases = list, limits = { max_iterations = 9 }, rounds = { { first = "a", last = "b",
       over = "x" } } }).most)
+    local worst = of({ limits = { max_retries = 0 }, phases = { { id = "a", agent = "model" }, { id = "b", agent = "shell" },
+      { id = "c", agent = "model" } }, rounds = { { first = "a", last = "b", max_rounds = 4 } },
+      agents = { shell = skillrt.agent.command { "true" }, model = skillrt.agent.anthropic { model = "claude-haiku-4-5",
+        max_tokens = 1000, max_turns = 10 } } }).worst
+    assert.same({ 5 * 10 + 4 * 2, 5 * 10000 }, { worst.calls, worst.tokens })
+    assert.is_true(math.abs(worst.dollars - 50000 * 5 / 1e6) < 1e-9)
   end)
 
   it("counts phases, with those that may be left out", function()
