@@ -46,6 +46,10 @@ static int l_poll(lua_State *L) {
   return 1;
 }
 
+static void hook_of_script(lua_State *L, lua_Debug *where) {
+  (void)L, (void)where;
+}
+
 int main(void) {
   static struct scratch folder;
   scratch_make(&folder);
@@ -75,6 +79,17 @@ int main(void) {
     limits_calm(limits, &late);
     limits_tick(limits);
     CHECK(!lua_gethook(L) && !limits_raising(limits));
+    limits_leave(limits);
+    lua_close(L);
+  }
+  TEST("a hook that a script has set stays while no limit is met") {
+    lua_State *L = luaL_newstate();
+    struct limits *limits = limits_of(L);
+    struct interrupt none = {0};
+    lua_sethook(L, hook_of_script, LUA_MASKCOUNT, 1000);
+    CHECK(limits_enter(limits, L, &none));
+    limits_poll(limits);
+    CHECK(lua_gethook(L) == hook_of_script && lua_gethookcount(L) == 1000);
     limits_leave(limits);
     lua_close(L);
   }

@@ -33,6 +33,13 @@ describe("skillrt.server", function()
     return until_it(server, function() return server:take() end)
   end
 
+  it("listens at no path that is too long for a socket", function()
+    local longest = folder.path .. "/" .. ("x"):rep(107 - #folder.path - 1)
+    assert(http.open { socket = longest }):close()
+    local opened, why = http.open { socket = longest .. "x" }
+    assert.same({ nil, longest .. "x: the path of a socket has at most 107 bytes" }, { opened, why })
+  end)
+
   it("drops a reader that is more than 1 MiB behind, and says so to who pushes", function()
     local stuck = folder.file("stuck.js", ([[const s = require("net").connect("%s/s");
       s.write("GET /x HTTP/1.1\r\nHost: x\r\n\r\n"); s.pause(); setTimeout(() => process.exit(), 15000);]]):format(folder.path))

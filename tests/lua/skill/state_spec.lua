@@ -57,6 +57,9 @@ describe("a merge patch", function()
     books:ignore { "status" }
     books:set("status", "completed")
     assert.same({ 0, "completed" }, { books:take_dirty().n, books.root.status })
+    books:release(books:begin(2, "current_action", "a")) -- a condition may read how many steps there were
+    keys = books:take_dirty()
+    assert.same({ 2, "iteration_count", "current_action" }, { keys.n, keys[1], keys[2] })
   end)
 
   it("agrees with a plain one over random trees, held or not (F36)", function()

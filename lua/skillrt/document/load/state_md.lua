@@ -57,7 +57,8 @@ local function read_interface(block, out)
     return
   end
   local depth, in_comment = 0, false
-  for one in texts.lines(text:sub(at)) do
+  local in_line = text:match("^([^\n{}]*)}", at) -- all of it: its fields are lines of their own
+  for one in texts.lines(in_line and in_line:gsub(in_line:find(";", 1, true) and ";" or ",", "\n") or text:sub(at)) do
     if one:find "^%s*/%*" or in_comment then
       in_comment = not one:find("*/", 1, true)
     else

@@ -342,6 +342,17 @@ describe("a folder of another shape", function()
     end
   end)
 
+  it("has the fields of an interface that is one line", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL,
+      ["phases/actions/action-a.md"] = action("a", { "`n < 1`" }),
+      ["phases/state-schema.md"] = "# State\n\n```typescript\ninterface Other { m: string }\ninterface DemoState {n: number;"
+        .. " all: Map<string, number>; found?: boolean; names: string[] }\n```\n",
+    }
+    local skill = loaded(folder)
+    assert.same({ n = 0, all = {}, names = {}, pending_items = {}, results = {} }, skill.state)
+  end)
+
   it("declares the keys of its list of fields, also where another state is written down", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
