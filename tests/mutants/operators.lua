@@ -75,8 +75,8 @@ local function is_code(line, language)
   return not line:find "^%s*[#/*]" and line:find "^  " and not line:find "static " and not line:find "assert%("
 end
 
--- What a rule looks at: an initializer of nothing but zeros is no number that somebody chose, and an array with room for
--- more of them is no fault.
+-- What a rule looks at: zeros that only clear a variable are no number that somebody chose, and an array with more room
+-- is no fault.
 local function seen_by(rule, mask)
   local text = mask.text
   if rule[1] == "number" and mask.language == "c" then
