@@ -16,6 +16,7 @@ local HOSTILE = {
   '</script><script>document[`title`]="OWNED"</script>', '<img src=x onerror="document[`title`]=\'OWNED\'">',
   '"><svg onload=document[`title`]="OWNED">', "<!--<script>", "]]><script>document[`title`]='OWNED'</script>",
   "javascript:document[`title`]='OWNED'", "{{skill}}{{{data}}}&lt;b&gt;", "\u{202E}txt-exe\u{2066}", "\u{2028}alert(1)\u{FEFF}",
+  "\u{200B}\u{200F}\u{2060}\u{206F}\u{AD}\u{85}\u{61C}\u{180E}\u{FFF9}\u{FFFB}\u{E0041}\u{E007F}\u{7F}hidden",
   "constructor", "</style><style>*{display:none}</style>", "<iframe srcdoc='<script>parent[`document`][`title`]=1</script>'>",
 }
 
@@ -94,8 +95,9 @@ describe("skillrt report", function()
     end
     local data = page:match 'id="data">(.-)</script>'
     assert.is_nil(data:find "[<>&]")
-    for _, hidden in ipairs { "\u{202E}", "\u{2066}", "\u{2028}", "\u{FEFF}" } do
-      assert.is_nil(page:find(hidden, 1, true))
+    for _, hidden in ipairs { 0x202E, 0x2066, 0x2028, 0xFEFF, 0x200B, 0x200F, 0x2060, 0x206F, 0xAD, 0x85, 0x61C, 0x180E, 0xFFF9,
+      0xFFFB, 0xE0041, 0xE007F, 0x7F } do
+      assert.is_nil(page:find(utf8.char(hidden), 1, true), ("%x"):format(hidden))
     end
     local read = page_of(page)
     assert.equal(HOSTILE[1], read.version)
@@ -103,6 +105,26 @@ describe("skillrt report", function()
     assert.equal(table.concat(HOSTILE, "\n") .. "\n", read.steps[1].calls[1].reply)
     assert.truthy(#page < 1000000, "a huge text is told by its size")
     assert.truthy(tostring(read.state.huge):find("left out: 3000002 bytes", 1, true))
+  end)
+
+  it("cuts long texts where all of them are more than a browser opens at once: short ones are whole, long ones share", function()
+    local folder <close> = kit.folder()
+    folder.file("long.lua", [[return require("skillrt").skill { name = "long", limits = { calls = 300 },
+      agents = { cat = require("skillrt").agent.command { "true", stdin = "{prompt}", idempotent = true } },
+      actions = { { id = "a", run = function(_, ctx)
+        for i = 1, 180 do ctx.agent(("%d "):format(i) .. ("x"):rep(i % 3 == 0 and 30000 or 60000), { agent = "cat" }) end
+      end } } }]])
+    local run = kit.run(folder, { "long.lua", "--work-dir", "w", "--quiet" })
+    assert.equal(0, run.code, run.err)
+    local calls, sum = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out).steps[1].calls, 0
+    assert.equal(180, #calls)
+    for i, call in ipairs(calls) do
+      local kept, more = call.prompt:match "(%d+ x+)(.*)$"
+      assert.equal(i, tonumber(kept:match "%d+"))
+      assert.equal(i % 3 == 0 and "" or ("\n… %d more bytes; skillrt log DIR --json has them"):format(60001 + #tostring(i) - #kept), more)
+      sum = sum + #call.prompt - #more
+    end
+    assert.truthy(sum <= 6 << 20 and sum > (6 << 20) - 2 * 180, tostring(sum))
   end)
 
   it("shows false as false, where it was set and at the end", function()
