@@ -29,12 +29,13 @@ local DIFFERS <const> = {
   { "%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.?%d*Z", "TIME" },
   { "%d%d%d%d%d%d%d%dT%d%d%d%d%d%dZ", "TIME" },
   { "%d%d%d%d%d%d%d%d%-%d%d%d%d%d%d%-%x%x%x%x%x%x", "RUN" },
-  { "%f[%d]%d%d%d%d%d%d%d%d%d%d%d%d%d%f[%X]", "MOMENT" },
+  { "%f[%x]%d%d%d%d%d%d%d%d%d%d%d%d%d%f[%X]", "MOMENT" },
   { "%f[%x]%x%x%x%x%x%x%x%x%x%x%x%x+%f[%X]", "DIGEST" },
   { '("nonce":)"%x+"', "%1N" },
   { "(%-fork%-)%x+", "%1N" },
   { '("active":)%d+', "%1N" },
   { '("retry":)%d+', "%1N" },
+  { '("place":)%d+', "%1N" },
   { '("used":)0%.%d+', "%1N" }, -- seconds
   { '("reply":)"{[^\n]*jsonrpc[^\n]*', "%1MESSAGE" }, -- of a server whose library sorts no keys
   { "%f[%d]%d+%.?%d* m?s%f[%W]", "N s" },

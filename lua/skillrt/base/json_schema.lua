@@ -99,7 +99,9 @@ local SHAPES <const> = {
   count = { function(v) return TYPES.integer(v) and v >= 0 end, "a whole number, 0 or more" },
   names = { function(v) return is_list(v) and are_strings(v) end, "a list of names" },
   values = { function(v) return is_list(v) and #v > 0 end, "a list of values" },
-  types = { function(v) return type(v) == "string" or is_list(v) and are_strings(v) end, "a type or a list of types" },
+  types = {
+    function(v) return type(v) == "string" or is_list(v) and #v > 0 and are_strings(v) end, "a type or a list of types",
+  },
   pattern = { TYPES.string, "a text" },
   reference = { TYPES.string, "a text" },
   schema = { function(v) return type(v) == "boolean" or is_object(v) end, "a schema (an object)" },

@@ -137,6 +137,21 @@ tried("tool", "description approval acts idempotent alone outside max_result inp
   below("tools", function() return made({ description = "d", run = run }, named) end))
 tried("mcp", "command args env cwd sandbox url headers ca_file oauth protocol timeout max_reply roots elicitation sampling comand",
   below("mcp", function() return made({ command = { "x" } }, named) end))
+local function behind_url(is) return { a = { url = "https://x.example/", oauth = is } } end
+tried("mcp.oauth", "client_id client_secret scope port grant addresses clinet_id", below("mcp", function()
+  return made({ client_id = "a" }, behind_url)
+end))
+tried("mcp.oauth of credentials", "client_id client_secret", below("mcp", function() return made({ grant = "client_credentials" }, behind_url) end))
+tried("mcp.tools", "read", below("mcp", function() return made({}, function(is) return { a = { command = { "x" }, tools = is } } end) end))
+tried("mcp.more", "type trusted tools approval resources max_restarts sandbox_default", below("mcp", function() return made({ command = { "x" } }, named) end))
+for _, row in ipairs { { "read", "roots" }, { "read_file", "roots max_bytes" }, { "glob", "roots max" }, { "write_file", "roots" }, { "edit", "roots" },
+  { "git_diff", "cwd" }, { "run", "allow cwd env timeout max_output", { { "ls" } } }, { "http_get", "hosts headers addresses timeout max_reply" } } do
+  tried("tool." .. row[1], row[2], below("tools", function() return made({ builtin = row[1], allow = row[3] }, named) end))
+end
+tried("tool of words", "command stdin input cwd ok_codes", below("tools", function()
+  return made({ description = "d", command = { "cat", "{file}" }, input = { type = "object", properties = { file = { type = "string" } } } }, named)
+end))
+tried("tool of names", "a..b two_words read " .. ("x"):rep(70), below("tools", function() return made {} end))
 tried("input", "type required default about one_of secret", below("inputs", function() return made({}, named) end))
 tried("schema", "i", below("schema", function() return made {} end))
 tried("schema.i", "type merge", below("schema", function() return made({ type = "string" }, named) end))
@@ -597,6 +612,91 @@ a.b.
 n === 'x' "y"
 n @ 3
 n\u{2260}3
+`a ${n}`
+/n/.test(t)
+n // three
+n /* three */ > 2
+[...l]
+n <> 3
+n += 1
+n++
+--n
+not n
+n and y
+n.length()
+t.includes
+l.some(1)
+l.every((a, b) => a)
+l.some(x => { return x })
+l.some(x => x = 1)
+()
+n ? 1
+n ? : 2
+n ?
+if (n) y
+n; y
+function() {}
+new Date()
+n instanceof Object
+delete n
+await n
+void n
+n in l
+this.n
+l[
+l[1
+l.map(x => x)
+Object.keys(o)
+JSON.stringify(o)
+Math.max(1, 2)
+f(n)
+t.slice(1)
+'\ud800'
+'\u12'
+'\x1'
+'\x41' === 'A'
+'\012'
+'\u0041' === 'A'
+'a\
+010
+1n
+0b11
+0o17
+0x
+1_000
+n .. 3
+n =< 3
+n => 3
+\u{201C}a\u{201D} === t
+n\u{FF1D}3
+\u{FF08}n\u{FF09}
+n \u{2264} 3
+n\u{A0}> 2
+&& n
+n !
+n ! == 3
+n > > 2
+n === === 3
+"a' === t
+.5 < 1
+5. > 4
+o.'a'
+o.1
+o?.[`a`]
+o?.['k k']
+l?.[0]
+[1, , 2]
+[1 2]
+(n, y)
+n, y
+true.x
+'a'.length
+3.length
+n===3&&
+# n
+@n
+n \ 2
+\u{1F600}
 ]]
 for line in CONDITIONS:gmatch "[^\n]+" do
   line = line:gsub("\\u{(%x+)}", function(hex) return utf8.char(tonumber(hex, 16)) end)
@@ -626,6 +726,60 @@ end
 print(skillrt.template.render("{{#items}}\n  - {{id}}\n  {{>one}}\n{{/items}}\nend {{>gone}}", STATE, { one = "({{id}})\n" }))
 for _, options in ipairs { {}, { sorted = true }, { indent = 2, sorted = true }, { indent = 0, sorted = true }, { name = "it" } } do
   print(skillrt.json.encode({ a = { 1, 2, {} }, b = skillrt.json.array(), c = "\1\"\\/\u{e4}\u{1F600}\127", d = 1e300, e = -0.0, f = 2^33, g = 0.1, h = skillrt.json.null }, options.sorted and options or { sorted = true }))
+end
+print(skillrt.expr.compile(("("):rep(300) .. "n" .. (")"):rep(300)))
+print(skillrt.expr.compile(("n && "):rep(3000) .. "n"))
+print((select(2, skillrt.expr.compile(("x"):rep(70000)))))
+local deep, chain = {}, {}
+deep.deep = deep
+for i = 1, 40 do chain["p" .. i] = ("{{>p%d}}"):format(i + 1) end
+for _, one in ipairs { { "{{" .. ("n"):rep(300) .. "}}" }, { ("{{#y}}"):rep(200) .. ("{{/y}}"):rep(200) }, { "{{>p1}}", chain }, { "{{>again}}", { again = "{{>again}}" } },
+  { "{{#y}}" }, { "{{/y}}" }, { "{{#y}}{{/n}}" }, { "{{" }, { "{{}}" }, { "{{=x}}" }, { "{{= = =}}" }, { "{{{n}}" }, { "{{>}}" }, { "{{a b}}" }, { "{{#l}}{{.}}" },
+  { "{{t}}", nil, { escape = 1 } }, { "{{t}}", nil, { escape = function() return 7 end } }, { "{{t}}", nil, { escape = "none" } }, { "{{t}}", { gone = 7 } }, { 7 } } do
+  local ok, text, why = pcall(skillrt.template.render, one[1], STATE, one[2], one[3])
+  print((tostring(one[1]):sub(1, 40) .. " -> " .. tostring(not ok and text or why or text)):sub(1, 300))
+end
+local cron, instant, plain, schema_of = require "skillrt.base.cron", require "skillrt.base.instant", require "skillrt.base.plain", require "skillrt.base.json_schema"
+for _, text in ipairs { "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "*/0 * * * *", "1-0 * * * *", "a * * * *", "* * * jan sun", "1,2,,3 * * * *",
+  "@daily", "@often", "", "0 0 31 2 *", "1/2 * * * *", "*/5 1-3/2 1,15 * mon-fri" } do
+  local at, why = cron.next(text, 1767225600000)
+  print(("cron %q: %s"):format(text, why or (at - 1767225600000) // 60000 .. " minutes later"))
+end
+for _, text in ipairs { "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01", "2026-01-01T25:00:00Z", "2026-01-01T00:00:00+25:00", "now", "2026-01-01T00:00:00.5+01:00", "tomorrow", "" } do
+  print(("instant %q: %s"):format(text, tostring(select(2, instant.read(text)) or instant.read(text) // 1000)))
+end
+for _, path in ipairs { "", "/", "a/", "/a", "a//b", "./a", "a/..", "../a", "a\0b", "a\nb", ("a"):rep(300), ("a/"):rep(600) .. "b", "a/b.c", 7 } do
+  local good, why = names.confined(path)
+  print(("path %s: %s"):format(names.show(path):sub(1, 60), (why or good):sub(1, 200)))
+end
+for _, id in ipairs { "", "a b", "..", "a..b", "-a", ("a"):rep(65), "a/b", "a.b-c_d", 7, true } do
+  local good, why = names.id(id)
+  print(("id %s: %s"):format(names.show(id):sub(1, 60), (why or good):sub(1, 200)))
+end
+local itself, far = {}, {}
+itself.itself = itself
+local at = far
+for _ = 1, 200 do at.x = {} at = at.x end
+for i, value in ipairs { { 1, 2, x = 1 }, { [2] = 1 }, { [1.5] = 1 }, { [true] = 1 }, itself, far, { a = { print } }, { a = 0/0 }, { a = { b = 1/0 } }, setmetatable({}, { __pairs = function() end }),
+  { a = coroutine.create(print) }, { io.stdout }, "text", 7, print } do
+  print(("value %d: %s"):format(i, tostring((select(2, plain.copy(value, "it"))))))
+end
+for _, text in ipairs { '{"type":"strin"}', '{"type":7}', '{"type":[]}', '{"enum":[]}', '{"enum":7}', '{"properties":[]}', '{"properties":{"a":7}}', '{"items":7}', '{"required":"a"}', '{"required":["a"],"additionalProperties":false}',
+  '{"pattern":"("}', '{"pattern":7}', '{"minimum":"1"}', '{"multipleOf":0}', '{"minLength":-1}', '{"anyOf":[]}', '{"anyOf":{}}', '{"not":7}', '{"$ref":"#/gone"}', '{"$ref":"http://x.example/"}', '{"$ref":"#"}',
+  '{"type":"string","enum":[1]}', '{"type":"string","const":1}', '{"format":"date"}', '{"if":7}', '{"dependentRequired":{"a":7}}', '{"contains":{}}', '{"uniqueItems":1}', '{"propertyNames":7}', "7", "[]", "true", '{"tpye":"string"}' } do
+  print(("schema %s: %s"):format(text, tostring((select(2, schema_of.check(skillrt.json.decode(text), "it"))))))
+end
+for _, one in ipairs { { '{"type":"integer","minimum":2,"maximum":5,"multipleOf":2}', "1", "6", "3", "2.5", '"2"', "4" }, { '{"type":"number","exclusiveMinimum":1,"exclusiveMaximum":2}', "1", "2", "1.5" },
+  { '{"type":"string","minLength":2,"maxLength":3,"pattern":"^a"}', '"a"', '"aaaa"', '"bb"', '"ab"', "7" }, { '{"type":"array","minItems":1,"maxItems":2,"uniqueItems":true,"items":{"type":"boolean"}}', "[]", "[true,false,true]", "[true,true]", "[1]", "[true]" },
+  { '{"type":"object","required":["a"],"properties":{"a":{"type":"string"}},"additionalProperties":false,"minProperties":1,"maxProperties":2}', "{}", '{"a":1}', '{"a":"x","b":1}', '{"a":"x"}', "[]" },
+  { '{"enum":["a",1,null]}', '"b"', "1", "null" }, { '{"const":{"a":[1]}}', '{"a":[1]}', '{"a":[2]}' }, { '{"anyOf":[{"type":"string"},{"type":"null"}]}', "7", "null" }, { '{"oneOf":[{"minimum":1},{"maximum":5}]}', "3", "7" },
+  { '{"allOf":[{"minimum":1},{"maximum":5}]}', "7", "3" }, { '{"not":{"type":"string"}}', '"x"', "7" }, { '{"type":["string","null"]}', "7", "null" },
+  { '{"type":"object","properties":{"l":{"type":"array","items":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"type":"integer"}}}', '{"l":[1,"x"]}', '{"l":[1]}' } } do
+  local form = skillrt.json.decode(one[1])
+  for i = 2, #one do
+    local problem, more = schema_of.judge(form, skillrt.json.decode(one[i]), "it")
+    print(("fits %s %s: %s %s"):format(one[1], one[i], tostring(problem), tostring(more)))
+  end
 end
 for _, text in ipairs { "[1,2.5,-0,1e3,1234567890]", '{"a":[],"b":{},"c":null}', ' "\\u00e4\\ud83d\\ude00\\n" ', '"\\ud83d"', "[1,2,]", "[true,fals]", '{"a":1,}', "-", "1.", '"\\u12"', "\u{FEFF}1", '{1:2}', "[\1]" } do
   local value, why = skillrt.json.decode(text)
