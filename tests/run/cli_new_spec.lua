@@ -90,6 +90,20 @@ describe("skillrt new", function()
     assert.truthy(folder.read("deep/er/phases/orchestrator.md"):find("动作目录", 1, true))
   end)
 
+  it("has the mode that fits its phases and actions where none is said, and no phases or actions that it lacks", function()
+    local folder <close> = kit.folder()
+    for i, case in ipairs { { "sequential", "--phases", "one" }, { "autonomous", "--actions", "two" },
+      { "hybrid", "--actions", "two", "--phases", "one" } } do
+      local made = kit.run(folder, { "new", "skill-" .. i, "--description", "Does it. Use it.", table.unpack(case, 2) })
+      assert.equal(0, made.code, made.err)
+      assert.equal(case[1], json.decode(folder.read(("skill-%d/skill-config.json"):format(i))).execution_mode)
+    end
+    for mode, key in pairs { sequential = "actions", autonomous = "phases" } do
+      local refused = kit.run(folder, { "new", "other", "--yes", "--mode", mode, "--" .. key, "one" })
+      assert.same({ 2, ("skillrt: --%s: a skill that is %s has none\n"):format(key, mode) }, { refused.code, refused.err })
+    end
+  end)
+
   it("asks nobody where there is no terminal, and says what is missing", function()
     local folder <close> = kit.folder()
     local result = kit.run(folder, { "new", "first-skill" })

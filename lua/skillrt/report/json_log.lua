@@ -83,12 +83,14 @@ function M.new(path, warn)
   function self.flush()
     if queue[1] and not broken then
       local ok, why = file:write(table.concat(queue, "\n"), "\n")
-      ok = ok and file:flush()
+      if ok then
+        ok, why = file:flush()
+      end
       if not ok then
         broken = true
         opened[path] = nil
         local told = warn or say
-        told(("%s: %s; the log ends here"):format(path, tostring(why)))
+        told(("%s: %s; the log ends here"):format(path, why))
       end
     end
     queue = {}

@@ -478,7 +478,28 @@ return skillrt.skill { name = "asks", description = "Asks a colour.", inputs = {
 {"jsonrpc":"2.0","id":32,"method":"tasks/get","params":{"taskId":"x"}}
 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}
 not json
+[{"jsonrpc":"2.0","id":40,"method":"ping"},7,{"jsonrpc":"2.0","id":41,"method":"tools/list","params":7}]
+]] .. "[" .. ("7,"):rep(100) .. "7]" .. [[
+
+{"jsonrpc":"2.0","id":42,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}}
+{"jsonrpc":"2.0","id":43,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+{"jsonrpc":"2.0","id":44,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":45,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":46,"method":"tools/call","params":{"name":"resume","arguments":{"run":"gone","add":{"calls":3}}}}
+{"jsonrpc":"2.0","id":47,"method":"tools/call","params":{"name":"status","arguments":{"run":"gone","wait":-1}}}
+{"jsonrpc":"2.0","id":48,"method":"tools/call","params":{"name":"run","arguments":{"skill":"hello","input":7}}}
+{"jsonrpc":"2.0","id":49,"method":"prompts/get","params":{"name":"x"}}
+{"jsonrpc":"2.0","id":50,"method":"resources/templates/list"}
+{"jsonrpc":"2.0","id":51,"method":"completion/complete","params":{}}
 {"jsonrpc":"2.0","id":11,"method":"ping"}
+]] } },
+  { "MCP before a handshake", "mcp hello.lua --runs runs < requests\n", nil, { requests = [[
+{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":4,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"status","arguments":{"run":"gone"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":6,"method":"ping"}
 ]] } },
   { "prompts to an agent", [[
 check plain

@@ -938,5 +938,49 @@ status r --nothing
 status r x y
 help nothing
 run --help=x
+run hello.lua --work-dir k --quiet
+run hello.lua --agent-env X
+run hello.lua --agent cat --agent-env A-B
+run hello.lua --agent http://127.0.0.1:1/ --agent-env A
+run hello.lua --agent [1]
+run hello.lua --agent ["x",7]
+run hello.lua --agent []
+run hello.lua --quiet=yes
+run hello.lua --reset
+run hello.lua --work-dir=
+run hello.lua --set task=a -- b
+run hello.lua --set a..b=c
+run hello.lua --log /dev/full --work-dir full --quiet
+answer k x y z
+answer k --every 1 x
+answer k --file gone
+answer k 1 --file hello.lua --every
+answer k 1
+send k go {"a":
+send k go word
+serve --socket a --listen 1
+serve --socket a --at-once 50
+submit q hello.lua --each gone --input x
+submit q hello.lua --at 2020-01-01
+new some-name --phases , --yes
+new some-name --actions a,a --yes
+login our hello.lua
+log k --state --json
+log k --verify
+list --failed --status completed
+list k --older-than 30x
+tell k
+report k --html k
+report k --html k/journal/x.html
+diff k@x k
+diff k@2 hello.lua
+replay k --skill gone.lua
+replay k
+move k gone/there
+graph hello.lua --format svg --output gone/x.svg
+check hello.lua --strict
+check hello.lua --report
+tokens k
+prompt hello.lua greet
 ]] },
 }

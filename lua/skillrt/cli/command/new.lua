@@ -17,7 +17,7 @@ local M = {
       name = "mode",
       value = "MODE",
       choices = { "sequential", "autonomous", "hybrid" },
-      help = "sequential, autonomous or hybrid",
+      help = "sequential, autonomous or hybrid; default: what has the --phases and --actions, else sequential",
     },
     { name = "description", value = "TEXT", help = "what it does and when to use it" },
     { name = "display-name", value = "TEXT", help = "its name for people; default: made from NAME" },
@@ -90,8 +90,8 @@ local QUESTIONS = {
     ask = "Mode: sequential (phases in order), autonomous (actions chosen by state), hybrid (both)",
     needed = true,
     choices = { "sequential", "autonomous", "hybrid" },
-    default = function()
-      return "sequential"
+    default = function(_, args)
+      return args.actions and (args.phases and "hybrid" or "autonomous") or "sequential"
     end,
   },
   {
@@ -174,7 +174,8 @@ end
 local function missing(args)
   local flags = {}
   for _, question in ipairs(QUESTIONS) do
-    if question.needed and not args[question.key] then
+    local is_said = args[question.key] or question.key == "mode" and (args.phases or args.actions)
+    if question.needed and not is_said then
       flags[#flags + 1] = "--" .. question.key
     end
   end
@@ -184,8 +185,12 @@ end
 local function answer_all(args, can_ask)
   local answers = { name = args.name }
   for _, question in ipairs(QUESTIONS) do
-    if not question.when or question.when(answers) then
-      local default, given, why = question.default(answers), args[question.key], nil
+    local default, given, why = question.default(answers, args), args[question.key], nil
+    if question.when and not question.when(answers) then
+      if given then
+        return nil, ("--%s: a skill that is %s has none"):format(question.key, answers.mode)
+      end
+    else
       if given then
         answers[question.key], why = take(question, given)
       elseif can_ask then
