@@ -165,5 +165,10 @@ describe("an odd reply of a model that calls tools", function()
     end
     talk:name_calls(calls)
     talk:name_calls(calls)
+    for length = 64, 65 do -- the longest that providers take
+      local call = { id = ("i"):rep(length), name = "x", rename = function() end }
+      talk:name_calls { call }
+      assert.equal(length == 64, call.id == ("i"):rep(length))
+    end
   end)
 end)

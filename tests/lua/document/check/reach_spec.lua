@@ -51,6 +51,22 @@ describe("a key that nobody declares", function()
   end)
 end)
 
+describe("a condition", function()
+  it("names actions and phases that exist", function()
+    local definition = skill { { id = "scan", max_runs = 1 }, { id = "tell", when = { "completed_actions.includes('scan')",
+      "outputs.plan === 1", "(outputs)['plan'] === 1", "outputs.plna === 1", "outputs['gone'] === 1",
+      "(completed_actions).includes('scna')", "other.includes('x') && n.plan === 1 && outputs[n] === 2" } } }
+    definition.phases, definition.mode = { { id = "plan", agent = "worker" } }, "hybrid"
+    local said = {}
+    for _, one in ipairs(check.check(definition).findings) do
+      said[#said + 1] = one.code:find "^reference" and one.code .. " " .. one.what:match "the %a+ .*" or nil
+    end
+    assert.same({ 'reference.action the action "scna", which does not exist (did you mean "scan"?)',
+      'reference.phase the phase "plna", which does not exist (did you mean "plan"?)',
+      'reference.phase the phase "gone", which does not exist' }, said)
+  end)
+end)
+
 describe("the search through the state space", function()
   it("agrees with a plain search through real states: what may run, how it ends, how soon (F28, F33)", function()
     local seed = 20261121
