@@ -540,7 +540,7 @@ function M.lines(code)
     local signs = #one.signs > 0 and "uses " .. table.concat(one.signs, ", ")
       or code.script and "runs in a node of its own without files, network or clock, and asks agents"
       or "calls nothing that its words tell"
-    out[i] = ("%s: %d lines, %s"):format(one.name, one.lines, signs)
+    out[i] = ("%s: %d %s, %s"):format(one.name, one.lines, one.lines == 1 and "line" or "lines", signs)
   end
   return table.move(code.calls, 1, #code.calls, #out + 1, out)
 end

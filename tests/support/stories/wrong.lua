@@ -254,6 +254,65 @@ end, function(sets)
   return found "sets/agent.yml"
 end, VALUES, WORDS)
 ]==] } },
+  { "documents of other shapes", "documents.lua\n", nil, { ["documents.lua"] = SHOWN .. [==[
+local files = require "skillrt.base.files"
+-- Writes a folder, and prints what a check finds in it.
+local function found(what, texts)
+  os.execute "rm -rf it"
+  for path, text in pairs(texts) do
+    assert(files.make_folders(files.dirname("it/" .. path)))
+    assert(files.write("it/" .. path, text))
+  end
+  local result, message = skillrt.check "it"
+  print("# " .. what .. (result and "" or ": " .. message))
+  for _, one in ipairs(result and result.findings or {}) do
+    print(("%s%s: %s: %s [%s]"):format(one.file or "", one.line and ":" .. one.line or "", one.level, one.what, one.code))
+  end
+end
+local function page(front, body)
+  return { ["SKILL.md"] = ("---\nname: it\ndescription: Does it. Use it to do it.\n%s---\n%s"):format(front, body or "# It\nDo it.\n") }
+end
+for _, front in ipairs { "a: *gone\n", "a: !tag x\n", "a: !!python/object:os.system x\n", "a: &x 1\nb: *x\n", "a: &x {b: 1}\nc:\n  <<: *x\n", "a: [1, 2\n", "a: {b: 1\n", "a: 'open\n",
+  "a: \"open\n", "a:b\n", "a: 1\na: 2\n", "\ta: 1\n", "a:\n\t- b\n", "- a\n", "a: |\n  text\n  more\n", "a: >-\n  text\n", "a: b: c\n", "? a\n: b\n", "a: @b\n", "a: `b`\n", "a: %b\n", "a: 0o17\n",
+  "a: 2026-01-01\n", "a: ~\n", "a: yes\n", "a: .inf\n", "a: 1e400\n", "a: \\x\n", "a: \xff\n", "a: \1\n", "a: " .. ("["):rep(80) .. "\n", "...\n", "%YAML 1.1\n", ("k"):rep(2000) .. ": 1\n" } do
+  found(front:sub(1, 40):gsub("\n", "\\n"):gsub("[\1\t]", "?"):gsub("\xff", "?"), page(front))
+end
+found("no front matter", { ["SKILL.md"] = "# It\nDo it.\n" })
+found("an open front matter", { ["SKILL.md"] = "---\nname: it\n# It\n" })
+found("a second front matter", page("", "---\nname: other\n---\n# It\n"))
+found("no description", { ["SKILL.md"] = "---\nname: it\n---\n# It\n" })
+found("nothing below it", page("", ""))
+found("another name", { ["SKILL.md"] = "---\nname: Other Name\ndescription: x\n---\n# It\n" })
+found("skill.md", { ["skill.md"] = page ""["SKILL.md"] })
+found("two pages", { ["skill.md"] = "# It\n", ["SKILL.md"] = page ""["SKILL.md"] })
+found("no UTF-8", page("", "# It\n\xff\xfe\n"))
+found("a NUL", page("", "# It\n\0\n"))
+found("an empty file", { ["SKILL.md"] = "" })
+found("a table without a head", page("", "# It\n| a | b |\n| c | d |\n"))
+found("a phase of no name", { ["SKILL.md"] = page("", "# It\n\n| Phase | Document |\n|---|---|\n| 1 | phases/01-a.md |\n| 2 | phases/02-b.md |\n")["SKILL.md"], ["phases/01-a.md"] = "# A\n", ["phases/b.md"] = "# B\n" })
+found("phases that nobody names", { ["SKILL.md"] = page ""["SKILL.md"], ["phases/01-a.md"] = "# A\nWrite `a.json`.\n", ["phases/README.md"] = "# R\n", ["phases/x y.md"] = "# X\n", ["phases/02-b.txt"] = "b" })
+found("actions", { ["SKILL.md"] = page ""["SKILL.md"], ["phases/actions/action-a.md"] = "# Action: A\n\n## Preconditions\n\n- [ ] `n >`\n- [ ] all is well\n\nn > 1\n\n## Execution\n\nGo.\n\n## State Updates\n\n```javascript\nreturn { stateUpdates: { n: n + 1, m: } }\n```\n\n## Next Actions\n\n- Success: action-gone\n",
+  ["phases/actions/b.md"] = "# B\n", ["phases/state-schema.md"] = "# State\n\n```typescript\ninterface S {\n  n: number;\n  n: string;\n  status: string;\n  odd: Map<string, number>;\n}\n```\n\n## Initial State\n\n```json\n{ \"n\": }\n```\n" })
+found("a config that is none", { ["skill-config.json"] = "[1]" })
+found("a config that is open", { ["skill-config.json"] = '{"skill_name": "it"' })
+found("a config and a page", { ["skill-config.json"] = '{"skill_name": "other", "execution_mode": "sequential", "description": "d"}', ["SKILL.md"] = page ""["SKILL.md"] })
+found("a workflow that is none", { ["SKILL.md"] = page ""["SKILL.md"], ["workflow.json"] = "7", ["phases/01-a.md"] = "# A\n" })
+found("a workflow of nothing", { ["SKILL.md"] = page ""["SKILL.md"], ["workflow.json"] = '{"phases": []}', ["phases/01-a.md"] = "# A\n" })
+found("a workflow of phases that are not there", { ["SKILL.md"] = page ""["SKILL.md"], ["workflow.json"] = '{"phases": [{"id": "01-a"}, {"id": "01-a"}, {"id": "02-b"}, 7], "phases_to_run": ["03-c"]}', ["phases/01-a.md"] = "# A\n" })
+found("a script that raises", { ["skill.lua"] = "error { message = 'no' }" })
+found("files of others", { ["package.json"] = "{}", ["tsconfig.json"] = "{}", ["action.yml"] = "name: x\nruns:\n  using: node20\n" })
+for _, one in ipairs { { "plugin.json", '{"plugins": []}' }, { "openapi.json", '{"openapi": "3.0.0"}' }, { "deployment.yml", "kind: Deployment\napiVersion: v1\n" }, { "agent.yml", "apiVersion: v1\nkind: Pod\n" },
+  { "agent.yml", "skills: 7\n" }, { "agent.yml", "name: x\n" }, { "agent.yml", "tools: [a]\n" }, { "agent.yml", "skills:\n- name: a\n  tools: ['*']\napi_key: sk-1234567890abcdef\n" }, { "workflow.json", '{"nodes": [], "edges": []}' },
+  { "it.yml", "a: 1\n" }, { "it.txt", "a" }, { "it.json", "{}" }, { "skill-config.json", "" } } do
+  local path = one[1]
+  assert(files.write(path, one[2]))
+  local result, message = skillrt.check(path)
+  print(("# %s %q: %s"):format(path, one[2], message or ""))
+  for _, finding in ipairs(result and result.findings or {}) do
+    print(("%s%s: %s: %s [%s]"):format(finding.file or "", finding.line and ":" .. finding.line or "", finding.level, finding.what, finding.code))
+  end
+end
+]==] } },
   { "calls of a step", "run s.lua --work-dir r", SHOWN .. [==[
 local TRIED <const> = [[
 ctx.await()

@@ -121,7 +121,9 @@ function Composer:mapping(path, depth)
     elseif event.value == "<<" and event.style == "PLAIN" then
       fail(line, 'merge keys ("<<") are not read; write the keys out')
     elseif seen[event.value] then
-      fail(line, ("key %s occurs here a second time (first in line %d)"):format(event.value, seen[event.value]))
+      local above = line - seen[event.value] -- where the text begins in its file is not known here
+      fail(line, ("key %s occurs here a second time, the first is %d line%s above"):format(event.value, above,
+        above == 1 and "" or "s"))
     end
     local key = event.value
     seen[key] = line

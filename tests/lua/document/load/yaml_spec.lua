@@ -43,7 +43,7 @@ describe("YAML", function()
   end)
 
   it("refuses a key twice, and says where the first is", function()
-    refused("a: 1\nb: 2\na: 3\n", "key a occurs here a second time (first in line 1)", 3)
+    refused("a: 1\nb: 2\na: 3\n", "key a occurs here a second time, the first is 2 lines above", 3)
   end)
 
   it("reads an alias as a copy, and bounds what aliases make", function()
