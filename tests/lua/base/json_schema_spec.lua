@@ -120,6 +120,10 @@ describe("a JSON Schema", function()
     assert.matches("must be a schema", wrong { items = { properties = { a = 3 } } })
   end)
 
+  it("with a list of no types is refused, as nothing could fit it", function()
+    assert.matches("type must be a type or a list of types", wrong { type = {} }, 1, true)
+  end)
+
   it("with a pattern that is no regular expression is refused", function()
     for _, pattern in ipairs { "(a|b", "a**", "[z-a]", "a{2,1}", 3 } do
       assert.matches("pattern", wrong { pattern = pattern }, nil, true)
@@ -130,10 +134,10 @@ describe("a JSON Schema", function()
     assert.equal('{"required":[],"type":["string","null"]}',
       json.encode(json_schema.normal { required = {}, type = { "string", "null" } }, { sorted = true }))
     for keyword in pairs(json_schema.KEYWORDS) do -- also as the name of a property, which is none
-      local schema = { type = "object", properties = { [keyword] = { type = "string", enum = { "a" } }, ["default"] = { type = {} } } }
+      local schema = { type = "object", properties = { [keyword] = { type = "string", enum = { "a" } }, ["default"] = { required = {} } } }
       local normal = json_schema.normal(schema)
       assert.same({ type = "string", enum = { "a" } }, normal.properties[keyword])
-      assert.equal('{"type":[]}', json.encode(normal.properties.default))
+      assert.equal('{"required":[]}', json.encode(normal.properties.default))
       assert.truthy(json_schema.check(normal), keyword)
     end
     assert.equal('{"const":{"enum":{}},"enum":[{}]}', json.encode(json_schema.normal { enum = { {} }, const = { enum = {} } },
