@@ -92,7 +92,15 @@ describe("files that tools wrote", function()
     assert.has_match("a.txt: somebody else has changed it since; it is not there, and was ", told.out, 1, true)
   end)
 
-  it("that were not kept stay, and are named: no text, or a secret in it", function()
+  it("that were not kept stay, and are named: more than 1 MiB, no text, or a secret in it", function()
+    local longest, longer = ("l"):rep(1 << 20), ("l"):rep((1 << 20) + 1)
+    R.write(project .. "/longest.txt", longest)
+    R.write(project .. "/longer.txt", longer)
+    local at = run { write("longest.txt", "x"), write("longer.txt", "y") }
+    local back = assert(travel.rollback(at, "1"))
+    assert.same({ 1, project .. "/longer.txt" }, { #back.left, back.left[1].path })
+    assert.same({ true, "y" }, { R.read(project .. "/longest.txt") == longest, R.read(project .. "/longer.txt") })
+
     R.write(project .. "/a.txt", "\xff\xfe binary")
     R.write(project .. "/key.txt", "AKIA" .. ("ABCDEFGH12345678"):sub(1, 16) .. "\n")
     local dir = run { write("a.txt", "x"), write("key.txt", "y") }
