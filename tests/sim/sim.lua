@@ -87,7 +87,7 @@ local function asked(list)
     if entry.q then
       unanswered[entry.q] = entry.t == "ask" or entry.t == "call" or nil
     end
-    again = again or entry.t == "rollback" or entry.t == "books"
+    again = again or entry.t == "rollback"
   end
   local books = books_of.new()
   for _, entry in ipairs((again or next(unanswered)) and list or {}) do -- else none can be open
