@@ -1,6 +1,7 @@
 -- run/steering.lua: a person steers one agent of a run: skips it, asks it again, or tells it something more.
 --
--- An agent is named by its label, or by the place of its call. One under way is found among the run's calls; in a run
+-- An agent is named by its label, or by the place of its call, with the number of its step before it ("2/1.1") where
+-- several steps have a call there. One under way is found among the run's calls; in a run
 -- that has ended, among those that a resume performs again. Called by turn/arrivals.lua, resume.lua and
 -- cli/steering.lua.
 
@@ -17,9 +18,10 @@ local NO_TALK <const> = "%s cannot be told more: %s is asked once, and holds no 
 local function find(agents, name)
   local found, labels, at = {}, {}, {}
   for _, one in ipairs(agents) do
+    local place = ("%d/%s"):format(one.step, one.place)
     labels[one.label] = true
-    if one.label == name or one.place == name then
-      found[#found + 1], at[#at + 1] = one, one.place
+    if one.label == name or one.place == name or place == name then
+      found[#found + 1], at[#at + 1] = one, place
     end
   end
   table.sort(at)
@@ -46,7 +48,7 @@ function M.take(turn, what)
   for _, step in pairs(turn.books.steps) do
     for place, call in pairs(step.live.execution and step.live.execution.calls or {}) do
       local label = call.branch.state ~= "ended" and call.request.label
-      agents[#agents + 1] = label and { label = label, place = place, call = call } or nil
+      agents[#agents + 1] = label and { label = label, step = step.number, place = place, call = call } or nil
     end
   end
   local agent, why = find(agents, what.agent)
@@ -74,7 +76,7 @@ function M.problem(books, what)
   local agents = {}
   for _, step in pairs(books.steps) do
     for place, call in pairs(step.calls) do
-      agents[#agents + 1] = call.label and { label = call.label, place = place, call = call } or nil
+      agents[#agents + 1] = call.label and { label = call.label, step = step.number, place = place, call = call } or nil
     end
   end
   local agent, why = find(agents, what.agent)
@@ -93,7 +95,7 @@ function M.resume(turn, id, what)
   for _, place in ipairs(held.order or {}) do
     local known = held.known[place]
     if known and known.label then
-      last[places.prefix_of(place)] = { label = known.label, place = place, known = known }
+      last[places.prefix_of(place)] = { label = known.label, step = held.number, place = place, known = known }
     end
   end
   for _, agent in pairs(last) do
