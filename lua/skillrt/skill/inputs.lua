@@ -32,6 +32,16 @@ local OTHERS <const> = "*"
 -- Inputs that the runtime itself reads: they need not be declared.
 local OURS <const> = { dir = true, task = true }
 
+-- What is wrong with a value that is none of the allowed words; nil: it is one.
+local function no_word(one, value)
+  local set = tables.set(one.one_of or { value })
+  if set[value] then
+    return nil
+  end
+  return ("must be one of %s, not %s%s"):format(table.concat(one.one_of, ", "), names.show(value),
+    names.meant(value, set))
+end
+
 local function check_one(name, definition)
   local where = ('field "inputs": %s'):format(names.show(name))
   local one, message = schema.record(definition, FIELD, where)
@@ -47,6 +57,10 @@ local function check_one(name, definition)
     return nil, where .. ": is required and has a default; drop one"
   elseif one.default ~= nil and not types.fits(declared, one.default) then
     return nil, ("%s: its default must be %s, not %s"):format(where, declared, names.show(one.default))
+  end
+  problem = one.default ~= nil and no_word(one, one.default)
+  if problem then
+    return nil, ("%s: its default %s"):format(where, problem)
   end
   return one
 end
@@ -94,16 +108,6 @@ end
 local function missing(skill, name, one)
   local about = one.about and (" (%s)"):format(one.about) or ""
   return ("%s: needs the input %s%s; give it by %s"):format(skill.name, name, about, M.option(name, one))
-end
-
--- What is wrong with a value that is none of the allowed words; nil: it is one.
-local function no_word(one, value)
-  local set = tables.set(one.one_of or { value })
-  if set[value] then
-    return nil
-  end
-  return ("must be one of %s, not %s%s"):format(table.concat(one.one_of, ", "), names.show(value),
-    names.meant(value, set))
 end
 
 ---The input of a run, with its defaults; or nil and why it is refused.

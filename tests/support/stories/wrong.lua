@@ -175,6 +175,80 @@ tried("action.each", "items as max_parallel on_error key", in_skill(function(ski
 end))
 tried("action.keeps", "at_start at_end counts needs writes takes", in_skill(function(skill, field, value) skill.actions[1].keeps = { [field] = value } end))
 ]] } },
+  { "skills that contradict themselves", "skills.lua\n", nil, { ["skills.lua"] = SHOWN .. [==[
+local function run() end
+local function action(id, more)
+  local one = { id = id, run = run }
+  for key, value in pairs(more or {}) do one[key] = value end
+  return one
+end
+local A <const>, B <const> = action "a", action "b"
+local function phase(id, more)
+  local one = action(id, more)
+  one.output_free = true
+  return one
+end
+local agent = skillrt.agent.command { "true" }
+local TWO <const> = { initial = "one", states = { { name = "one" }, { name = "two", terminal = true } }, edges = { { action = "a", from = "one", to = "two" } } }
+local function machine(change)
+  local one = { initial = "one", states = { { name = "one" }, { name = "two", terminal = true } }, edges = { { action = "a", from = "one", to = "two" } } }
+  change(one)
+  return { machine = one, actions = { A } }
+end
+for _, one in ipairs {
+  {}, { actions = {} }, { actions = { A }, phases = { phase "p" } }, { actions = { A, A } }, { actions = { A }, phases = { phase "a" }, mode = "hybrid" }, { mode = "sequential", actions = { A } },
+  { mode = "autonomous", phases = { phase "p" }, actions = { A } }, { mode = "machine", actions = { A } }, { machine = TWO, mode = "autonomous", actions = { A } }, { machine = TWO, actions = { A }, phases = { phase "p" } },
+  { actions = { A }, state = { status = 1 } }, { actions = { A }, state = { a = print } }, { actions = { A }, state = { n = 1 }, schema = { n = "string" } }, { actions = { A }, schema = { status = "string" } },
+  { actions = { A }, schema = { n = "number | string[]" } }, { actions = { A }, schema = { n = "text" } }, { actions = { A }, schema = { n = { type = "number", merge = "append" } } }, { actions = { A }, schema = { n = { type = "string[]", merge = "max" } } },
+  { actions = { action("a", { run = 7 }) } }, { actions = { { id = "a" } } }, { actions = { { id = "a", agent = "gone" } } }, { actions = { { id = "a", agent = "x", run = run } }, agents = { x = agent } },
+  { actions = { action("a", { output = "state.json" }) } }, { actions = { action("a", { output = "../x" }) } }, { actions = { action("a", { output = "x.md" }), action("b", { output = "x.md" }) } }, { actions = { action("journal", { output = "journal" }) } },
+  { actions = { action("a", { repeatable = false, max_runs = 2 }) } }, { actions = { action("a", { terminal = "nothing" }) } }, { actions = { action("a", { alternative = "gone" }) } }, { actions = { action("a", { alternative = "a" }) } },
+  { actions = { action("a", { effects = { "n" } }) } }, { actions = { action("a", { effects = { "n >" } }) } }, { actions = { action("a", { when = { "n >" } }) } }, { actions = { action("a", { when = { print } }) } }, { actions = { action("a", { undo = 7 }) } },
+  { actions = { action("a", { sources = { "gone" } }) } }, { actions = { action("a", { tools = { "gone" }, agent = "x" }) }, agents = { x = agent } }, { actions = { action("a", { tool_set = "gone" }) } }, { actions = { action("a", { limits = { calls = 0 } }) } },
+  { phases = { phase("p", { undo = 7 }) } }, { phases = { phase("p", { input = { "gone.md" } }) } }, { phases = { { id = "p", run = run, output = "x.md" }, { id = "q", run = run, output = "x.md" } } },
+  { phases = { { id = "p", run = run, output = "x.md", parallel = true }, { id = "q", run = run, output = "x.md", parallel = true } } }, { phases = { phase("p", { when = "outputs.gone === 1" }) } },
+  { phases = { phase "p", phase "q" }, rounds = { { first = "p", last = "q" } } }, { phases = { phase "p", phase "q" }, rounds = { { first = "q", last = "p", max_rounds = 2 } } }, { phases = { phase "p" }, rounds = { { first = "gone", last = "p", max_rounds = 2 } } },
+  { phases = { phase "p", phase "q", phase "r" }, rounds = { { first = "p", last = "q", max_rounds = 2 }, { first = "q", last = "r", max_rounds = 2 } } },
+  { phases = { phase("p", { parallel = true }), phase("q", { parallel = true }), phase "r" }, rounds = { { first = "q", last = "r", max_rounds = 2 } } }, { phases = { phase "p" }, rounds = { { first = "p", last = "p", over = "n >" } } },
+  { phases = { phase "p" }, rounds = { { first = "p", last = "p", max_rounds = 2 }, { first = "p", last = "p", max_rounds = 3 } } }, { phases = { phase("p", { trailing = true }) } }, { phases = { phase "p" }, strategy = "priority" },
+  { actions = { A }, terminate = { "n >" } }, { actions = { A }, terminate = { "task_complete" } }, { actions = { A }, terminate = { { when = "n > 1", status = "over" } } }, { actions = { A }, terminate = { { when = "task_completed", status = "failed" } } },
+  { actions = { A }, terminate = { { when = "n > 1", reason = ("x"):rep(70) } } }, { actions = { A }, terminate = 7 }, { actions = { A }, goal = "n >" }, { actions = { A }, goal = {} }, { actions = { A }, invariants = "n >" }, { actions = { A }, strategy = "gone" },
+  { actions = { A }, strategy = { select = 7 } }, { actions = { A }, strategy = "gone.lua" }, { actions = { A }, limits = { calls = -1 } }, { actions = { A }, limits = { ["a.calls"] = 3 } }, { actions = { A }, limits = { gone = { calls = 3 } } },
+  { actions = { A }, limits = { run_timeout = 0 } }, { actions = { A }, limits = { usage = { tokens = 0 } } }, { actions = { A }, retry = { base = 9, cap = 1 } }, { actions = { A }, context = { global = { { file = "" } } } }, { actions = { A }, context = { session = { { file = "x" } } } },
+  { actions = { A }, context = { global = { { file = "a" }, { file = "a" } } } }, { actions = { A }, context = { libraries = 7 } }, { actions = { A }, context = { nothing = {} } }, { actions = { A }, context = { global = { { file = "a", requires = { "gone" } } } } },
+  { actions = { A }, context = { global = { { name = "a", file = "a", requires = { "b" } }, { name = "b", file = "b", requires = { "a" } } } } }, { actions = { A }, context = { session = { { name = "a", library = "x" } } } },
+  { actions = { A }, inputs = { x = { required = true, default = 1 } } }, { actions = { A }, inputs = { x = { type = "number", default = "x" } } }, { actions = { A }, inputs = { x = { one_of = { "a" }, default = "b" } } }, { actions = { A }, inputs = { x = { type = "text" } } },
+  { actions = { A }, inputs = { ["a b"] = {} } }, { actions = { A }, records = "fr" }, { actions = { A }, specs = { "../x" } }, { actions = { A }, documents = { 7 } }, { actions = { A }, notify = {} }, { actions = { A }, project = { "status", "status" } },
+  { actions = { A }, roots = { read = { "" } } }, { actions = { A }, agents = { x = { kind = "nothing" } } }, { actions = { A }, agents = { x = 7 } }, { actions = { A }, agents = { ["a b"] = agent } }, { actions = { A }, tool_sets = { { name = "a", tools = { "x" } }, { name = "a", tools = { "x" } } } },
+  { actions = { A }, switching = { by = "rules" }, tool_sets = { { name = "a", tools = { "x" } } } }, { actions = { A }, switching = { start = "gone" }, tool_sets = { { name = "a", tools = { "x" } } } }, { actions = { A }, mcp = { ["a b"] = { command = { "x" } } } },
+  { actions = { A }, on_indoubt = "never" }, { actions = { A }, on_error = "never" }, { actions = { A }, durability = "none" }, { actions = { A }, sandbox = { network = true, headers = { ["x.example"] = { A = "b" } } } }, { actions = { A }, sandbox = { network = { "x.example" }, headers = { ["y.example"] = { A = "b" } } } },
+  machine(function(it) it.initial = "gone" end), machine(function(it) it.states = {} end), machine(function(it) it.states[3] = { name = "one" } end), machine(function(it) it.states[1].terminal = true end), machine(function(it) it.states[2].terminal = nil end),
+  machine(function(it) it.edges[1].to = "gone" end), machine(function(it) it.edges[1].action = "gone" end), machine(function(it) it.edges[2] = it.edges[1] end), machine(function(it) it.edges[1].when = "n >" end), machine(function(it) it.edges = {} end),
+  machine(function(it) it.errors = { { class = "gone", to = "two" } } end), machine(function(it) it.errors = { { class = "timeout", to = "gone" } } end), machine(function(it) it.routes = { one = {} } it.route = run end), machine(function(it) it.routes = { gone = {} } end),
+  machine(function(it) it.route = 7 end), machine(function(it) it.history = "x" end), { machine = TWO, actions = { action("a", { on_error = "skip" }) } }, { machine = TWO, actions = { A }, strategy = "priority" }, { machine = TWO, actions = { A }, state = { history = {} } },
+  { machine = TWO, actions = { A }, terminate = { "n > 1" } }, { machine = TWO, actions = { A, B } }, { machine = TWO, actions = { action("a", { when = "n > 1" }) } }, { machine = TWO, actions = { action("a", { priority = 3 }) } },
+} do
+  one.name = "it"
+  local ok, why = pcall(skillrt.skill, one)
+  local words = {}
+  for _, key in ipairs(names.sorted(one)) do words[#words + 1] = key ~= "name" and key .. " " .. shown(one[key]) or nil end
+  print(("%s: %s"):format(table.concat(words, ", "), ok and "good" or tostring(why):gsub("^%S+:%d+: ", "")))
+end
+]==] } },
+  { "what lies in an inbox", [[
+run s.lua --work-dir r
+! mkdir r/inbox; printf '[1]' >r/inbox/a.json; printf '{' >r/inbox/b.json; printf '{"x":1}' >r/inbox/c.json; printf '{"answer":"a","event":"b"}' >r/inbox/d.json; printf '{"event":"a b"}' >r/inbox/e.json; printf '{"event":"go","id":7}' >r/inbox/f.json
+! printf '{"answer":"a","question":99}' >r/inbox/g.json; printf '{"answer":"a","nonce":"x"}' >r/inbox/h.json; printf '{"answer":"a","approval":"x"}' >r/inbox/i.json; printf '{"event":"go","value":{"deep":[1]},"id":"it"}' >r/inbox/j.json; printf '{"steer":"skip","agent":"x"}' >r/inbox/k.json
+! mkdir r/inbox/l.json; ln -s /etc/passwd r/inbox/m.json; printf '\377' >r/inbox/n.json; : >r/inbox/o.json; printf 'x' >r/inbox/p.txt; printf '{"event":"go","id":"it"}' >r/inbox/q.json
+resume r
+log r
+status r
+! ls r/inbox
+]], [[
+return require "skillrt".skill { name = "waits", state = {}, actions = { { id = "x", max_runs = 1, run = function(_, ctx)
+  return { came = ctx.wait "go", said = ctx.ask { question = "Which?", options = { "red", "blue" } } }
+end } } }
+]] },
   { "a config with values of other kinds", "config.lua", nil, { ["config.lua"] = WALK .. [==[
 local VALUES <const> = { true, -1, 0.5, "", "word", "two words", "../x", {}, { 1 }, { a = 1 } }
 local WORDS <const> = { [8] = "{}", [9] = "[1]", [10] = '{"a":1}' }

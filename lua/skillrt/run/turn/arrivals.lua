@@ -35,7 +35,7 @@ local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 -- An entry from the inbox or a host: an answer or an event; or why it is neither.
 local function read(text, name)
   local entry, why = json.decode(text)
-  if type(entry) ~= "table" then
+  if not json.is_object(entry) then
     return { problem = "is not a JSON object" .. (why and ": " .. why or "") }
   end
   local id = entry.id == nil and name and name:match("^(.*)%.json$") or entry.id
