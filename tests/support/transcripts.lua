@@ -93,7 +93,8 @@ local function program(folder, line)
   return done
 end
 
--- A request to a server of the story's own, which serves its skills/ and runs/; or "UNTIL RUN STATUS".
+-- A request to a server of the story's own, which serves its skills/ and runs/; or "UNTIL RUN STATUS", or "HEADER NAME
+-- VALUE" of the next request.
 local function request(folder, method, path, body)
   if not folder.server then
     assert(os.execute(("mkdir -p '%s/skills' '%s/runs'"):format(folder.path, folder.path)))
@@ -103,7 +104,13 @@ local function request(folder, method, path, body)
     folder.server:until_it(path, body)
     return { code = 0, out = "", err = "" }
   end
-  local status, value = folder.server:ask(path, { method = method, body = body ~= "" and body or nil })
+  if method == "HEADER" then
+    folder.headers = { [path] = body }
+    return { code = 0, out = "", err = "" }
+  end
+  body = body ~= "" and body or nil
+  local status, value = folder.server:ask(path, { method = method, body = body, headers = folder.headers })
+  folder.headers = nil
   local text = type(value) == "string" and value or json.encode(value, { sorted = true })
   text = status == 202 and "" or text -- a process is at it
   return { code = 0, out = ("%d %s\n"):format(status, text), err = "" }

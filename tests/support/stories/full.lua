@@ -432,6 +432,37 @@ POST /runs {"skill":"asks","limits":{"calls":"x"}}
 POST /runs {}
 POST /hooks/ask/go {}
 GET /answer/ask/1/x
+HEADER Content-Type text/plain
+POST /runs {"skill":"asks"}
+HEADER Idempotency-Key ]] .. ("k"):rep(300) .. [[
+
+POST /runs/fails/resume {}
+HEADER Idempotency-Key one
+POST /runs/fails/fork {"at":"gone"}
+HEADER Idempotency-Key one
+POST /runs/fails/fork {"at":"gone"}
+HEADER Idempotency-Key one
+POST /runs/fails/fork {"at":"other"}
+HEADER Last-Event-ID x
+GET /runs/ask/events
+HEADER Last-Event-ID -1
+GET /runs/ask/events
+HEADER Origin http://evil.example
+GET /runs
+POST /runs/fails/send {"event":"a b"}
+POST /runs/fails/send {"event":"go"}
+POST /runs/hello/send {"event":"go"}
+POST /runs/fails/skip {"agent":"x"}
+POST /runs/fails/again {"agent":"x"}
+POST /runs/fails/abort {"x":1}
+GET /runs/none/events
+GET /runs/fails/log
+GET /runs?skill=asks&limit=1
+GET /runs?status=failed,paused
+GET /runs?after=x
+DELETE /runs/fails
+HEAD /runs/fails
+GET /openapi.json
 ]], [[
 local skillrt = require "skillrt"
 return skillrt.skill { name = "asks", description = "Asks a colour.", limits = { max_errors = 1, max_retries = 0 },
