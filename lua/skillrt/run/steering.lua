@@ -1,9 +1,8 @@
 -- run/steering.lua: a person steers one agent of a run: skips it, asks it again, or tells it something more.
 --
 -- An agent is named by its label, or by the place of its call, with the number of its step before it ("2/1.1") where
--- several steps have a call there. One under way is found among the run's calls; in a run
--- that has ended, among those that a resume performs again. Called by turn/arrivals.lua, resume.lua and
--- cli/steering.lua.
+-- several steps have a call there. One under way is found among the run's calls; in a run that has ended, among those
+-- that a resume performs again. Called by turn/arrivals.lua, resume.lua and cli/steering.lua.
 
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")

@@ -17,7 +17,7 @@ local M = {
       name = "mode",
       value = "MODE",
       choices = { "sequential", "autonomous", "hybrid" },
-      help = "sequential, autonomous or hybrid; default: what has the --phases and --actions, else sequential",
+      help = "sequential, autonomous or hybrid; default: as --phases and --actions ask, else sequential",
     },
     { name = "description", value = "TEXT", help = "what it does and when to use it" },
     { name = "display-name", value = "TEXT", help = "its name for people; default: made from NAME" },

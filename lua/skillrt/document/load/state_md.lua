@@ -57,8 +57,9 @@ local function read_interface(block, out)
     return
   end
   local depth, in_comment = 0, false
-  local in_line = text:match("^([^\n{}]*)}", at) -- all of it: its fields are lines of their own
-  for one in texts.lines(in_line and in_line:gsub(in_line:find(";", 1, true) and ";" or ",", "\n") or text:sub(at)) do
+  local body = text:match("^([^\n{}]*)}", at) -- all in one line: as if each field had a line of its own
+  body = body and body:gsub(body:find(";", 1, true) and ";" or ",", "\n") or text:sub(at)
+  for one in texts.lines(body) do
     if one:find "^%s*/%*" or in_comment then
       in_comment = not one:find("*/", 1, true)
     else
