@@ -68,9 +68,9 @@ local function accepted(make, beside)
   return found
 end
 
--- Where a type says more than what is checked; false: set by loaders, not written by people.
+-- Where a type says more than what is checked.
 local BETTER <const> = {
-  actions = "skillrt.ActionDefinition[]", phases = "skillrt.PhaseDefinition[]", config = false, source = false,
+  actions = "skillrt.ActionDefinition[]", phases = "skillrt.PhaseDefinition[]",
   run = "fun(state: table, ctx: skillrt.ctx, item: any, index: integer?): ...", state = "table<string, any>",
   prepare = "fun(state: table, ctx: skillrt.ctx): ...", cleanup = "fun(state: table, ctx: skillrt.ctx, ended: table)",
 }
@@ -79,7 +79,7 @@ local function class(out, name, fields, words)
   out[#out + 1] = ("\n---@class %s"):format(name)
   local list = {}
   for field in pairs(fields) do
-    list[#list + 1] = BETTER[field] ~= false and field or nil
+    list[#list + 1] = not fields[field].ours and field or nil
   end
   table.sort(list)
   for _, field in ipairs(list) do

@@ -36,7 +36,7 @@ local function flat(fields, prefix, into)
     if field.fields then
       flat(field.fields, name .. ".", into)
     else
-      into[prefix .. name] = true
+      into[prefix .. name] = not field.ours or nil
     end
   end
   return into
@@ -81,7 +81,7 @@ describe("docs/write/skills.md", function()
   it("names the fields of a skill, of actions and of phases", function()
     local fields = named(part("## A skill", "### Inputs") .. part("## Limits", "## Exit codes", pages.read "docs/reference/ends.md"))
     fields.limits = nil
-    assert.same(known(skill_of { actions = ONE }, "strategy", "config source"), fields)
+    assert.same(known(skill_of { actions = ONE }, "strategy", ""), fields)
     local action = named(part("## Actions", "## Phases"))
     assert.same(known(skill_of { actions = ONE }, "effects", ""), action)
     for _, name in ipairs { "priority", "max_runs", "repeatable", "resumable", "terminal", "optional", "cost" } do

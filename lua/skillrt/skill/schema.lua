@@ -17,6 +17,7 @@ local M = {}
 ---@field fields table<string, skillrt.Field>?  a nested record (defaults filled even if absent)
 ---@field required boolean?
 ---@field default any
+---@field ours boolean?           loaders set it, people do not: no message suggests it
 
 local function of_type(name, words)
   return function(value)
@@ -197,6 +198,15 @@ local function is_known(definition, fields)
   return true
 end
 
+-- The fields that people write; the others are our own loaders'.
+local function for_people(fields)
+  local out = {}
+  for name, field in pairs(fields) do
+    out[name] = not field.ours or nil
+  end
+  return out
+end
+
 local function unknown_field(definition, fields, where, meant)
   if is_known(definition, fields) then
     return nil
@@ -204,7 +214,7 @@ local function unknown_field(definition, fields, where, meant)
   for _, key in ipairs(names.sorted(definition)) do
     if fields[key] == nil and definition[key] ~= nil then
       local right = meant and meant[key]
-      local hint = right and (' (write "%s")'):format(right) or names.suggest(key, fields)
+      local hint = right and (' (write "%s")'):format(right) or names.suggest(key, for_people(fields))
       return ('%s: unknown field "%s"%s'):format(where, key, hint)
     end
   end
