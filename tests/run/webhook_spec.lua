@@ -189,6 +189,31 @@ describe("webhooks", function()
     assert.equal("", told(old, run("works", 7, "interrupted"), run("late", since + 99000, "failed")))
   end)
 
+  it("are tried 24 times, each time later, an hour at most; then they are given up, and it is said", function()
+    local output, said, tries, at = require "skillrt.report.output", nil, 0, {}
+    local runs, now = { folder = folder.path }, 0
+    function runs.news() return 1 end
+    function runs.patience() return 1 << 50 end
+    function runs.each(_, _, take) take { dir = "r", at = require "skillrt.core".wall_ms(), status = { status = "failed" } } end
+    function runs.start()
+      tries = tries + 1
+      at[tries] = now
+      return { code = 1 }
+    end
+    local deliveries = require("skillrt.cli.serve.deliveries").new { runs = runs, urls = { "http://x/" }, secret_file = "s" }
+    local say = output.say
+    output.say = function(...) said = table.concat({ ... }, " ") end
+    for _ = 1, 100 do
+      deliveries:advance(now)
+      now = now + math.min(deliveries:patience(now), 1 << 40)
+    end
+    output.say = say
+    assert.same({ 24, 0, 5000, 15000, 35000 }, { tries, table.unpack(at, 1, 4) })
+    assert.equal(3600000, at[24] - at[23])
+    assert.equal("warning webhook: http://x/ got no message about r: given up after 24 tries", said)
+    assert.same({}, deliveries.open)
+  end)
+
   it("are looked for at once after a rest: what changed during it wakes nobody", function()
     local runs = require("skillrt.cli.serving.runs").new { folder = folder.path }
     runs.rests = require("skillrt.core").mono_ms() + 3600000
