@@ -342,6 +342,19 @@ describe("a folder of another shape", function()
     end
   end)
 
+  it("is told of a path in a code span that is nearly one of its files, and of no path that stands for several", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL .. "\nRead `references/01-fast.md`, `references/NN-first.md`, "
+        .. "`references/XX-first.md`, `references/0N-first.md`, `references/...first.md`, `references/01-first` and "
+        .. "`python references/01-frist.py --x`; write `references/../01-firs.md` and `other/01-firs.md`.\n",
+      ["references/01-first.md"] = "# First\n", ["references/01-first.py"] = "print(1)\n",
+      ["phases/actions/action-a.md"] = action("a", { "`n < 1`" }) }
+    local said = {}
+    for _, one in ipairs(require("skillrt.document.check").check(folder.dir).findings) do
+      said[#said + 1] = one.code == "load.reference-missing" and one.what:match '"(.-)"' or nil
+    end
+    assert.same({ "references/01-fast.md", "references/01-frist.py" }, said)
+  end)
+
   it("has the fields of an interface that is one line", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
