@@ -105,7 +105,6 @@ static void timer_close(struct transport *transport) {
     t->closing++;
     uv_close((uv_handle_t *)&a->uv, alarm_closed);
   }
-  t->all = t->free = NULL;
   timer_free_when_closed(t);
 }
 

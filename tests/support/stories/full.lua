@@ -417,7 +417,9 @@ POST /runs/ask/retry {}
 POST /runs/ask/stop {}
 POST /runs/ask/abort {}
 POST /runs/ask/send {"event":"go"}
-POST /runs/ask/tell {"agent":"a","text":"more"}
+POST /runs/ask/tell {"agent":"a","text":"m"}
+POST /runs/ask/tell {"agent":"a","text":""}
+POST /runs/ask/tell {"agent":"","text":"m"}
 POST /runs/fails/retry {"step":"other"}
 POST /runs/fails/resume {"add":{"calls":"x"}}
 POST /runs/fails/resume {"add":{"nothing":3}}
