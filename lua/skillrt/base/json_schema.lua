@@ -280,8 +280,9 @@ local BOUNDS <const> = {
 local function judge_bounds(schema, first, last, amount, at, found)
   for i = first, last do
     local keyword, text, is_kept = table.unpack(BOUNDS[i])
-    if schema[keyword] and not is_kept(amount, schema[keyword]) then
-      found:add(at, text, schema[keyword], amount)
+    local bound = schema[keyword]
+    if bound and not is_kept(amount, bound) then
+      found:add(at, bound == 1 and text:gsub("(%%d %a+)s,", "%1,") or text, bound, amount)
     end
   end
 end

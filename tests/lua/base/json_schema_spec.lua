@@ -31,7 +31,7 @@ describe("a value judged by a JSON Schema", function()
     for text, message in pairs {
       ['{"verdict":"pass"}'] = 'the answer has no "findings"',
       ['{"verdict":"maybe","findings":[]}'] = 'verdict must be one of ["pass","fail"], not "maybe"',
-      ['{"verdict":"pass","findings":[{"file":""}]}'] = "findings[0].file must have at least 1 characters, not 0",
+      ['{"verdict":"pass","findings":[{"file":""}]}'] = "findings[0].file must have at least 1 character, not 0",
       ['{"verdict":"pass","findings":{}}'] = "findings must be array, not an object",
       ['{"verdict":"pass","findings":[],"scor":1}'] = 'the answer must not have "scor" (did you mean "score"?)',
       ['{"verdict":"pass","findings":[],"score":11}'] = "score must be at most 10, not 11",
