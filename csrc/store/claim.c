@@ -245,7 +245,7 @@ static bool take(struct claims *claims, int64_t most, bool (*each)(void *data, c
   if (!directory_list(f->sys, f->path, look_one, f, e) || f->failed) return false;
   struct row *rows = (struct row *)(void *)f->rows.data;
   size_t count = f->rows.length / sizeof *rows;
-  if (count > 0) qsort(rows, count, sizeof *rows, by_turn);
+  if (count > 1) qsort(rows, count, sizeof *rows, by_turn);
   for (size_t i = 0; i < count && most > 0; i++) {
     if (!rows[i].waits || !has_room(rows, count, &rows[i])) continue;
     if (rows[i].rate > 0 && !rate_admits(f, &rows[i], NULL)) continue;

@@ -37,6 +37,8 @@ local REFUSED <const> = {
   { "only_if", { phases = { P2 }, condition = "n > 1" }, "needs set_by: who sets what `n > 1` reads" },
   { "repeat", { phases = { P1, P3 }, at_most = 2 }, "01-plan, 03-review do not follow each other in the order in which they run" },
   { "repeat", { phases = { P1, P2 } }, "needs until, while or at_most" },
+  { "repeat", { phases = { P2, P3 }, at_most = 2, first = { says = "repeat", phases = { P1, P2 }, at_most = 2, at = { "SKILL.md:8" },
+    texts = { "Again." } } }, "cannot go round: 02-write to 03-review and 01-plan to 02-write cross each other" },
   { "each", { phases = { P1, P2 }, list = "n" }, "needs one phase, not 2" },
   { "each", { phases = { P2 }, list = "a b" }, 'list must be a key of the state such as files, not "a b"' },
   { "choice", { name = "a mode" }, 'name must be a word such as mode, not "a mode"' },
