@@ -90,8 +90,8 @@ local QUESTIONS = {
     ask = "Mode: sequential (phases in order), autonomous (actions chosen by state), hybrid (both)",
     needed = true,
     choices = { "sequential", "autonomous", "hybrid" },
-    default = function(_, args)
-      return args.actions and (args.phases and "hybrid" or "autonomous") or "sequential"
+    default = function()
+      return "sequential"
     end,
   },
   {
@@ -170,12 +170,19 @@ local function ask(question, default)
   end
 end
 
+-- The mode of a skill that has the phases and actions that are given; nil: neither is.
+local function mode_of(args)
+  if args.actions then
+    return args.phases and "hybrid" or "autonomous"
+  end
+  return args.phases and "sequential"
+end
+
 -- The flags that are required where no person can be asked.
 local function missing(args)
   local flags = {}
   for _, question in ipairs(QUESTIONS) do
-    local is_said = args[question.key] or question.key == "mode" and (args.phases or args.actions)
-    if question.needed and not is_said then
+    if question.needed and not args[question.key] then
       flags[#flags + 1] = "--" .. question.key
     end
   end
@@ -185,12 +192,11 @@ end
 local function answer_all(args, can_ask)
   local answers = { name = args.name }
   for _, question in ipairs(QUESTIONS) do
-    local default, given, why = question.default(answers, args), args[question.key], nil
-    if question.when and not question.when(answers) then
-      if given then
-        return nil, ("--%s: a skill that is %s has none"):format(question.key, answers.mode)
-      end
-    else
+    local given, applies = args[question.key], not question.when or question.when(answers)
+    if given and not applies then
+      return nil, ("--%s: a skill that is %s has none"):format(question.key, answers.mode)
+    elseif applies then
+      local default, why = question.default(answers), nil
       if given then
         answers[question.key], why = take(question, given)
       elseif can_ask then
@@ -325,6 +331,7 @@ function M.run(args)
   elseif one then
     return write_one(args, one)
   end
+  args.mode = args.mode or mode_of(args)
   local can_ask = not args.yes and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
   local flags = (args.yes or can_ask) and {} or missing(args)
   if #flags > 0 then
