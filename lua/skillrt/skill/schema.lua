@@ -259,8 +259,7 @@ function M.record(definition, fields, where, meant)
   end
   local out = {}
   local order, wanted = order_of(fields)
-  for i = 1, #order do
-    local name = order[i]
+  for _, name in ipairs(order) do
     local value = definition[name]
     if value ~= nil or wanted[name] then
       out[name], message = check_field(value, fields[name], where, name)
