@@ -58,10 +58,10 @@ bool world_leaves_out(const char *format, ...) {
   va_end(list);
   for (size_t i = 0; i < drawn->out_count; i++)
     if (strcmp(drawn->out[i], name) == 0) return true;
+  if (!drawn->is_listed) return false;
   for (size_t i = 0; i < drawn->seen_count; i++)
     if (strcmp(drawn->seen[i], name) == 0) return false;
-  if (drawn->seen_count < SEEN_MAX && drawn->is_listed)
-    memcpy(drawn->seen[drawn->seen_count++], name, LABEL_MAX);
+  if (drawn->seen_count < SEEN_MAX) memcpy(drawn->seen[drawn->seen_count++], name, LABEL_MAX);
   return false;
 }
 

@@ -37,7 +37,7 @@ describe("a provider's refusal", function()
     return condition.of_status { code = code, body = json.encode { error = problem }, retry_after_ms = after_ms }
   end
 
-  it("is more than its status where a usage limit was reached: it waits as long as it is told", function()
+  it("is more than its status where a usage limit was reached: it waits as long as the provider says", function()
     local limit = { code = "usage_limit_reached", message = "The usage limit has been reached", resets_in_seconds = 90 }
     assert.same({ class = "rate_limit", executed = "no", is_usage = true, retry_after_ms = 90000,
       message = "HTTP 429 usage_limit_reached: The usage limit has been reached" }, refused(429, limit, 5000))

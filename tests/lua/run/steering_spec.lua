@@ -1,7 +1,7 @@
 -- steering_spec.lua: which agent of a run a person means, and what is said where none is meant, or it cannot be told.
 local steering = require "skillrt.run.steering"
 
-describe("an agent that is steered in a run that nobody advances", function()
+describe("an agent that is steered in a run that no process advances", function()
   local books = { steps = {
     { number = 3, calls = { ["1"] = { label = "look", converses = true, to = "claude" }, ["2.1"] = { label = "look", to = "cat" } } },
     { number = 12, calls = { ["1"] = { label = "tell", to = "cat" }, ["2"] = { to = "curl" } } },
@@ -21,7 +21,7 @@ describe("an agent that is steered in a run that nobody advances", function()
     assert.equal('no agent "x" can be steered now; there are none', steering.problem({ steps = {} }, { agent = "x" }))
   end)
 
-  it("is told more where it holds a conversation alone", function()
+  it("takes a further message only where it holds a conversation", function()
     assert.equal("tell cannot be told more: cat is asked once, and holds no conversation", said("tell", "tell"))
     assert.equal("look cannot be told more: cat is asked once, and holds no conversation", said("3/2.1", "tell"))
     assert.is_nil(said("3/1", "tell"))

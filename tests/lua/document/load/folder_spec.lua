@@ -342,7 +342,7 @@ describe("a folder of another shape", function()
     end
   end)
 
-  it("is told of a path in a code span that is nearly one of its files, and of no path that stands for several", function()
+  it("has a finding for a path in a code span that is nearly one of its files, and none for a path that stands for several", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL .. "\nRead `references/01-fast.md`, `references/NN-first.md`, "
         .. "`references/XX-first.md`, `references/0N-first.md`, `references/...first.md`, `references/01-first` and "
         .. "`python references/01-frist.py --x`; write `references/../01-firs.md` and `other/01-firs.md`.\n",
