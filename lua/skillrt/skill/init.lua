@@ -543,6 +543,13 @@ local function initial_state(skill)
   end
   skill.state = copy
   mark_state(skill)
+  for _, key in ipairs(names.sorted(copy)) do
+    local declared = skill.schema and skill.schema[key]
+    if declared and not types.fits(declared, copy[key]) then
+      return ('field "state": "%s" must be %s, as the schema says, not %s'):format(key, declared,
+        types.describe(copy[key]))
+    end
+  end
   return nil
 end
 
@@ -691,7 +698,8 @@ function M.check(definition)
     return nil, message
   end
   protocol.times(skill)
-  message = check_contexts(skill) or check_parts(skill, where)
+  message = skill.notify and not skill.notify[1] and 'field "notify" is empty; name a program, or leave it out'
+    or check_contexts(skill) or check_parts(skill, where)
   if message then
     return nil, ("%s: %s"):format(where, message)
   end

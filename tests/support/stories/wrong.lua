@@ -198,7 +198,7 @@ end
 for _, one in ipairs {
   {}, { actions = {} }, { actions = { A }, phases = { phase "p" } }, { actions = { A, A } }, { actions = { A }, phases = { phase "a" }, mode = "hybrid" }, { mode = "sequential", actions = { A } },
   { mode = "autonomous", phases = { phase "p" }, actions = { A } }, { mode = "machine", actions = { A } }, { machine = TWO, mode = "autonomous", actions = { A } }, { machine = TWO, actions = { A }, phases = { phase "p" } },
-  { actions = { A }, state = { status = 1 } }, { actions = { A }, state = { a = print } }, { actions = { A }, state = { n = 1 }, schema = { n = "string" } }, { actions = { A }, schema = { status = "string" } },
+  { actions = { A }, state = { status = 1 } }, { actions = { A }, state = { a = print } }, { actions = { A }, state = { n = 1 }, schema = { n = "string" } }, { actions = { A }, schema = { status = "string" } }, { actions = { A }, state = { l = { 1, "a" }, o = {} }, schema = { l = "number[]", o = "object" } },
   { actions = { A }, schema = { n = "number | string[]" } }, { actions = { A }, schema = { n = "text" } }, { actions = { A }, schema = { n = { type = "number", merge = "append" } } }, { actions = { A }, schema = { n = { type = "string[]", merge = "max" } } },
   { actions = { action("a", { run = 7 }) } }, { actions = { { id = "a" } } }, { actions = { { id = "a", agent = "gone" } } }, { actions = { { id = "a", agent = "x", run = run } }, agents = { x = agent } },
   { actions = { action("a", { output = "state.json" }) } }, { actions = { action("a", { output = "../x" }) } }, { actions = { action("a", { output = "x.md" }), action("b", { output = "x.md" }) } }, { actions = { action("journal", { output = "journal" }) } },
