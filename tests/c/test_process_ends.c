@@ -76,6 +76,14 @@ static void test_signals(void) {
     CHECK(gone((pid_t)atoi(b.got.body)));
     bench_close(&b);
   }
+  TEST("what writes to one of the two pipes still, behind the program's end, is heard") {
+    BENCH(b);
+    bench_sh(&b, "(exec >&-; sleep 0.1; echo late >&2) & exec >&- 2>&-; exit 3");
+    bench_run(&b);
+    CHECK(b.got.reply.code == 3);
+    CHECK_STR(b.got.extra, "late\n");
+    bench_close(&b);
+  }
   TEST("what left the group and holds the pipes does not delay the reply") {
     BENCH(b);
     bench_sh(&b, "setsid sleep 30 & echo $!");

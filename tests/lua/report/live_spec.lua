@@ -58,6 +58,27 @@ describe("the live view of several steps", function()
   end)
 end)
 
+describe("what a task says", function()
+  it("is shown by its last three lines, of which one may be unfinished", function()
+    local frames, write, size = {}, output.write, output.size
+    finally(function() output.write, output.size = write, size end)
+    function output.write(text) frames[#frames + 1] = text end
+    function output.size() return 100, 30 end
+    local watcher, books, at = live.new {}, { skill = "one", steps = {} }, core.wall_ms()
+    watcher.observe({ t = "start", step = 1, action = "a", n = 1, at = at }, books)
+    watcher.observe({ t = "call", step = 1, c = "1", kind = "command", to = "claude", at = at }, books)
+    watcher.flush()
+    watcher.progress("a", "first\nsecond\nthird\nfourth\nfif", 1, "1")
+    function output.size() return 100, 31 end -- so that all is drawn
+    watcher.tick(true)
+    local frame = frames[#frames]
+    for _, line in ipairs { "third", "fourth", "fif" } do assert.truthy(frame:find(line, 1, true), frame) end
+    assert.is_nil(frame:find("first", 1, true))
+    assert.is_nil(frame:find("second", 1, true))
+    watcher.closed()
+  end)
+end)
+
 describe("what a script prints", function()
   it("is taken as Lua prints it, whatever writes it, until the capture ends", function()
     local took, restore = {}, nil
