@@ -47,10 +47,17 @@ static bool journal_fail(struct journal *j, bool broken, const struct error *why
   return false;
 }
 
+/* Which file a descriptor is of: by that another one in its place is found. */
+static bool journal_identify(const struct sys *sys, int fd, const char *path, struct sys_stat *file,
+                             struct error *e) {
+  int failed = sys->fstat(sys, fd, file);
+  return failed == 0 || error_system(e, -failed, "%s", path);
+}
+
 /* Makes a new segment: writes and syncs it under another name first, so that each file that ends in
  * .sj has a good first line. `*named`: it has its name, even where a later part failed. */
 static int journal_segment_make(struct journal *j, const char *path, struct reserve *reserve,
-                                bool *named, struct error *e) {
+                                struct sys_stat *file, bool *named, struct error *e) {
   const struct sys *sys = j->sys;
   char temporary[PATH_MAX];
   bool power = j->durability == DURABILITY_POWER;
@@ -58,7 +65,8 @@ static int journal_segment_make(struct journal *j, const char *path, struct rese
   if (!file_temporary(temporary, path, e)) return -1;
   int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, e);
   if (fd < 0) return -1;
-  if (reserve_ensure(reserve, sys, fd, j->folder, 0, (int64_t)j->out.length, path, e) &&
+  if (journal_identify(sys, fd, path, file, e) &&
+      reserve_ensure(reserve, sys, fd, j->folder, 0, (int64_t)j->out.length, path, e) &&
       sys_write_all(sys, fd, j->out.data, j->out.length, path, e) &&
       (!power || file_sync(sys, fd, false, path, e))) {
     int failed = sys->rename(sys, temporary, path);
@@ -89,14 +97,15 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   if (!journal_line_add(&j->out, &chain, JOURNAL_LAST, own, &why))
     return journal_fail(j, false, &why, e);
   struct reserve reserve = {.by_file = j->reserve.by_file};
-  int fd = journal_segment_make(j, path, &reserve, &named, &why);
+  struct sys_stat file;
+  int fd = journal_segment_make(j, path, &reserve, &file, &named, &why);
   if (fd < 0) return journal_fail(j, named, &why, e);
   if (j->fd >= 0) {
     j->sys->truncate(j->sys, j->fd, j->end.offset); /* frees the space reserved after its end */
     j->sys->close(j->sys, j->fd);
   }
   j->fd = fd;
-  j->sys->fstat(j->sys, fd, &j->file);
+  j->file = file;
   j->reserve = reserve;
   memcpy(j->object, path, j->object_size);
   journal_index_note(j->index, chain.seq, segment, 0);
@@ -115,8 +124,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
  * died before its sync. */
 static bool journal_continue(struct journal *j, struct error *e) {
   j->fd = file_open(j->sys, j->object, O_WRONLY | O_APPEND, e);
-  if (j->fd < 0) return false;
-  j->sys->fstat(j->sys, j->fd, &j->file);
+  if (j->fd < 0 || !journal_identify(j->sys, j->fd, j->object, &j->file, e)) return false;
   if (j->durability == DURABILITY_PROCESS) return true;
   return file_sync(j->sys, j->fd, false, j->object, e) && sys_sync_directory(j->sys, j->folder, e);
 }

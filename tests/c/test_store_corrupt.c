@@ -2,11 +2,13 @@
  *
  * A small journal is written once; each test damages a copy of it and opens that. Either it
  * is refused and nothing was changed, or what was read is a prefix that ends with a batch. */
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
 #include "store/journal_format.h"
+#include "support/faulty_sys.h"
 #include "support/store_kit.h"
 
 static const char segment_name[] = "run/journal/00000001.sj";
@@ -130,6 +132,30 @@ static void test_torn_end(struct scratch *s, const struct sample *a) {
     plant(s, bytes, a->length);
     CHECK(attempt(s, &k) == whole);
     free(bytes);
+  }
+  TEST("whichever call fails while a torn run is opened: an error, and nothing lost but the tail") {
+    size_t length = a->length - 3;
+    int whole = whole_payloads(a, length), failed = 0;
+    bool met = true;
+    struct faulty *f = faulty_new(sys_real());
+    for (uint64_t n = 1; met; n++) {
+      plant(s, a->bytes, length);
+      kit_init(&k, s);
+      k.sys = faulty_sys(f);
+      faulty_reset(f);
+      faulty_fail(f, FAULTY_FILES, n, EIO, FAULTY_ONCE);
+      bool open = kit_open(&k, STORE_RESUME);
+      met = faulty_count(f, FAULTY_FILES) >= n;
+      faulty_reset(f);
+      CHECK(open ? kit_count(&k) == whole && kit_put(&k, whole, 1) : k.error.code == ERROR_SYSTEM);
+      failed += !open;
+      kit_close(&k);
+      k.sys = sys_real();
+      CHECK(kit_open(&k, STORE_RESUME) && kit_count(&k) == whole + open);
+      kit_close(&k);
+    }
+    CHECK(failed > 20 && faulty_open_files(f) == 0);
+    faulty_free(f);
   }
   TEST("an unclean stop is followed by a new segment, again and again") {
     plant(s, a->bytes, a->length);

@@ -268,6 +268,7 @@ local function try_all()
 
   local known, counted, survivors = #verdicts(part), 0, {}
   for number, fault in ipairs(chosen()) do
+    survivors[("%s:%d"):format(fault.path, fault.number)] = fault
     if number % parts == part and built() < WANTED / parts then
       counted = counted + 1
       if counted > known then
@@ -280,7 +281,6 @@ local function try_all()
         tell("tried", fault, { without(quick, left_out), { SIMULATOR }, rest }, "caught by ",
           ("\t%s\t%s"):format(fault.operator, fault.text))
       end
-      survivors[("%s:%d"):format(fault.path, fault.number)] = fault
     end
   end
   local tried, later = verdicts(part)
