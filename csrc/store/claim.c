@@ -115,11 +115,12 @@ bool directory_pause(const struct sys *sys, const char *path, const char *queue,
   return wake(sys, path, e);
 }
 
+/* Also where that cannot be found out. */
 static bool is_paused(const struct folder *f) {
   char name[QUEUE_NAME + 16], file[PATH_MAX];
   struct sys_stat found;
   snprintf(name, sizeof name, "paused-%s", f->queue);
-  return file_path(file, f->fleet, name, NULL) && f->sys->stat(f->sys, file, &found) == 0;
+  return !file_path(file, f->fleet, name, NULL) || f->sys->stat(f->sys, file, &found) != -ENOENT;
 }
 
 /* ---- what was claimed ---- */

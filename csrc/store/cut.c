@@ -74,13 +74,16 @@ bool cut_later(const struct sys *sys, const char *run, const char *folder, uint3
                bool durable, uint64_t *bytes, struct error *e) {
   char from[PATH_MAX], to[PATH_MAX], name[128], when[STAMP_SIZE];
   struct sys_stat about;
+  uint32_t segment;
   stamp_name(when, sys->wall_ms(sys));
-  for (uint32_t segment = journal_segments_highest(sys, folder); segment > last; segment--) {
+  if (!journal_segments_highest(sys, folder, &segment, e)) return false;
+  for (; segment > last; segment--) {
     snprintf(name, sizeof name, "journal.cut-%s-%08" PRIu32, when, segment);
     if (!journal_segment_path(from, folder, segment, e) || !file_path(to, run, name, e))
       return false;
-    if (sys->stat(sys, from, &about) == -ENOENT) continue;
-    int failed = sys->rename(sys, from, to);
+    int failed = sys->stat(sys, from, &about);
+    if (failed == -ENOENT) continue;
+    if (failed == 0) failed = sys->rename(sys, from, to);
     if (failed < 0) return error_system(e, -failed, "%s", to);
     *bytes += (uint64_t)about.size;
   }

@@ -286,7 +286,7 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
 static enum journal_rule directory_rule(const struct directory *d, const struct store_options *o) {
   char then[SYS_BOOT] = "", now[SYS_BOOT] = "";
   if (o->cut) return JOURNAL_CUT;
-  int fd = d->lock >= 0 ? d->lock : lock_look(d->sys, d->path);
+  int fd = d->lock >= 0 ? d->lock : lock_look(d->sys, d->path, NULL);
   if (fd >= 0 && d->sys->is_local(d->sys, fd) == 1) lock_boot(d->sys, fd, then);
   if (fd >= 0 && fd != d->lock) d->sys->close(d->sys, fd);
   bool known = then[0] && d->sys->boot(d->sys, now) == 0;
@@ -356,11 +356,9 @@ static bool directory_recover(struct directory *d, const struct store_options *o
 
 static bool directory_resume(struct directory *d, const struct store_options *o,
                              struct store_report *report, struct error *e) {
-  uint32_t count;
+  uint32_t count = 0;
   /* Asked before the lock is taken, so that no lock file is made where there is no run. */
-  if (o->cut)
-    count = journal_segments_in_row(d->sys, d->folder);
-  else if (!journal_segments(d->sys, d->folder, &count, e))
+  if (!(o->cut ? journal_segments_in_row : journal_segments)(d->sys, d->folder, &count, e))
     return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: contains no run", d->path);
   if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;

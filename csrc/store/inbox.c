@@ -235,10 +235,14 @@ static bool folder_fate(struct inbox *inbox, const char *name, enum arrival_fate
   if (!folder_path(f, "inbox/", name, waits, e) ||
       !folder_path(f, "inbox/refused/", name, refused, e))
     return false;
-  *fate = f->sys->stat(f->sys, waits, &found) == 0     ? ARRIVAL_WAITS
-          : f->sys->stat(f->sys, refused, &found) == 0 ? ARRIVAL_REFUSED
-                                                       : ARRIVAL_TAKEN;
-  return true;
+  *fate = ARRIVAL_WAITS;
+  int failed = f->sys->stat(f->sys, waits, &found);
+  if (failed == -ENOENT) {
+    *fate = ARRIVAL_REFUSED;
+    failed = f->sys->stat(f->sys, refused, &found);
+  }
+  if (failed == -ENOENT) *fate = ARRIVAL_TAKEN;
+  return failed == 0 || failed == -ENOENT || error_system(e, -failed, "%s", waits);
 }
 
 static bool folder_waiting(struct inbox *inbox, size_t *count, struct error *e) {

@@ -56,14 +56,20 @@ static bool segments_each(void *data, const char *name, enum sys_kind kind) {
   return true;
 }
 
+static bool segments_list(const struct sys *sys, const char *folder, struct segments *found,
+                          struct error *e) {
+  int failed = sys->list(sys, folder, segments_each, found);
+  return failed == 0 || failed == -ENOENT || failed == -ENOTDIR ||
+         error_system(e, -failed, "%s", folder);
+}
+
 bool journal_segments(const struct sys *sys, const char *folder, uint32_t *count, struct error *e) {
   struct segments found = {0};
   struct sys_stat about;
   char path[PATH_MAX];
+  int failed;
   *count = 0;
-  int failed = sys->list(sys, folder, segments_each, &found);
-  if (failed == -ENOENT || failed == -ENOTDIR) return true;
-  if (failed < 0) return error_system(e, -failed, "%s", folder);
+  if (!segments_list(sys, folder, &found, e)) return false;
   *count = found.count;
   if (found.count == found.highest) return true;
   for (uint32_t i = 1; i <= found.highest; i++) {
@@ -80,18 +86,25 @@ bool journal_segments(const struct sys *sys, const char *folder, uint32_t *count
                    folder);
 }
 
-uint32_t journal_segments_highest(const struct sys *sys, const char *folder) {
+bool journal_segments_highest(const struct sys *sys, const char *folder, uint32_t *number,
+                              struct error *e) {
   struct segments found = {0};
-  return sys->list(sys, folder, segments_each, &found) < 0 ? 0 : found.highest;
+  bool good = segments_list(sys, folder, &found, e);
+  *number = found.highest;
+  return good;
 }
 
-uint32_t journal_segments_in_row(const struct sys *sys, const char *folder) {
+bool journal_segments_in_row(const struct sys *sys, const char *folder, uint32_t *count,
+                             struct error *e) {
   char path[PATH_MAX];
   struct sys_stat about;
-  uint32_t count = 0;
-  while (journal_segment_path(path, folder, count + 1, NULL) && sys->stat(sys, path, &about) == 0)
-    count++;
-  return count;
+  int failed = 0;
+  *count = 0;
+  while (journal_segment_path(path, folder, *count + 1, e) &&
+         (failed = sys->stat(sys, path, &about)) == 0)
+    ++*count;
+  return failed == -ENOENT || failed == -ENOTDIR ||
+         (failed < 0 && error_system(e, -failed, "%s", path));
 }
 
 static bool scan_corrupt(const struct journal_reader *r, int64_t offset, uint64_t record,
@@ -303,11 +316,9 @@ static bool scan_begin(const struct sys *sys, const char *folder, struct error *
 
 bool journal_scan(const struct sys *sys, const char *folder, const struct journal_look *look,
                   struct journal_end *end, struct error *e) {
-  uint32_t count, first = 1;
-  if (look->rule == JOURNAL_CUT)
-    count = journal_segments_in_row(sys, folder);
-  else if (!journal_segments(sys, folder, &count, e))
-    return false;
+  uint32_t count = 0, first = 1;
+  bool cuts = look->rule == JOURNAL_CUT;
+  if (!(cuts ? journal_segments_in_row : journal_segments)(sys, folder, &count, e)) return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no journal", folder);
   if (look->tail) first = count;
   if (first > 1 && !scan_begin(sys, folder, e)) return false;

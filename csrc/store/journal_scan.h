@@ -39,10 +39,12 @@ bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct
  * ERROR_CORRUPT. */
 bool journal_segments(const struct sys *, const char *folder, uint32_t *count, struct error *);
 
-/* The highest number of a segment; 0: there is none. */
-uint32_t journal_segments_highest(const struct sys *, const char *folder);
+/* The highest number of a segment; 0: there is none, or no folder. */
+bool journal_segments_highest(const struct sys *, const char *folder, uint32_t *number,
+                              struct error *);
 /* How many there are before the first gap. */
-uint32_t journal_segments_in_row(const struct sys *, const char *folder);
+bool journal_segments_in_row(const struct sys *, const char *folder, uint32_t *count,
+                             struct error *);
 
 /* How to treat a bad place without a later batch after it. */
 enum journal_rule {

@@ -59,12 +59,14 @@ static bool last_line(const char *bytes, size_t size, struct listing *to) {
 }
 
 /* The last segment, and its path; 0: there is none. Most runs have one, which is then opened. */
-static uint32_t segment_last(const struct sys *sys, const char *journal, char path[PATH_MAX]) {
+static bool segment_last(const struct sys *sys, const char *journal, uint32_t *last,
+                         char path[PATH_MAX], struct error *e) {
   struct sys_stat found;
-  uint32_t last = 1;
-  if (!journal_segment_path(path, journal, 2, NULL) || sys->stat(sys, path, &found) != -ENOENT)
-    last = journal_segments_highest(sys, journal);
-  return journal_segment_path(path, journal, last, NULL) ? last : 0;
+  *last = 1;
+  return journal_segment_path(path, journal, 2, e) &&
+         (sys->stat(sys, path, &found) == -ENOENT ||
+          journal_segments_highest(sys, journal, last, e)) &&
+         journal_segment_path(path, journal, *last, e);
 }
 
 struct seen {
@@ -76,10 +78,11 @@ struct seen {
 static bool segment_look(const struct sys *sys, const char *journal, struct listing *to,
                          struct seen *seen, struct error *e) {
   char path[PATH_MAX], bytes[LINE_MAX_OWN];
-  seen->segment = segment_last(sys, journal, path);
+  uint32_t highest;
+  if (!segment_last(sys, journal, &seen->segment, path, e)) return false;
   int fd = seen->segment ? file_open(sys, path, O_RDONLY, e) : -1;
-  if (fd < 0 && (seen->segment == 0 ||
-                 (e->code == ERROR_MISSING && journal_segments_highest(sys, journal) == 0)))
+  if (seen->segment == 0 || (fd < 0 && e->code == ERROR_MISSING &&
+                             journal_segments_highest(sys, journal, &highest, e) && highest == 0))
     return error_set(e, ERROR_MISSING, "%s: contains no run", to->url);
   if (fd < 0) return false;
   int failed = sys->fstat(sys, fd, &seen->file);
@@ -89,7 +92,8 @@ static bool segment_look(const struct sys *sys, const char *journal, struct list
   if (good) {
     int64_t size = seen->file.size;
     count = bytes_at(sys, fd, size > LINE_MAX_OWN ? size - LINE_MAX_OWN : 0, bytes);
-    if (count > 0) seen->closed = last_line(bytes, (size_t)count, to);
+    good = count >= 0 || error_system(e, (int)-count, "%s", path);
+    seen->closed = good && last_line(bytes, (size_t)count, to);
   }
   sys->close(sys, fd);
   return good;
@@ -144,7 +148,10 @@ static bool look_one(void *data, const char *name, enum sys_kind kind) {
       !file_path(journal, run.url, "journal", NULL) || is_known(look, name, journal))
     return true;
   if (!segment_look(look->sys, journal, &run, &seen, &error)) {
-    if (!directory_exists(look->sys, run.url)) return true;
+    struct sys_stat found;
+    int failed = look->sys->stat(look->sys, journal, &found);
+    if (failed == 0 ? found.kind != SYS_DIRECTORY : failed == -ENOENT || failed == -ENOTDIR)
+      return true; /* a folder beside the runs */
     run.problem = error.text;
   }
   const char *rest;

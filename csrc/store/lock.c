@@ -82,19 +82,21 @@ bool lock_kept(const struct sys *sys, const struct sys_stat *locked, const char 
                    path);
 }
 
-int lock_look(const struct sys *sys, const char *folder) {
+int lock_look(const struct sys *sys, const char *folder, struct error *e) {
   char path[PATH_MAX];
-  if (!file_path(path, folder, "run.lock", NULL)) return -1;
-  return file_open(sys, path, O_RDONLY, NULL);
+  if (!file_path(path, folder, "run.lock", e)) return -1;
+  return file_open(sys, path, O_RDONLY, e);
 }
 
 bool lock_held(const struct sys *sys, const char *folder, char *line, size_t room) {
-  int fd = lock_look(sys, folder);
-  if (fd < 0) return false;
+  struct error why = {0};
+  int fd = lock_look(sys, folder, &why);
+  line[0] = '\0';
+  if (fd < 0) return why.code == ERROR_SYSTEM;
   int held = sys->locked(sys, fd);
   lock_line(sys, fd, line, room);
   sys->close(sys, fd);
-  return held == 1;
+  return held != 0;
 }
 
 void lock_boot(const struct sys *sys, int fd, char boot[SYS_BOOT]) {

@@ -18,10 +18,10 @@ int lock_take(const struct sys *, const char *folder, struct error *);
 bool lock_kept(const struct sys *, const struct sys_stat *locked, const char *folder,
                struct error *);
 /* Whether a process holds the lock; `line` gets the text of the holder ("<pid> <host> <start>").
- * False also where there is no lock file. */
+ * False where there is no lock file; true also where that cannot be found out, with "". */
 bool lock_held(const struct sys *, const char *folder, char *line, size_t room);
 /* The lock file for reading, or -1. */
-int lock_look(const struct sys *, const char *folder);
+int lock_look(const struct sys *, const char *folder, struct error *);
 /* The boot in the line; "" where there is none. */
 void lock_boot(const struct sys *, int fd, char boot[SYS_BOOT]);
 /* Writes the holder and this boot, for people and for an open after a power cut. Ignores a failure

@@ -27,8 +27,11 @@ static bool rename_in(const struct sys *sys, const char *folder, const char *fro
 /* Removes what an earlier move out of this directory left. */
 static void forget_moved(const struct sys *sys, const char *path) {
   char folder[PATH_MAX], segment[PATH_MAX];
-  if (!file_path(folder, path, "journal.moved", NULL)) return;
-  for (uint32_t i = journal_segments_highest(sys, folder); i > 0; i--)
+  uint32_t i;
+  if (!file_path(folder, path, "journal.moved", NULL) ||
+      !journal_segments_highest(sys, folder, &i, NULL))
+    return;
+  for (; i > 0; i--)
     if (journal_segment_path(segment, folder, i, NULL)) sys->unlink(sys, segment);
   sys->rmdir(sys, folder);
 }
