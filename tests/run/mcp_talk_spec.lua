@@ -166,6 +166,23 @@ describe("a model with the tools of a server of MCP", function()
     assert.matches("the schema of \"echo\", or the end of its description, has changed", result.question.question, 1, true)
   end)
 
+  it("is asked about, too, where the tools of its first use cannot be read", function()
+    local files = require "skillrt.base.files"
+    local write, kept, one = files.write, nil, server "echo"
+    files.write = function(path, ...)
+      kept = path:find("/mcp/", 1, true) and path or kept
+      return write(path, ...)
+    end
+    local ok, first = pcall(talk, {}, { our = one })
+    files.write = write
+    assert.is_true(ok and first.status == "completed", first)
+    assert(files.write(kept, "{"))
+    local result = talk({}, { our = one })
+    assert.equal("paused", result.status, result.message)
+    assert.matches("have changed since its first use: those of then cannot be read: .*: is no such list. Use them as they are now",
+      result.question.question)
+  end)
+
   it("is used where its tools cannot be remembered, and the log says so", function()
     local files = require "skillrt.base.files"
     local write = files.write

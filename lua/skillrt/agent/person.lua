@@ -30,11 +30,13 @@ end
 ---@return string? message
 function M.read()
   local path = M.path()
-  if not path or not files.stat(path) then
+  if not path then
     return {}
   end
-  local text, message = files.read(path, MAX_FILE)
-  if not text then
+  local text, message, code = files.read(path, MAX_FILE)
+  if code == "missing" then
+    return {}
+  elseif not text then
     return nil, message
   end
   local value, why = json.decode(text)

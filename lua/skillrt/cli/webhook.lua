@@ -32,20 +32,20 @@ end
 ---@return string|nil secret  without the prefix
 ---@return string? message
 function M.secret(path, prefix)
-  if files.stat(path) then
-    local text, message = files.read(path, 1000)
-    local secret = text and text:match("^%s*" .. prefix .. "([%w._~+/-]+=*)%s*$")
-    if files.is_open_to_others(path) then
-      return nil, path .. ": can be read by others: chmod 600, or remove it"
-    elseif not secret or #secret < 32 then
-      return nil, message or ("%s: must hold %sand at least 32 characters; remove it, and it is written"):format(path,
-        prefix ~= "" and prefix .. " " or "a token: ")
-    end
-    return secret
+  local text, message, code = files.read(path, 1000)
+  if code == "missing" then
+    local secret = base64.encode(base64.of_hex((core.uuid() .. core.uuid()):gsub("-", "")))
+    local ok, why = files.create(path, prefix .. secret .. "\n")
+    return ok and secret or nil, why
   end
-  local secret = base64.encode(base64.of_hex((core.uuid() .. core.uuid()):gsub("-", "")))
-  local ok, message = files.write(path, prefix .. secret .. "\n")
-  return ok and secret or nil, message
+  local secret = text and text:match("^%s*" .. prefix .. "([%w._~+/-]+=*)%s*$")
+  if text and files.is_open_to_others(path) then
+    return nil, path .. ": can be read by others: chmod 600, or remove it"
+  elseif not secret or #secret < 32 then
+    return nil, message or ("%s: must hold %sand at least 32 characters; remove it, and it is written"):format(path,
+      prefix ~= "" and prefix .. " " or "a token: ")
+  end
+  return secret
 end
 
 ---The webhook key in a file.

@@ -527,8 +527,12 @@ function M.remember(code, folder)
   if not ok then
     return nil, message
   end
+  local before, why, cause = files.read(path, MAX_FILE)
+  if not before and cause ~= "missing" then
+    return nil, why
+  end
   local line = ("%s %s\n"):format(code.digest, (files.join(files.current(), folder):gsub("%c", "?")))
-  return files.write(path, (files.read(path, MAX_FILE) or "") .. line)
+  return files.write(path, (before or "") .. line)
 end
 
 ---Describes it, in lines for people.

@@ -74,10 +74,16 @@ end
 -- How the list compares to the remembered one: "", what has changed, "first", or "lost": it cannot be remembered.
 local function compared(server, new)
   local path = path_of(server)
-  local text = path and files.read(path, MAX_FILE)
+  if not path then
+    return "lost"
+  end
+  local text, message, code = files.read(path, MAX_FILE)
+  if code == "missing" then
+    return remember(server, new) and "first" or "lost"
+  end
   local known = text and json.decode(text)
   if type(known) ~= "table" or type(known.tools) ~= "table" then
-    return remember(server, new) and "first" or "lost"
+    return "those of then cannot be read: " .. (message or path .. ": is no such list")
   end
   return changes(known.tools, new)
 end

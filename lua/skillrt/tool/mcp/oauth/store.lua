@@ -21,12 +21,19 @@ local function path_of(url)
   return base and ("%s/oauth/%s.json"):format(base, files.digest(url):sub(1, 32)), base and base .. "/oauth"
 end
 
----The stored data for a URL; an empty table: none, or others may read it.
+---The stored data for a URL; an empty table: none, or others may read it. What cannot be read is not replaced:
+---`unreadable` says why, and `write` refuses it.
 ---@param url string
 ---@return skillrt.OauthKept
 function M.read(url)
   local path = path_of(url)
-  local text = path and not files.is_open_to_others(path) and files.read(path, MAX_FILE)
+  if not path or files.is_open_to_others(path) then
+    return {}
+  end
+  local text, message, code = files.read(path, MAX_FILE)
+  if not text and code ~= "missing" then
+    return { unreadable = message }
+  end
   local kept = text and json.decode(text)
   return type(kept) == "table" and kept.url == url and kept or {}
 end
@@ -39,6 +46,8 @@ function M.write(url, kept)
   local path, folder = path_of(url)
   if not path then
     return nil, "there is no folder for tokens: set HOME or XDG_STATE_HOME"
+  elseif kept.unreadable then
+    return nil, kept.unreadable
   end
   kept.url = url
   local ok, message = files.make_folders(folder)
