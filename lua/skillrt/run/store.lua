@@ -341,9 +341,9 @@ end
 
 ---What happened to an arrival.
 ---@param name string
----@return "waits"|"refused"|"taken"
+---@return "waits"|"refused"|"taken"  waits: also where that cannot be found out now
 function Store:fate(name)
-  return self:inbox():fate(name)
+  return self:inbox():fate(name) or "waits"
 end
 
 ---How many arrivals wait.

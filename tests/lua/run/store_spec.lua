@@ -222,6 +222,16 @@ for kind, new in pairs(STORES) do
   end)
 end
 
+describe("a run's inbox that cannot be looked at", function()
+  after_each(R.clean)
+
+  it("is no reason to say that an arrival was taken or refused", function()
+    local folder = R.folder()
+    assert(os.execute(("ln -s inbox '%s/inbox'"):format(folder)))
+    assert.equal("waits", store_of.at(folder):fate "1.json")
+  end)
+end)
+
 describe("a store in memory", function()
   after_each(R.clean)
 
