@@ -320,6 +320,15 @@ int core_install(lua_State *L) {
   return 0;
 }
 
+/* The metatable of Lua's large buffers is made with the first of them. Were memory out amid that,
+ * no later one could be made. */
+static void make_buffer(lua_State *L) {
+  luaL_Buffer buffer;
+  luaL_buffinitsize(L, &buffer, LUAL_BUFFERSIZE + 1);
+  luaL_pushresult(&buffer);
+  lua_pop(L, 1);
+}
+
 __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   static const luaL_Reg functions[] = {{"sha256", core_sha256},
                                        {"hash", core_hash},
@@ -336,6 +345,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"assets", core_assets},
                                        {"end_leftovers", core_end_leftovers},
                                        {NULL, NULL}};
+  make_buffer(L);
   luaL_newlib(L, functions);
   lua_pushliteral(L, SKILLRT_VERSION);
   lua_setfield(L, -2, "version");
