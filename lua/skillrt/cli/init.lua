@@ -52,16 +52,15 @@ end
 
 local GENERAL = { ["--help"] = "overview", ["-h"] = "overview", help = "help", ["--version"] = "version" }
 
--- The output must have arrived, or exit code 0 would be wrong.
+-- The output must have arrived, or exit code 0 would be wrong; others say more.
 ---@param code integer
 ---@return integer
 local function told(code)
   local problem = core.terminal.lost()
-  if not problem or code ~= exit_codes.completed then
-    return code
+  if problem then
+    require("skillrt.cli.ending").complain(problem, "not all of the output could be written")
   end
-  require("skillrt.cli.ending").complain(problem, "not all of the output could be written")
-  return exit_codes.output
+  return problem and code == exit_codes.completed and exit_codes.output or code
 end
 
 -- Whom the gate asks about code from others: the person at the command line, once that is read.

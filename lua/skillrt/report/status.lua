@@ -177,8 +177,9 @@ end
 ---@return string
 function M.stands(status)
   if status.held_by then
-    return ("%s, process %d on %s since %s"):format(status.status, status.held_by.pid or 0, escape(status.held_by.host),
-      escape(status.held_by.since))
+    local held = status.held_by
+    return held.pid and ("%s, process %d on %s since %s"):format(status.status, held.pid, escape(held.host),
+      escape(held.since)) or status.status .. ", held by a process that cannot be named"
   elseif status.status == "interrupted" then
     return "interrupted: its process is gone"
   end
