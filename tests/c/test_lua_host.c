@@ -1,6 +1,7 @@
 /* test_lua_host.c: a Lua program that owns its loop: two runs of skill:open, turned only when the
  * descriptor or the time of wait_fd and wait_ms says so. The waiting is here: plain Lua has none.
  */
+#include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include "lua/core.h"
 #include "lua/limits.h"
 #include "support/check.h"
+#include "support/faulty_sys.h"
 #include "support/scratch.h"
 
 enum { BOUND_MS = 20000 };
@@ -33,6 +35,16 @@ static const char program[] =
     "local both = one:result().status .. ' ' .. two:result().status\n"
     "one:close() two:close()\n"
     "return both\n";
+
+static const char beginning[] =
+    "local folder = ... .. '/three'\n"
+    "local skillrt = require 'skillrt'\n"
+    "local skill = skillrt.skill { name = 's', actions = { { id = 'a', run = function() end } } }\n"
+    "local result, message = skill:run { work_dir = folder, durability = 'process' }\n"
+    "assert(not result and message:find('No space left on device; the run has begun: skillrt "
+    "resume '\n"
+    "  .. folder, 1, true), message)\n"
+    "return assert(skillrt.resume(folder, { skill = skill })).status\n";
 
 static int wakes;
 
@@ -67,6 +79,21 @@ int main(void) {
     CHECK_STR(lua_tostring(L, -1), "completed completed");
     CHECK(wakes > 1); /* it slept */
     lua_close(L);
+  }
+  TEST("a run that begins on a full disk says that it has begun, and is resumed") {
+    struct faulty *f = faulty_new(sys_real());
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    bind_set_sys(L, faulty_sys(f));
+    core_install(L);
+    limits_install(L);
+    CHECK(luaL_loadstring(L, beginning) == LUA_OK);
+    faulty_fail(f, FAULTY_BIT(FAULTY_RENAME), 2, ENOSPC, FAULTY_ONCE); /* of state.json */
+    lua_pushstring(L, folder.path);
+    CHECK(lua_pcall(L, 1, 1, 0) == LUA_OK);
+    CHECK_STR(lua_tostring(L, -1), "completed");
+    lua_close(L);
+    faulty_free(f);
   }
   TEST("a limit of time that was met and handled interrupts nothing again") {
     lua_State *L = luaL_newstate();

@@ -305,7 +305,11 @@ function M.begin(skill, options)
   elseif parts.run.skill.context ~= "memory" then
     folder.make(files.dirname(parts.run.store.place))
   end
-  return open(parts, options, "create")
+  local run, report, self = open(parts, options, "create")
+  if self == "system" and parts.run.store:exists() then
+    report = ("%s; the run has begun: skillrt resume %s"):format(report, parts.run.store.place)
+  end
+  return run, report, self
 end
 
 ---Runs a skill to its end, or until it pauses.
