@@ -306,8 +306,9 @@ function M.begin(skill, options)
     folder.make(files.dirname(parts.run.store.place))
   end
   local run, report, self = open(parts, options, "create")
-  if self == "system" and parts.run.store:exists() then
-    report = ("%s; the run has begun: skillrt resume %s"):format(report, parts.run.store.place)
+  local store = parts.run.store
+  if self == "system" and store.folder == store.place and store:exists() then
+    report = ("%s; the run has begun: skillrt resume %s"):format(report, store.place)
   end
   return run, report, self
 end

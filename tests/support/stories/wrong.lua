@@ -1072,6 +1072,8 @@ status r x y
 help nothing
 run --help=x
 run hello.lua --work-dir k --quiet
+fork k@2 --out k2
+fork k@2 --out k2
 run hello.lua --agent-env X
 run hello.lua --agent cat --agent-env A-B
 run hello.lua --agent http://127.0.0.1:1/ --agent-env A

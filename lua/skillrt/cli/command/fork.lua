@@ -22,7 +22,7 @@ return {
     local done, code
     done, message, code = require("skillrt.run.travel").fork(dir, place, args.out, set)
     if not done then
-      return nil, message, code, dir
+      return nil, message, code, code == "exists" and args.out or dir
     end
     local output, text_of = require("skillrt.report.output"), require("skillrt.base.terminal_text")
     output.write(("%s is run %s, as %s was after record %d\n"):format(text_of.escape(args.out),
