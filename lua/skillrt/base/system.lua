@@ -33,8 +33,8 @@ end
 function M.require(name)
   local ok, value, where = M.from(absolute(package.path), absolute(package.cpath), name)
   if not ok then
-    error(("skillrt needs the Lua module %s: install lua-%s by the system's packages, or %s by LuaRocks\n%s"):format(name,
-      name, name, value), 0)
+    local text = "skillrt needs the Lua module %s: install lua-%s (Debian) or %s (LuaRocks)\n%s"
+    error(text:format(name, name, name, value), 0)
   end
   return value, where
 end

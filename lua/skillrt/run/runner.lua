@@ -306,9 +306,9 @@ function M.begin(skill, options)
     folder.make(files.dirname(parts.run.store.place))
   end
   local run, report, self = open(parts, options, "create")
-  local store = parts.run.store
-  if self == "system" and store.folder == store.place and store:exists() then
-    report = ("%s; the run has begun: skillrt resume %s"):format(report, store.place)
+  local own = parts.run.store
+  if self == "system" and own.folder == own.place and own:exists() then
+    report = ("%s; the run has begun: skillrt resume %s"):format(report, own.place)
   end
   return run, report, self
 end
