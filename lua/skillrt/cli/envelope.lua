@@ -34,25 +34,29 @@ local function own_key(sign, makes)
   local path = folder and folder .. "/receipt.key"
   if not path then
     return nil, "there is no folder for a key: set HOME or XDG_STATE_HOME, or name one: --key FILE"
-  elseif not makes and not files.stat(path) then
-    return nil, path .. ": you have no key here; name the signer's: --key FILE"
-  elseif not files.stat(path) then
-    local pem, message = sign.generate()
-    local ok = pem
-    if ok then
-      ok, message = files.make_folders(folder)
-    end
-    if ok then
-      ok, message = files.write(path, pem)
-    end
-    if ok then
-      ok, message = files.write(path .. ".pub", sign.public(pem))
-    end
-    if not ok then
-      return nil, message
-    end
-    require("skillrt.report.output").say("info", ("made the key %s; others verify with %s.pub"):format(path, path))
   end
+  local there, message, code = files.stat(path)
+  if there or code ~= "missing" then
+    return there and path, message
+  elseif not makes then
+    return nil, path .. ": you have no key here; name the signer's: --key FILE"
+  end
+  local pem, ok
+  pem, message = sign.generate()
+  ok = pem
+  if ok then
+    ok, message = files.make_folders(folder)
+  end
+  if ok then
+    ok, message = files.create(path, pem)
+  end
+  if ok then
+    ok, message = files.write(path .. ".pub", sign.public(pem))
+  end
+  if not ok then
+    return nil, message
+  end
+  require("skillrt.report.output").say("info", ("made the key %s; others verify with %s.pub"):format(path, path))
   return path
 end
 

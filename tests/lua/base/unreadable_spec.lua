@@ -1,6 +1,7 @@
 -- unreadable_spec.lua: a file of a person that cannot be read just now is not taken for one that is not there: nothing
 -- replaces it, and nothing goes on as if it were empty.
 local R = require "tests.support.runs"
+local envelope = require "skillrt.cli.envelope"
 local files = require "skillrt.base.files"
 local person = require "skillrt.agent.person"
 local tokens = require "skillrt.tool.mcp.oauth.store"
@@ -8,7 +9,7 @@ local trust = require "skillrt.document.trust"
 local webhook = require "skillrt.cli.webhook"
 
 describe("a file that cannot be read", function()
-  local read, write, create = files.read, files.write, files.create
+  local read, write, create, stat = files.read, files.write, files.create, files.stat
   local written
 
   before_each(function()
@@ -16,9 +17,10 @@ describe("a file that cannot be read", function()
     files.read = function(path) return nil, path .. ": Input/output error", "system" end
     files.write = function(path) written = path return true end
     files.create = files.write
+    files.stat = files.read
   end)
   after_each(function()
-    files.read, files.write, files.create = read, write, create
+    files.read, files.write, files.create, files.stat = read, write, create, stat
     R.clean()
   end)
 
@@ -33,6 +35,13 @@ describe("a file that cannot be read", function()
     local secret, message = webhook.secret("kept", "whsec_")
     assert.is_nil(secret)
     assert.equal("kept: Input/output error", message)
+    assert.is_nil(written)
+  end)
+
+  it("of a key for receipts is not replaced by another key", function()
+    local key, message = envelope.key(nil, true)
+    assert.is_nil(key)
+    assert.matches("/receipt.key: Input/output error", message, 1, true)
     assert.is_nil(written)
   end)
 
@@ -54,7 +63,7 @@ describe("a file that cannot be read", function()
   end)
 
   it("is told from one that is not there, which is made: by one of two processes alone", function()
-    files.read, files.write, files.create = read, write, create
+    files.read, files.write, files.create, files.stat = read, write, create, stat
     local path = R.folder() .. "/secret"
     local secret = assert(webhook.secret(path, "whsec_"))
     assert.equal(secret, webhook.secret(path, "whsec_"))
