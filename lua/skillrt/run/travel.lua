@@ -127,6 +127,23 @@ function M.write(place, others)
   end)
 end
 
+---Closes a run that has ended, but whose process died before it had closed the journal: its end is recorded once more,
+---and lists show it.
+---@param place string
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.close(place)
+  local first, why, code = look.first(place)
+  if not first then
+    return nil, why, code
+  end
+  return write(store_of.at(place), "resume", first, function(books)
+    return { { t = "stop", at = books.at, status = books.status, reason = books.reason, message = books.message,
+      limit = books.limit } }
+  end)
+end
+
 ---The files that were submitted with a run: { digest, text } each.
 ---@param place string
 ---@param first table  its first record

@@ -83,10 +83,20 @@ local function fired(dir, books)
   return fires and require("skillrt.cli.exit_codes").paused or ending.refused(message, code, dir)
 end
 
+-- Closes a run that has ended and that its process could not close; nil: it is no such run. The exit code.
+local function closed(dir, books, report)
+  if not (books and report.unclean and require("skillrt.run.look").has_ended(books)) then
+    return nil
+  end
+  local done, message, code = require("skillrt.run.travel").close(dir)
+  return done and require("skillrt.cli.exit_codes").of_result(done) or ending.refused(message, code, dir)
+end
+
 -- What needs no resume of the run: the exit code; nil: it is to be resumed.
 local function before(dir, args)
   local books, report = require("skillrt.run.look").books(dir)
-  return args.submitted and held_back(dir, books) or fired(dir, books) or left_waiting(dir, args, books, report), books
+  return args.submitted and (held_back(dir, books) or closed(dir, books, report)) or fired(dir, books)
+    or left_waiting(dir, args, books, report), books
 end
 
 -- The runs that a timer must resume, of those named and those in the named folders.
