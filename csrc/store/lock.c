@@ -96,7 +96,8 @@ bool lock_held(const struct sys *sys, const char *folder, char *line, size_t roo
   int held = sys->locked(sys, fd);
   lock_line(sys, fd, line, room);
   sys->close(sys, fd);
-  return held != 0;
+  bool locks = held != -EINVAL && held != -ENOSYS && held != -EOPNOTSUPP; /* the file system does */
+  return held != 0 && locks;
 }
 
 void lock_boot(const struct sys *sys, int fd, char boot[SYS_BOOT]) {

@@ -321,6 +321,22 @@ static void all(const char *name, void (*prepare)(void), void (*step)(const stru
   }
 }
 
+/* Where the file system knows no locks, nobody can have taken one. */
+static int has_no_locks(const struct sys *sys, int fd) {
+  (void)sys, (void)fd;
+  return -EOPNOTSUPP;
+}
+
+static void test_no_locks(void) {
+  TEST("where the file system knows no locks, no process is said to advance a run") {
+    struct sys sys = *sys_real();
+    char line[STORE_HOLDER];
+    begin_dead();
+    sys.locked = has_no_locks;
+    CHECK(!store_holder(&sys, url, line));
+  }
+}
+
 int main(void) {
   scratch_make(&s);
   f = faulty_new(sys_real());
@@ -338,6 +354,7 @@ int main(void) {
   all("a run is claimed, or waits for the next worker", begin_dead, try_claim);
   all("a run that a process advances is not taken for one that waits", begin_dead, try_held);
   all("from a paused queue nothing is claimed", begin_dead, try_paused);
+  test_no_locks();
   faulty_free(f);
   scratch_remove(&s);
   return check_finish();
