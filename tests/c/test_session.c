@@ -1,10 +1,12 @@
 /* test_session.c: programs one talks to: what they are told and say, by lines or in frames, how
  * they end, and what is left of them. The program is tests/support/session_program.lua. */
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "support/check.h"
 #include "support/exchanges.h"
+#include "support/faulty_sys.h"
 #include "support/scratch.h"
 
 static uv_loop_t loop;
@@ -26,16 +28,20 @@ static void note_started(struct exchange *exchange, int64_t started, const char 
   pid = started;
 }
 
-static void setup(void) {
+static void setup_in(const struct sys *sys) {
   struct error e;
-  world_init(&world);
   settled = 0;
   pid = 0;
   scratch_make(&folder);
-  if (uv_loop_init(&loop) != 0 || !session_open(&world.sys, &loop, &transport, &e)) abort();
+  if (uv_loop_init(&loop) != 0 || !session_open(sys, &loop, &transport, &e)) abort();
   transport->owner = (struct transport_owner){.data = &loop, .settled = note_settled};
   task_init(&task, sys_real());
   capture_init(&got, transport);
+}
+
+static void setup(void) {
+  world_init(&world);
+  setup_in(&world.sys);
 }
 
 static void teardown(void) {
@@ -295,6 +301,37 @@ static void test_memory(void) {
   }
 }
 
+/* Whatever call fails, once or from then on: what the program said, or its end, which is told once,
+ * and nothing is left. */
+static void test_calls(void) {
+  TEST("the n-th call failing is told, and leaves no descriptor and no program") {
+    const unsigned mask = ~FAULTY_BIT(FAULTY_ALLOC);
+    struct faulty *f = faulty_new(sys_real());
+    int before = open_descriptors();
+    for (int kind = 0; kind < 4; kind++) {
+      bool met = true;
+      uint64_t n = 1;
+      for (; met && n < 200; n++) {
+        faulty_reset(f);
+        faulty_fail(f, mask, n, kind % 2 ? EMFILE : EIO, kind / 2 ? FAULTY_FROM : FAULTY_ONCE);
+        setup_in(faulty_sys(f));
+        if (begin("lines") && tell("{\"id\":1,\"do\":\"echo\"}")) {
+          until(1);
+          CHECK(got.chunks + got.replies == 1);
+        }
+        met = faulty_count(f, mask) >= n;
+        faulty_reset(f);
+        teardown();
+        CHECK(pid == 0 || kill((pid_t)pid, 0) < 0);
+        CHECK(faulty_open_files(f) == 0 && faulty_outstanding(f) == 0);
+      }
+      CHECK(n > 3 && n < 200);
+    }
+    CHECK(open_descriptors() == before);
+    faulty_free(f);
+  }
+}
+
 int main(void) {
   TEST("it is told messages and says some, by lines") {
     test_messages("lines");
@@ -306,5 +343,6 @@ int main(void) {
   test_ends();
   test_given_up();
   test_memory();
+  test_calls();
   return check_finish();
 }
