@@ -41,20 +41,19 @@ local function own_key(sign, makes)
   elseif not makes then
     return nil, path .. ": you have no key here; name the signer's: --key FILE"
   end
-  local pem, ok
-  pem, message = sign.generate()
-  ok = pem
+  local pem, why = sign.generate()
+  local ok = pem
   if ok then
-    ok, message = files.make_folders(folder)
+    ok, why = files.make_folders(folder)
   end
   if ok then
-    ok, message = files.create(path, pem)
+    ok, why = files.create(path, pem)
   end
   if ok then
-    ok, message = files.write(path .. ".pub", sign.public(pem))
+    ok, why = files.write(path .. ".pub", sign.public(pem))
   end
   if not ok then
-    return nil, message
+    return nil, why
   end
   require("skillrt.report.output").say("info", ("made the key %s; others verify with %s.pub"):format(path, path))
   return path

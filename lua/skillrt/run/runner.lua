@@ -307,7 +307,7 @@ function M.begin(skill, options)
   end
   local run, report, self = open(parts, options, "create")
   local own = parts.run.store
-  if self == "system" and own.folder == own.place and own:exists() then
+  if self == "system" and own.folder == own.place and own:exists() then -- a database may be gone, and is not asked
     report = ("%s; the run has begun: skillrt resume %s"):format(report, own.place)
   end
   return run, report, self
