@@ -56,11 +56,12 @@ function M.unified(old, new, name)
   if not text and temporary.ok then
     text = M.program({ "git", "diff", "--no-index", "--no-ext-diff", "--no-color", a, b }, { 1 })
   end
-  if not text then
+  local at = text and text:find("\n@@", 1, true)
+  if not at then
     return nil
   end
   local lines = { ("--- %s (as it is)"):format(name), ("+++ %s (as generated)"):format(name) }
-  for line in text:sub(text:find("\n@@", 1, true) + 1):gmatch("([^\n]*)\n") do
+  for line in text:sub(at + 1):gmatch("([^\n]*)\n") do
     lines[#lines + 1] = line
   end
   return lines
