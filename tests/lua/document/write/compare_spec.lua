@@ -42,6 +42,17 @@ describe("a difference", function()
   end)
 end)
 
+describe("what differs between two texts", function()
+  it("is not known where the program says nothing of it, as one whose output is lost", function()
+    local program = compare.program
+    finally(function() compare.program = program end)
+    for _, said in ipairs { "", "cut short", "--- a\n+++ b\n" } do
+      compare.program = function() return said, 1 end
+      assert.is_nil(compare.unified("a\n", "b\n", "f"))
+    end
+  end)
+end)
+
 describe("two versions of a text", function()
   local base = "one\ntwo\nthree\nfour\nfive\n"
 
