@@ -6,7 +6,6 @@
 -- last one's failure is the step's.
 
 local Agent = require("skillrt.agent.kind")
-local fatal = require("skillrt.base.fatal")
 local function_result = require("skillrt.agent.function_result")
 local tables = require("skillrt.base.tables")
 
@@ -113,7 +112,6 @@ local function ask_member(member, ctx, task)
   if results[1] then
     return table.unpack(results, 2, results.n)
   end
-  fatal.pass_on(results[2])
   return function_result.raised(member:label(), results[2])
 end
 

@@ -6,7 +6,6 @@
 
 local Agent = require("skillrt.agent.kind")
 local expect = require("skillrt.agent.expect")
-local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.base.placeholders")
@@ -187,7 +186,6 @@ local function parsed_by_function(parse, reply, task)
   if results[1] then
     outcome, message, class = function_result.outcome(task.kind, "parse", table.unpack(results, 2, results.n))
   else
-    fatal.pass_on(results[2])
     outcome, message, class = function_result.raised("parse", results[2])
     message = "parse failed: " .. message
   end
