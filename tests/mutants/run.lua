@@ -342,12 +342,16 @@ local function report()
     print(("| %s | %d | %d |"):format(name, rows[name].all, rows[name].caught))
   end
   print "\n| survivor | becomes | why |\n|---|---|---|"
-  local why = explained()
+  local why, harmless = explained(), 0
   for _, one in ipairs(survivors) do
     local path, number = one.place:match "^(.*):(%d+)$"
-    local words = why[("%s\t%s\t%s"):format(path, line_at(path, tonumber(number)), one.text)] or one.verdict
-    print(("| %s | `%s` | %s |"):format(one.place, one.text:gsub("|", "\\|"), words))
+    local words = why[("%s\t%s\t%s"):format(path, line_at(path, tonumber(number)), one.text)]
+    harmless = harmless + (words and 1 or 0)
+    print(("| %s | `%s` | %s |"):format(one.place, one.text:gsub("|", "\\|"), words or one.verdict))
   end
+  local faults = math.max(1, all - harmless)
+  print(("\n%d may live; of the others %d of %d caught (%.0f%%)"):format(harmless, all - #survivors, faults,
+    100 * (all - #survivors) / faults))
 end
 
 if what == "choose" then
