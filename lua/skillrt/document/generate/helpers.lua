@@ -1,6 +1,9 @@
 -- document/generate/helpers.lua: small JavaScript and TypeScript snippets for generated documents (R71-R74, F50).
 --
 -- Pure text in, text out; knows no config and no files. Called by state_schema, orchestrator.
+local json = require "skillrt.base.json"
+local types = require "skillrt.skill.types"
+
 local M = {}
 
 ---"collect-context" becomes "CollectContext" (R71).
@@ -14,16 +17,21 @@ function M.to_pascal_case(text)
   return table.concat(out)
 end
 
-local DEFAULTS = { number = "0", boolean = "false", string = '""' }
+local DEFAULTS = { number = "0", integer = "0", boolean = "false", string = '""' }
 
----The initial value of a TypeScript field, as JSON (R72).
+---The initial value of a TypeScript field, as JSON (R72): of the type that its words declare for the run; of several
+---literals, the first.
 ---@param kind string
 ---@return string
 function M.get_default_value(kind)
-  if kind:sub(-2) == "[]" then
+  local declared = types.of_words(kind)
+  local _, literal = kind:match "^%s*(['\"])(.-)%1"
+  if declared == "string" and literal then
+    return json.encode(literal)
+  elseif declared:sub(-2) == "[]" then
     return "[]"
   end
-  return DEFAULTS[kind] or "{}"
+  return DEFAULTS[declared] or "{}"
 end
 
 local ESCAPES = { ["'"] = "\\'", ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r" }

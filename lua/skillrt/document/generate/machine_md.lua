@@ -60,8 +60,8 @@ function M.data(config, shared)
   for i, one in ipairs(given.errors) do
     classes[i] = { class = one.class, recovery = one.recovery, to = one.to, limit = one.limit }
   end
-  local graph = assert(graph_of.of(shared.definition))
-  for _, node in ipairs(graph.nodes) do
+  local graph = graph_of.of(shared.definition) -- none of a skill that is refused
+  for _, node in ipairs(graph and graph.nodes or {}) do
     node.note = nil -- the table of states has it, in the document's language
   end
   local transitions = ordered.encode(of_config.transitions(given), "transition")
@@ -72,7 +72,7 @@ function M.data(config, shared)
     registry = registry_views(machine, shared, said),
     conditions = given.conditions,
     error_classes = view.rows("error_class", given.errors),
-    diagram = graph_of.text(graph, "mermaid"):gsub("\n$", ""),
+    graph = graph and graph_of.text(graph, "mermaid"):gsub("\n$", "") or false,
     terminal_json = (ordered.encode(terminal_of(machine)):gsub("\n%s*", " ")),
     transitions_json = transitions,
     errors_json = errors,

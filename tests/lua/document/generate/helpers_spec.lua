@@ -1,6 +1,8 @@
 -- generate_helpers_spec.lua: the small pieces: helpers, Markdown, the dependency graph.
 local helpers = require "skillrt.document.generate.helpers"
+local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
+local types = require "skillrt.skill.types"
 
 describe("generate helpers", function()
   it("make Pascal case of hyphens (R71, F50)", function()
@@ -15,6 +17,23 @@ describe("generate helpers", function()
     end
     assert.same({ "[]", "[]", "0", "false", '""', "{}", "{}" }, got)
   end)
+
+  for words, value in pairs {
+    ["'open' | 'closed'"] = '"open"',
+    ['"it\'s" | "b"'] = '"it\'s"',
+    ["'a'[]"] = "[]",
+    ["Array<number>"] = "[]",
+    ["number | undefined"] = "0",
+    ["int"] = "0",
+    ["Date"] = '""',
+    ["1 | 2"] = "{}",
+  } do
+    it("give a default that fits what a run declares: " .. words, function()
+      local text = helpers.get_default_value(words)
+      assert.equal(value, text)
+      assert.is_true(types.fits(types.of_words(words), (json.decode(text))))
+    end)
+  end
 
   it("give the test of a termination condition (R73)", function()
     assert.equal('state.status === "user_exit"', helpers.get_termination_check "user_exit")

@@ -51,6 +51,19 @@ describe("a transition table", function()
     assert.is_nil(normal.x_skillrt.actions.close)
   end)
 
+  it("is written, without its diagram, where the skill is refused for something else", function()
+    local refused_state = config(door())
+    refused_state.autonomous_config.state_schema = { fields = { { name = "n", type = "number", description = "d" } } }
+    refused_state.x_skillrt = { initial_state = { n = "three" } }
+    local files, _, _, findings = generate.generate(refused_state, { templates = "templates" })
+    local text
+    for _, file in ipairs(assert(files)) do
+      text = file.path == "phases/_orchestrator.md" and file.text or text
+    end
+    assert.truthy(text:find("\n### State Transitions\n\nNot drawn here: `skillrt graph .` draws it, or says why not.\n\n", 1, true))
+    assert.truthy(findings[1].what:find('"n" must be number, as the schema says, not a string', 1, true))
+  end)
+
   it("gives the same config when it is read again, also after a change", function()
     local once = assert(config_of.normalise(config(door())))
     assert.same(once, (config_of.normalise(once)))
