@@ -13,8 +13,7 @@ static bool below_error(struct error *e, int failed, const char *folder, const c
     return error_set(e, ERROR_INVALID, "%s/%s: leads through a link, or out of its folder", folder,
                      name);
   error_system(e, -failed, "%s/%s", folder, name);
-  if (e && failed == -ENOENT) e->code = ERROR_MISSING;
-  return false;
+  return error_missing(e, failed);
 }
 
 static int below_open_part(const struct sys *sys, int at, const char *name, int flags) {

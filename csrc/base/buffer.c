@@ -131,12 +131,10 @@ bool buffer_read_file(struct buffer *to, const char *path, bool any_kind, struct
   const struct sys *sys = to->sys;
   struct sys_stat info;
   int fd = sys_open(sys, path, O_RDONLY | O_NONBLOCK, 0); /* to wait for no writer */
-  if (fd == -ENOENT) {
-    error_system(error, ENOENT, "%s", path);
-    if (error) error->code = ERROR_MISSING;
-    return false;
+  if (fd < 0) {
+    error_system(error, -fd, "%s", path);
+    return error_missing(error, fd);
   }
-  if (fd < 0) return error_system(error, -fd, "%s", path);
   bool ok = !any_kind && sys->fstat(sys, fd, &info) == 0 && info.kind == SYS_OTHER
                 ? error_set(error, ERROR_INVALID, "%s: not a regular file", path)
                 : buffer_read_descriptor(to, fd, path, error);

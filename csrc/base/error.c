@@ -58,6 +58,12 @@ bool error_system(struct error *e, int number, const char *format, ...) {
   return false;
 }
 
+bool error_missing(struct error *e, int number) {
+  if (number < 0) number = -number;
+  if (e && (number == ENOENT || number == ENOTDIR)) e->code = ERROR_MISSING;
+  return false;
+}
+
 void error_clear(struct error *e) {
   if (!e) return;
   e->code = ERROR_NONE;

@@ -43,6 +43,10 @@ bool error_set(struct error *e, enum error_code code, const char *format, ...)
 bool error_system(struct error *e, int number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* After error_system with the path of a file or a folder: ERROR_MISSING where nothing has that
+ * path, because of the name itself or of a folder above it. Returns false. */
+bool error_missing(struct error *e, int number);
+
 void error_clear(struct error *e);
 
 /* The name Lua and people see: "system", "invalid", "corrupt" ... Never NULL. */

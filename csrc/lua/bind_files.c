@@ -196,8 +196,10 @@ static int files_list(lua_State *L) {
   struct listing listing = {.names = bind_buffer(L, (size_t)64 << 20)};
   const struct sys *sys = bind_sys(L);
   int failed = name ? 0 : sys->list(sys, path, list_one, &listing);
-  if (failed < 0) error_system(&listing.error, -failed, "%s", path);
-  if (failed == -ENOENT) listing.error.code = ERROR_MISSING;
+  if (failed < 0) {
+    error_system(&listing.error, -failed, "%s", path);
+    error_missing(&listing.error, failed);
+  }
   if (name && !below_list(sys, path, name, list_one, &listing, &listing.error))
     return bind_fail(L, &listing.error);
   if (listing.error.code) return bind_fail(L, &listing.error);
@@ -226,7 +228,7 @@ static int files_stat(lua_State *L) {
   int failed = name ? 0 : sys->stat(sys, path, &info);
   if (failed < 0) {
     error_system(&error, -failed, "%s", path);
-    if (failed == -ENOENT) error.code = ERROR_MISSING;
+    error_missing(&error, failed);
   }
   if (failed < 0 || (name && !below_stat(sys, path, name, &info, &error)))
     return bind_fail(L, &error);
