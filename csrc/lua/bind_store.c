@@ -393,9 +393,41 @@ static int core_retire(lua_State *L) {
   return 1;
 }
 
-/* move(from, to, digests) -> true | nil, message, code: a run, with its blobs of these digests */
+/* departed(url) -> { run_id, known_as, ended } | false: no run left it | nil, message, code */
+static int core_departed(lua_State *L) {
+  struct departure to;
+  struct error error = {0};
+  if (!store_departed(bind_sys(L), bind_url(L, 1), &to, &error)) return bind_fail(L, &error);
+  if (!to.known_as[0]) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, to.run_id);
+  lua_setfield(L, -2, "run_id");
+  lua_pushstring(L, to.known_as);
+  lua_setfield(L, -2, "known_as");
+  lua_pushboolean(L, to.ended);
+  lua_setfield(L, -2, "ended");
+  return 1;
+}
+
+/* settle(from, to | nil, stays) -> whether it has arrived | nil, message, code: as
+ * store_move_settle */
+static int core_settle(lua_State *L) {
+  const char *from = bind_url(L, 1), *to = lua_isnil(L, 2) ? NULL : bind_url(L, 2);
+  struct error error = {0};
+  bool arrived;
+  if (!store_move_settle(bind_sys(L), from, to, lua_toboolean(L, 3), &arrived, &error))
+    return bind_fail(L, &error);
+  lua_pushboolean(L, arrived);
+  return 1;
+}
+
+/* move(from, to, digests, known_as) -> true | nil, message, code: a run, with its blobs of these
+ * digests; as store_move */
 static int core_move(lua_State *L) {
-  const char *from = bind_url(L, 1), *to = bind_url(L, 2);
+  const char *from = bind_url(L, 1), *to = bind_url(L, 2), *known_as = luaL_checkstring(L, 4);
   luaL_checktype(L, 3, LUA_TTABLE);
   size_t count = (size_t)luaL_len(L, 3);
   const char **digests = lua_newuserdatauv(L, (count + 1) * sizeof *digests, 0);
@@ -405,7 +437,8 @@ static int core_move(lua_State *L) {
     digests[i] = luaL_checkstring(L, -1);
     lua_pop(L, 1);
   }
-  if (!store_move(bind_sys(L), from, to, digests, count, &error)) return bind_fail(L, &error);
+  if (!store_move(bind_sys(L), from, to, known_as, digests, count, &error))
+    return bind_fail(L, &error);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -421,6 +454,8 @@ int bind_store(lua_State *L) {
                                        {"exists", core_exists},
                                        {"prepare", core_prepare},
                                        {"retire", core_retire},
+                                       {"departed", core_departed},
+                                       {"settle", core_settle},
                                        {"move", core_move},
                                        {NULL, NULL}};
   static const luaL_Reg methods[] = {{"put", inbox_put},

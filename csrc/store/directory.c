@@ -16,6 +16,7 @@
 #include "store/journal.h"
 #include "store/journal_index.h"
 #include "store/lock.h"
+#include "store/move.h"
 #include "store/view.h"
 #include "store/watch.h"
 
@@ -180,7 +181,8 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
 static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
   static const struct journal_look whole = {.rule = JOURNAL_TORN};
   struct journal_end end;
-  if (!journal_segments(d->sys, d->folder, segments, e)) return false;
+  if (!directory_may_hold(d->sys, d->path, e) || !journal_segments(d->sys, d->folder, segments, e))
+    return false;
   if (*segments == 0) return true;
   if (journal_scan(d->sys, d->folder, &whole, &end, NULL) && end.records == 0) return true;
   return error_set(e, ERROR_EXISTS,

@@ -23,7 +23,8 @@ struct bundle {
   struct span lines;
 };
 
-/* The place that a journal is moved to: there is no run there before `finish` returned. */
+/* The place that a journal is moved to: there is no run there before `finish` returned, and no
+ * departure any more. */
 struct receiver {
   bool (*bundle)(struct receiver *, const struct bundle *, struct error *);
   bool (*blob)(struct receiver *, const char *digest, struct span value, struct error *);
@@ -61,8 +62,11 @@ struct kind {
   bool (*claims)(const struct sys *, const char *at, const char *queue, struct claims **,
                  struct error *);
   bool (*hold)(const struct sys *, const char *at, struct hold **, struct error *);
-  /* ERROR_MISSING: there is no such run, or its state is not LEAVING_NOW. */
-  bool (*leave)(const struct sys *, const char *at, enum leaving, struct error *);
+  /* ERROR_MISSING: there is no such run, or its state is not LEAVING_NOW. The departure is kept
+   * with LEAVING_NOW. */
+  bool (*leave)(const struct sys *, const char *at, enum leaving, const struct departure *,
+                struct error *);
+  bool (*departed)(const struct sys *, const char *at, struct departure *, struct error *);
   /* The batches of a run while LEAVING_NOW, first to last. */
   bool (*send)(const struct sys *, const char *at, struct receiver *, struct error *);
   bool (*receive)(const struct sys *, const char *at, const char *run_id, struct receiver **,

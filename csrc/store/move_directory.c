@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "store/blob.h"
@@ -36,18 +37,106 @@ static void forget_moved(const struct sys *sys, const char *path) {
   sys->rmdir(sys, folder);
 }
 
+/* Whether there is a folder of this name; false also where that cannot be found out, with `e`. */
+static bool is_there(const struct sys *sys, const char *path, const char *name, struct error *e) {
+  char folder[PATH_MAX];
+  struct sys_stat found;
+  if (!file_path(folder, path, name, e)) return false;
+  int failed = sys->stat(sys, folder, &found);
+  if (failed < 0 && failed != -ENOENT && failed != -ENOTDIR) error_system(e, -failed, "%s", folder);
+  return failed == 0;
+}
+
+static bool departure_write(const struct sys *sys, const char *path,
+                            const struct departure *departure, struct error *e) {
+  char file[PATH_MAX], temporary[PATH_MAX], line[PATH_MAX + 80];
+  if (!file_path(file, path, "journal.to", e) || !file_temporary(temporary, file, e)) return false;
+  int length = snprintf(line, sizeof line, "%s %s\n", departure->run_id, departure->known_as);
+  int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC, e);
+  if (fd < 0) return false;
+  bool good =
+      sys_write_all(sys, fd, line, (size_t)length, file, e) && file_sync(sys, fd, false, file, e);
+  sys->close(sys, fd);
+  return good && rename_in(sys, path, "journal.to.new", "journal.to", e);
+}
+
+static bool departure_read(const struct sys *sys, const char *path, struct departure *to,
+                           struct error *e) {
+  char file[PATH_MAX];
+  struct buffer text;
+  if (!file_path(file, path, "journal.to", e)) return false;
+  buffer_init(&text, sys, sizeof to->run_id + sizeof to->known_as);
+  bool good = file_read(sys, file, &text, e);
+  const char *line = text.data,
+             *space = good && text.length ? memchr(line, ' ', text.length) : NULL;
+  size_t id = space ? (size_t)(space - line) : 0;
+  size_t rest = space ? text.length - id - 1 : 0;
+  if (good && (id == 0 || id >= sizeof to->run_id || rest < 2 || line[text.length - 1] != '\n'))
+    good = error_set(e, ERROR_CORRUPT, "%s: must hold the id of a run and where it went", file);
+  if (good) {
+    snprintf(to->run_id, sizeof to->run_id, "%.*s", (int)id, line);
+    snprintf(to->known_as, sizeof to->known_as, "%.*s", (int)rest - 1, space + 1);
+  }
+  buffer_clear(&text);
+  return good;
+}
+
+bool directory_departed(const struct sys *sys, const char *path, struct departure *to,
+                        struct error *e) {
+  struct error failed = {0};
+  *to = (struct departure){.ended = false};
+  bool here = is_there(sys, path, "journal", &failed), leaving = false;
+  if (!here && !failed.code) leaving = is_there(sys, path, "journal.leaving", &failed);
+  if (!here && !failed.code && !leaving) to->ended = is_there(sys, path, "journal.moved", &failed);
+  if (failed.code) {
+    if (e) *e = failed;
+    return false;
+  }
+  if (!leaving && !to->ended) return true;
+  if (departure_read(sys, path, to, &failed)) return true;
+  if (to->ended && failed.code == ERROR_MISSING) return true; /* forgotten */
+  if (e) *e = failed;
+  return false;
+}
+
+/* Where a run went from here does not count any more: one is about to arrive. */
+static bool departure_forget(const struct sys *sys, const char *path, struct error *e) {
+  char file[PATH_MAX];
+  if (!file_path(file, path, "journal.to", e)) return false;
+  int failed = sys->unlink(sys, file);
+  if (failed == -ENOENT) return true;
+  if (failed < 0) return error_system(e, -failed, "%s", file);
+  return sys_sync_directory(sys, path, e);
+}
+
+bool directory_may_hold(const struct sys *sys, const char *path, struct error *e) {
+  struct error failed = {0};
+  if (!is_there(sys, path, "journal.leaving", &failed) && !failed.code) return true;
+  if (failed.code) {
+    if (e) *e = failed;
+    return false;
+  }
+  return error_set(e, ERROR_EXISTS, "%s: a run is leaving it; finish that move first", path);
+}
+
 bool directory_leave(const struct sys *sys, const char *path, enum leaving leaving,
-                     struct error *e) {
+                     const struct departure *departure, struct error *e) {
   static const char *const from[] = {"journal.leaving", "journal", "journal.leaving"};
   static const char *const to[] = {"journal", "journal.leaving", "journal.moved"};
-  char old[PATH_MAX];
-  struct sys_stat found;
-  if (!file_path(old, path, from[leaving], e)) return false;
-  if (sys->stat(sys, old, &found) < 0) return error_set(e, ERROR_MISSING, "%s: is not there", old);
+  char file[PATH_MAX];
+  struct error failed = {0};
+  if (!is_there(sys, path, from[leaving], &failed)) {
+    if (!failed.code) error_set(&failed, ERROR_MISSING, "%s/%s: is not there", path, from[leaving]);
+    if (e) *e = failed;
+    return false;
+  }
   int lock = lock_take(sys, path, e);
   if (lock < 0) return false;
   if (leaving == LEAVING_ENDED) forget_moved(sys, path);
-  bool good = rename_in(sys, path, from[leaving], to[leaving], e);
+  bool good = (leaving != LEAVING_NOW || departure_write(sys, path, departure, e)) &&
+              rename_in(sys, path, from[leaving], to[leaving], e);
+  if (good && leaving == LEAVING_NOT && file_path(file, path, "journal.to", NULL))
+    sys->unlink(sys, file);
   lock_release(sys, lock);
   return good;
 }
@@ -154,6 +243,7 @@ bool directory_receive(const struct sys *sys, const char *path, const char *run_
   (void)run_id; /* its lines say it */
   if (directory_exists(sys, path))
     return error_set(e, ERROR_EXISTS, "%s: holds a run already; choose another directory", path);
+  if (!directory_may_hold(sys, path, e)) return false;
   struct arrival_folder *a = sys_alloc(sys, sizeof *a);
   if (!a) return error_set(e, ERROR_MEMORY, "%s: out of memory", path);
   *a = (struct arrival_folder){
@@ -161,7 +251,8 @@ bool directory_receive(const struct sys *sys, const char *path, const char *run_
   bool good = file_path(a->folder, path, "journal.new", e);
   if (good) strcpy(a->path, path);
   good = good && file_make_folders(sys, path, true, e) &&
-         (a->lock = lock_take(sys, path, e)) >= 0 && file_make_folders(sys, a->folder, true, e);
+         (a->lock = lock_take(sys, path, e)) >= 0 && departure_forget(sys, path, e) &&
+         file_make_folders(sys, a->folder, true, e);
   if (!good) {
     take_close(&a->receiver);
     return false;

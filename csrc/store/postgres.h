@@ -26,7 +26,7 @@
 #include "store/journal_lines.h"
 #include "store/kind.h"
 
-enum { FLEET_VERSION = 5, LEASE_MS = 15000 };
+enum { FLEET_VERSION = 6, LEASE_MS = 15000 };
 
 /* ---- URLs: postgres_url.c ---- */
 
@@ -317,7 +317,9 @@ bool postgres_prepare(const struct sys *, const char *at, const struct store_set
                       struct buffer *missing, struct error *);
 bool postgres_retire(const struct sys *, const char *at, const char *before, bool only_look,
                      struct buffer *to, struct error *);
-bool postgres_leave(const struct sys *, const char *at, enum leaving, struct error *);
+bool postgres_leave(const struct sys *, const char *at, enum leaving, const struct departure *,
+                    struct error *);
+bool postgres_departed(const struct sys *, const char *at, struct departure *, struct error *);
 bool postgres_send(const struct sys *, const char *at, struct receiver *, struct error *);
 bool postgres_receive(const struct sys *, const char *at, const char *run_id, struct receiver **,
                       struct error *);

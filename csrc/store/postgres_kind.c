@@ -20,6 +20,7 @@ __attribute__((visibility("default"))) const struct kind *skillrt_store_kind(voi
                                    .claims = postgres_claims,
                                    .hold = postgres_hold,
                                    .leave = postgres_leave,
+                                   .departed = postgres_departed,
                                    .send = postgres_send,
                                    .receive = postgres_receive};
   return &kind;

@@ -6,24 +6,51 @@
 
 #include "store/blob.h"
 
-/* A run that is being moved, or was, is not listed: its status says so, and `about` says which. */
-bool postgres_leave(const struct sys *sys, const char *at, enum leaving leaving, struct error *e) {
+/* The status of a run that is being moved, or was, says so; `stood` is the one before while it is
+ * being moved. */
+bool postgres_leave(const struct sys *sys, const char *at, enum leaving leaving,
+                    const struct departure *departure, struct error *e) {
   static const char *const statements[] = {
-      "update skillrt.run set status = 'executing', about = ''"
-      " where run = $1 and status = 'moved' and about = 'leaving'",
-      "update skillrt.run set status = 'moved', about = 'leaving'"
+      "update skillrt.run set status = stood, stood = null, away_to = null"
+      " where run = $1 and status = 'moved' and stood is not null",
+      "update skillrt.run set status = 'moved', stood = status, away_to = $2"
       " where run = $1 and status <> 'moved' and owner is null",
-      "update skillrt.run set about = '' where run = $1 and status = 'moved'"};
+      "update skillrt.run set stood = null where run = $1 and status = 'moved'"};
   struct url url;
   struct link l;
   if (!url_read(at, true, &url, e)) return false;
+  struct value values[] = {TEXT(url.run), TEXT(departure ? departure->known_as : "")};
   link_init(&l, sys, &url);
   int rows = link_open(&l, e)
-                 ? link_do(&l, statements[leaving], 1, (struct value[]){TEXT(url.run)}, e)
+                 ? link_do(&l, statements[leaving], leaving == LEAVING_NOW ? 2 : 1, values, e)
                  : -1;
   link_close(&l);
   return rows == 1 ||
          (rows == 0 && error_set(e, ERROR_MISSING, "%s: contains no run that could move", at));
+}
+
+bool postgres_departed(const struct sys *sys, const char *at, struct departure *to,
+                       struct error *e) {
+  struct url url;
+  struct link l;
+  *to = (struct departure){.ended = false};
+  if (!url_read(at, true, &url, e)) return false;
+  link_init(&l, sys, &url);
+  PGresult *result = link_open(&l, e)
+                         ? link_ask(&l,
+                                    "select id, coalesce(away_to, ''), stood is null"
+                                    " from skillrt.run where run = $1 and status = 'moved'",
+                                    1, (struct value[]){TEXT(url.run)}, e)
+                         : NULL;
+  if (result && PQntuples(result) == 1) {
+    cell_text(result, 0, 0, to->run_id, sizeof to->run_id);
+    cell_text(result, 0, 1, to->known_as, sizeof to->known_as);
+    to->ended = cell_number(result, 0, 2);
+  }
+  bool good = result != NULL;
+  PQclear(result);
+  link_close(&l);
+  return good;
 }
 
 bool postgres_send(const struct sys *sys, const char *at, struct receiver *to, struct error *e) {
@@ -93,13 +120,19 @@ static void take_close(struct receiver *receiver) {
   sys_free(r->sys, r, sizeof *r);
 }
 
-/* A run that was moved away from here and comes back replaces the rows that it left. */
+/* A run that was moved away from here and comes back replaces the rows that it left. Where it went
+ * is forgotten before: it would be taken for a run that has arrived and gone on. */
 static bool begin(struct rows *r, const char *run_id, struct error *e) {
   struct value values[] = {TEXT(r->url.run), TEXT(run_id)};
-  if (!link_open(&r->link, e) || link_do(&r->link, "begin", 0, NULL, e) < 0 ||
+  if (!link_open(&r->link, e) ||
+      link_do(&r->link,
+              "update skillrt.run set away_to = null where run = $1 and id = $2"
+              " and status = 'moved' and stood is null",
+              2, values, e) < 0 ||
+      link_do(&r->link, "begin", 0, NULL, e) < 0 ||
       link_do(&r->link,
               "with old as (delete from skillrt.run where run = $1 and id = $2"
-              " and status = 'moved' and about = '' returning run)"
+              " and status = 'moved' and stood is null returning run)"
               " delete from skillrt.journal j using old where j.run = old.run",
               2, values, e) < 0)
     return false;

@@ -9,7 +9,7 @@
 /* A run that nobody advances any more, here; `moved`: it went to another place. */
 #define FINISHED                                                                                   \
   "owner is null and (status in ('completed', 'failed', 'aborted')"                                \
-  " or status = 'moved' and about = '')"
+  " or status = 'moved' and stood is null)"
 
 /* The parts of the journal for months, and what `run` has of each: all its runs, those that are not
  * finished, and one of them. */

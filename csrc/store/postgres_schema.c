@@ -67,6 +67,8 @@ static const struct {
         " end if; end $$"},
     /* which taking of the run made its owner the owner: a statement that is late ends no other */
     {5, "alter table skillrt.run add if not exists taking bigint"},
+    /* of a run that is moved away: its status before, until it has arrived, and where it goes */
+    {6, "alter table skillrt.run add if not exists stood text, add if not exists away_to text"},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables, STEPS = sizeof steps / sizeof *steps, MONTHS = 12 };

@@ -61,6 +61,7 @@ static const struct kind directory = {.open = directory_open,
                                       .pause = directory_pause,
                                       .claims = directory_claims,
                                       .leave = directory_leave,
+                                      .departed = directory_departed,
                                       .send = directory_send,
                                       .receive = directory_receive};
 static const struct kind memory = {.open = memory_open};
@@ -133,6 +134,19 @@ static bool label_valid(const struct label *label, struct error *e) {
          error_set(e, ERROR_INVALID, "a rate is at most %d", RATE_MAX);
 }
 
+/* Where a run went that is not here, in place of an error that says no more. Returns false. */
+static bool say_departed(const struct sys *sys, const struct kind *kind, const char *url,
+                         const char *at, struct error *e) {
+  struct departure to;
+  if (e && e->code == ERROR_MISSING && kind->departed && kind->departed(sys, at, &to, NULL) &&
+      to.known_as[0])
+    error_set(e, ERROR_MISSING,
+              to.ended ? "%.200s: contains no run: it was moved to %.200s"
+                       : "%.200s: contains no run: its move to %.200s is not finished",
+              url, to.known_as);
+  return false;
+}
+
 bool store_open(const struct sys *sys, const char *url, const struct store_options *options,
                 struct store **store, struct store_report *report, struct error *e) {
   char at[PATH_MAX];
@@ -141,7 +155,8 @@ bool store_open(const struct sys *sys, const char *url, const struct store_optio
   *report = (struct store_report){0};
   if (options->label && !label_valid(options->label, e)) return false;
   const struct kind *kind = kind_of(url, at, e);
-  if (!kind || !kind->open(sys, at, options, store, report, e)) return false;
+  if (!kind) return false;
+  if (!kind->open(sys, at, options, store, report, e)) return say_departed(sys, kind, url, at, e);
   (*store)->report = *report;
   return true;
 }
@@ -253,15 +268,34 @@ bool store_retire(const struct sys *sys, const char *url, const char *before, bo
                       : error_set(e, ERROR_INVALID, "%s: is no database", url);
 }
 
-bool store_move(const struct sys *sys, const char *from, const char *to, const char *const *digests,
-                size_t count, struct error *e) {
-  struct move move = {.from = from, .to = to, .digests = digests, .count = count};
-  move.old = kind_of(from, move.old_at, e);
-  move.young = move.old ? kind_of(to, move.young_at, e) : NULL;
-  if (!move.young) return false;
-  if (!move.old->send || !move.young->receive)
-    return error_set(e, ERROR_INVALID, "%s: contains no run that could be moved", from);
-  return move_run(sys, &move, e);
+static bool move_between(struct move *m, struct error *e) {
+  m->old = kind_of(m->from, m->old_at, e);
+  m->young = m->old ? kind_of(m->to, m->young_at, e) : NULL;
+  if (!m->young) return false;
+  return (m->old->send && m->young->receive) ||
+         error_set(e, ERROR_INVALID, "%s: contains no run that could be moved", m->from);
+}
+
+bool store_move(const struct sys *sys, const char *from, const char *to, const char *known_as,
+                const char *const *digests, size_t count, struct error *e) {
+  struct move move = {
+      .from = from, .to = to, .known_as = known_as, .digests = digests, .count = count};
+  return move_between(&move, e) && move_run(sys, &move, e);
+}
+
+bool store_move_settle(const struct sys *sys, const char *from, const char *to, bool stays,
+                       bool *arrived, struct error *e) {
+  struct move move = {.from = from, .to = to ? to : from};
+  if (!move_between(&move, e)) return false;
+  if (!to) move.young = NULL;
+  return move_settle(sys, &move, stays, arrived, e);
+}
+
+bool store_departed(const struct sys *sys, const char *url, struct departure *to, struct error *e) {
+  char at[PATH_MAX];
+  *to = (struct departure){.ended = false};
+  const struct kind *kind = kind_of(url, at, e);
+  return kind && (!kind->departed || kind->departed(sys, at, to, e));
 }
 
 void store_close(struct store **store) {

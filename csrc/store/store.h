@@ -12,6 +12,7 @@
 #ifndef SKILLRT_STORE_STORE_H
 #define SKILLRT_STORE_STORE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -353,10 +354,27 @@ bool store_retire(const struct sys *, const char *url, const char *before, bool 
 
 /* Moves a run that no process advances, byte for byte: marks it in its old place, so that no
  * process can advance it there; copies its journal and the blobs with these digests; then makes it
- * a run in its new place. If that fails, the run stays in its old place; if the machine dies
- * meanwhile, too, and it can be moved again. The inbox must be empty. */
-bool store_move(const struct sys *, const char *from, const char *to, const char *const *digests,
-                size_t count, struct error *);
+ * a run in its new place. `known_as` is what the old place calls the new one. If that fails, the
+ * run stays in its old place. Where it is not known whether the run has arrived, and where the
+ * machine dies meanwhile, it is in neither place until store_move_settle. The inbox must be empty.
+ */
+bool store_move(const struct sys *, const char *from, const char *to, const char *known_as,
+                const char *const *digests, size_t count, struct error *);
+
+/* A run that left its place. */
+struct departure {
+  bool ended; /* it is in its new place, else that is not known */
+  char run_id[65];
+  char known_as[PATH_MAX]; /* its new place; "": no run left */
+};
+
+bool store_departed(const struct sys *, const char *url, struct departure *, struct error *);
+
+/* Ends a move that was not finished: looks whether the run has arrived at `to`. If it has, the move
+ * is finished, else the run is in its old place again. `stays`: also where that cannot be found
+ * out, or `to` is NULL. */
+bool store_move_settle(const struct sys *, const char *from, const char *to, bool stays,
+                       bool *arrived, struct error *);
 
 /* Sets the path of the module with PostgreSQL (skillrt/postgres.so); copied. To be called on the
  * main thread before a URL of PostgreSQL is opened. */

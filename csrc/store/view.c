@@ -28,7 +28,9 @@ static bool view_is_left(const char *name) {
 }
 
 bool store_owns(const char *name) {
-  static const char *const own[] = {"run.lock", "journal", "blobs", "inbox", "label"};
+  static const char *const own[] = {"run.lock",    "journal",       "journal.leaving",
+                                    "journal.new", "journal.moved", "journal.to",
+                                    "blobs",       "inbox",         "label"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (strcmp(name, own[i]) == 0) return true;
   return strncmp(name, "journal.cut", 11) == 0 || view_is_left(name);

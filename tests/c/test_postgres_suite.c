@@ -206,20 +206,20 @@ static void test_move(struct scratch *s, const struct server *server) {
     strcpy(url, server_run(server, "moves"));
     snprintf(back, sizeof back, "%.4000s/back", s->path);
     char *bytes = scratch_read(s, "run/journal/00000001.sj", &length);
-    CHECK(store_move(k.sys, k.path, url, NULL, 0, &e));
+    CHECK(store_move(k.sys, k.path, url, url, NULL, 0, &e));
     CHECK(!store_exists(k.sys, k.path) && store_exists(k.sys, url));
-    CHECK(store_move(k.sys, url, back, NULL, 0, &e));
+    CHECK(store_move(k.sys, url, back, back, NULL, 0, &e));
     CHECK(store_exists(k.sys, back) && !store_exists(k.sys, url));
     size_t again;
     char *moved = scratch_read(s, "back/journal/00000001.sj", &again);
     CHECK(bytes && moved && length == again && memcmp(bytes, moved, length) == 0);
     moved[length / 2] ^= 1;
     scratch_write(s, "back/journal/00000001.sj", moved, length);
-    CHECK(!store_move(k.sys, back, url, NULL, 0, &e) && e.code == ERROR_CORRUPT);
+    CHECK(!store_move(k.sys, back, url, url, NULL, 0, &e) && e.code == ERROR_CORRUPT);
     CHECK(store_exists(k.sys, back) && !store_exists(k.sys, url));
     scratch_write(s, "back/journal/00000001.sj", bytes, length);
     error_clear(&e);
-    CHECK(store_move(k.sys, back, url, NULL, 0, &e) && store_exists(k.sys, url));
+    CHECK(store_move(k.sys, back, url, url, NULL, 0, &e) && store_exists(k.sys, url));
     free(bytes);
     free(moved);
   }

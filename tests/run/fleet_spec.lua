@@ -72,14 +72,14 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     server.query "drop index skillrt.run_due"
     assert.matches("skillrt.run_due is missing", skillrt("fleet", "init", server.url, "--check").out, 1, true)
     good("fleet", "init", server.url)
-    server.query "update skillrt.fleet set version = 6"
+    server.query "update skillrt.fleet set version = 7"
     assert.matches("use a newer skillrt", skillrt("list", server.url).err, 1, true)
     assert.matches("use a newer skillrt", skillrt("fleet", "init", server.url).err, 1, true)
     -- an earlier one is brought up to date, with the runs that it holds
     server.query "update skillrt.fleet set version = 1"
     server.query "alter table skillrt.run drop column claimed, drop column about, drop column limit_ms"
     assert.matches("of an earlier version", skillrt("list", server.url).err:gsub("%s+", " "), 1, true)
-    assert.matches("older than version 5", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+    assert.matches("older than version 6", skillrt("fleet", "init", server.url, "--check").out, 1, true)
     good("fleet", "init", server.url)
     good("list", server.url)
   end)
@@ -107,7 +107,7 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
         local told = server.query [[begin; set local lock_timeout = '300ms'; lock skillrt.worker, skillrt.run;
           alter table skillrt.run drop constraint if exists run_owner_lease; update skillrt.fleet set version = 3; commit]]
       until not told:find "ERROR"
-      assert.matches("older than version 5", skillrt("fleet", "init", server.url, "--check").out, 1, true)
+      assert.matches("older than version 6", skillrt("fleet", "init", server.url, "--check").out, 1, true)
       assert.matches("fleet init URL", skillrt("list", server.url).err, 1, true)
       good("fleet", "init", server.url)
       rounds = rounds + 1
@@ -248,6 +248,48 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
     assert.matches("4 finished", good("status", url), 1, true)
   end)
 
+  it("says where a run went, and finishes a move that was cut short by the same command, or undoes it", function()
+    local url, host = place "short", require("skillrt.run.store").host()
+    local name = url:match "/([^/?]+)%?"
+    local function cut(to)
+      server.query(("update skillrt.run set stood = status, status = 'moved', away_to = '%s' where run = '%s'"):format(to, name))
+    end
+    assert.equal(3, skillrt("run", "ask.lua", "--work-dir", url, "--quiet").code)
+    local there = folder.path .. "/short-there"
+    cut(there .. " on " .. host)
+    local unfinished = ("%s: contains no run: its move to %s on %s is not finished\nfinish it: skillrt move '%s' %s; or undo it, "
+      .. "unless it has arrived: skillrt move '%s' '%s'\n"):format(url, there, host, url, there, url, url)
+    for _, words in ipairs { { "status", url }, { "resume", url }, { "answer", url, "red" } } do
+      local run = skillrt(table.unpack(words))
+      assert.equal(2, run.code)
+      assert.equal("skillrt: " .. unfinished, run.err)
+    end
+    local other = skillrt("move", url, "short-else")
+    assert.equal(2, other.code)
+    assert.equal("skillrt: " .. unfinished:gsub("contains no run: ", "", 1), other.err)
+    good("move", url, "short-there")
+    assert.matches("paused", good("status", "short-there"), 1, true)
+    local gone = skillrt("status", url)
+    assert.equal(("skillrt: %s: contains no run: it was moved to %s on %s\nsee it there: skillrt status %s\n")
+      :format(url, there, host, there), gone.err)
+    server.query(("update skillrt.run set away_to = null where run = '%s'"):format(name)) -- as a move to there begins
+    assert(os.rename(there .. "/journal", there .. "/journal.leaving"))
+    local id = server.query(("select id from skillrt.run where run = '%s'"):format(name))
+    folder.file("short-there/journal.to", ("%s %s\n"):format(id, url))
+    assert.matches("is not finished\nfinish it: skillrt move short-there 'postgres:", skillrt("status", "short-there").err, 1, true)
+    assert.equal("short-there contains its run again\n", good("move", "short-there", "short-there"))
+    good("move", "short-there", url)
+    cut "/elsewhere on another-machine"
+    assert.matches("its move to /elsewhere on another-machine is not finished", skillrt("move", url, "/elsewhere").err, 1, true)
+    assert.matches("contains its run again", good("move", url, url), 1, true)
+    cut(there .. " on " .. host)
+    assert(os.rename(there .. "/journal.moved", there .. "/journal"))
+    local arrived = skillrt("move", url, url)
+    assert.equal(2, arrived.code)
+    assert.matches("the run has arrived at " .. there, arrived.err, 1, true)
+    assert.matches("completed", good("answer", "short-there", "red"), 1, true)
+  end)
+
   it("does not move a run that is damaged in its tables", function()
     local url = place "damaged"
     good("run", "hello.lua", "--work-dir", url)
@@ -307,6 +349,14 @@ return skillrt.skill { name = "large", state = { done = false }, actions = {
     assert.equal("0", server.query "select count(*) from skillrt.inbox where run like '2025%'")
     assert.equal("t", server.query "select to_regclass('skillrt.journal_202503') is not null")
     assert.matches("no month is to be removed", skillrt("fleet", "drop", server.url, "--before", "2025-03").err, 1, true)
+    local moves = server.run "20250305-moves"
+    assert.equal(3, skillrt("run", "ask.lua", "--work-dir", moves, "--quiet").code)
+    good("move", moves, "moved-away")
+    server.query "update skillrt.run set stood = 'paused' where run = '20250305-moves'"
+    assert.matches("2025-03 stays: 1 of its 1 run not finished, 20250305-moves is one of them",
+      skillrt("fleet", "drop", server.url, "--before", "2025-04", "--all").err, 1, true)
+    server.query "update skillrt.run set stood = null where run = '20250305-moves'"
+    assert.equal("removed 2025-03: 1 run\n", good("fleet", "drop", server.url, "--before", "2025-04", "--all"))
   end)
 
   it("removes a run or lets it be rolled back, and never half of it, where both are asked for at the same moment", function()

@@ -634,6 +634,7 @@ static const struct {
     {"delete from skillrt.worker where worker = $1", remove_worker},
     {"select r.owner, w.line, w.process, w.deadline < clock_timestamp(), r.status", holder},
     {"select 1 from skillrt.run where run = $1 and status <> 'moved'", find_run},
+    {"select id, coalesce(away_to, '')", no_row},
     {LAZILY "insert into skillrt.run (run, id)", add_run},
     {"update skillrt.run set id = $2 where run = $1 and id <> $2", nothing},
     {LAZILY "update skillrt.run set owner = $2", take_run},

@@ -57,13 +57,32 @@ local HINTS = {
   end,
 }
 
+-- A run that was moved, or whose move was not finished.
+local function hint_of_move(message)
+  local gone = message:match(": contains no run: it was moved to (.*)$")
+  local place = gone and require("skillrt.run.store").from_here(gone)
+  if place then
+    return "see it there: skillrt status " .. text_of.escape(text_of.shell(place))
+  end
+  local from, to = message:match("^([^\n]-): .*its move to (.-) is not finished$")
+  if not from then
+    return nil
+  elseif not to:find("^postgres") then
+    to = to:match("^(.*) on %S+$") or to
+  end
+  from, to = text_of.escape(text_of.shell(from)), text_of.escape(text_of.shell(to))
+  return ("finish it: skillrt move %s %s; or undo it, unless it has arrived: skillrt move %s %s"):format(from, to, from,
+    from)
+end
+
 ---@param message any
 ---@param code string|nil
 ---@param dir string|nil  as people name it
 ---@param traceback string|nil
 ---@return integer exit_code
 function M.refused(message, code, dir, traceback)
-  local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
+  local hint = hint_of_move(tostring(message))
+    or HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
   M.complain(tostring(message or "the run could not be opened; no reason was given"), hint)
   if code == "script" and traceback then
     for _, line in ipairs(require("skillrt.report.trace").lines(traceback)) do

@@ -1,7 +1,6 @@
 -- cli/stopping.lua: asks the process that advances a run to stop. Called by the commands stop and mcp.
 
 local core = require("skillrt.core")
-local files = require("skillrt.base.files")
 
 local M = {}
 
@@ -11,10 +10,9 @@ local M = {}
 ---@return string? message
 ---@return string? code
 function M.ask(holder)
-  local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
   if not holder then
     return nil, "no process advances it", "missing"
-  elseif holder.host ~= here or not holder.pid then
+  elseif holder.host ~= require("skillrt.run.store").host() or not holder.pid then
     return nil, ("process %s on %s advances it; stop it on that machine"):format(holder.pid, holder.host),
       "busy"
   elseif not core.serve.terminate(holder.pid) then

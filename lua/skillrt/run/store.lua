@@ -48,6 +48,27 @@ function M.absolute(place, run_id)
   return place
 end
 
+---The name of this machine, as the holders of runs are shown with it.
+---@return string
+function M.host()
+  return (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+") or "this machine"
+end
+
+---A place as every machine may call it: a directory with the machine that it is on.
+---@param place string  absolute
+---@return string
+function M.everywhere(place)
+  return named(place) and place or ("%s on %s"):format(place, M.host())
+end
+
+---The place that `everywhere` named; nil: it is on another machine.
+---@param known_as string
+---@return string|nil
+function M.from_here(known_as)
+  local path, host = known_as:match("^(.*) on (%S+)$")
+  return named(known_as) and known_as or host == M.host() and path or nil
+end
+
 ---The place of a run in a folder or a database.
 ---@param where string
 ---@param name string

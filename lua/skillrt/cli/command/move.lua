@@ -26,11 +26,52 @@ local function digests_of(place)
   return report and list, message, code, report and report.run_id
 end
 
+-- Ends an earlier move that was not finished: the place of the run; false: no place is known, as it never left.
+local function settle(from, to)
+  local left, message, code = core.departed(from)
+  if left == nil then
+    return nil, message, code
+  elseif not left or left.ended then
+    return false
+  end
+  local place = to == from and from or store_of.absolute(to, left.run_id)
+  if place ~= from and store_of.everywhere(place) ~= left.known_as then
+    return nil, ("%s: its move to %s is not finished"):format(from, left.known_as), "invalid"
+  end
+  local arrived
+  arrived, message, code = core.settle(from, store_of.from_here(left.known_as), place == from)
+  if arrived and place == from then
+    return nil, ("%s: the run has arrived at %s"):format(from, left.known_as), "invalid"
+  elseif arrived == false and place ~= from then
+    return false
+  end
+  return arrived ~= nil and place or nil, message, code
+end
+
+local function move(from, to)
+  local digests, message, code, run_id = digests_of(from)
+  local before = digests and look.books(from)
+  if not digests then
+    return nil, message, code
+  elseif before and not look.has_ended(before) and (before.child_of or child.open(before)[1]) then
+    return nil, from .. ": waits for its child, or its parent for it, where both are; move it once it has ended",
+      "invalid"
+  end
+  local place = store_of.absolute(to, run_id)
+  local ok, why, cause = core.move(from, place, digests, store_of.everywhere(place))
+  local left = not ok and core.departed(from)
+  if left and not left.ended then
+    why = ("%s; its move to %s is not finished"):format(why, left.known_as)
+  end
+  return ok and place or nil, why, cause
+end
+
 return {
   name = "move",
   summary = "Moves a run from a directory into a PostgreSQL database, or from one into a directory",
   description = "The journal is copied to the byte, with its large values. Afterwards "
-    .. "the run is resumed by its new place alone. Files that its steps wrote stay where they are.",
+    .. "the run is resumed by its new place alone. Files that its steps wrote stay where they are. "
+    .. "A move that was not finished is finished by the same command; FROM FROM undoes it, unless the run has arrived.",
   arguments = {
     { name = "FROM", help = "the run: its directory, or postgres://USER@HOST/DATABASE/RUN" },
     { name = "TO", help = "where it goes: a directory without a run, or postgres://USER@HOST/DATABASE, under its id, "
@@ -40,24 +81,21 @@ return {
   ---@param args table
   ---@return integer|nil code
   run = function(args)
-    local from, to, ok = args.from, args.to, nil
-    local digests, message, code, run_id = digests_of(from)
-    local before = digests and look.books(from)
-    if before and not look.has_ended(before) and (before.child_of or child.open(before)[1]) then
-      return nil, from .. ": waits for its child, or its parent for it, where both are; move it once it has ended",
-        "invalid", from
-    elseif digests then
-      to = store_of.absolute(to, run_id)
-      ok, message, code = core.move(from, to, digests)
+    local from = args.from
+    local place, message, code = settle(from, args.to)
+    if place == false then
+      place, message, code = move(from, args.to)
     end
-    if not ok then
+    if not place then
       return nil, message, code, from
+    elseif place == from then
+      output.write(("%s contains its run again\n"):format(text_of.escape(from)))
+      return 0
     end
-    local books = look.books(to)
-    local place = text_of.escape(text_of.shell(to))
-    output.write(("%s is now %s\n"):format(text_of.escape(from), place))
+    local books, shown = look.books(place), text_of.escape(text_of.shell(place))
+    output.write(("%s is now %s\n"):format(text_of.escape(from), shown))
     if books and books.status ~= "completed" then
-      output.say("info", ("next: skillrt resume %s"):format(place))
+      output.say("info", ("next: skillrt resume %s"):format(shown))
     end
     return 0
   end,
