@@ -126,6 +126,11 @@ describe("a machine on the command line", function()
     assert.equal(0, kit.run(folder, { "status", "w." .. id }).code)
     assert.has_match("needs --work-dir DIR", kit.run(folder, { "worker.lua", "--reset" }).err, 1, true)
     assert.equal(0, kit.run(folder, { "worker.lua", "--work-dir", "new", "--reset" }).code)
+    assert(os.execute(("mkdir -p '%s/begun/journal'"):format(folder.path))) -- its process died before the first record
+    assert.equal(0, kit.run(folder, { "worker.lua", "--work-dir", "begun", "--reset" }).code)
+    assert(os.execute(("mkdir -p '%s/cut/journal'"):format(folder.path)))
+    folder.file("cut/journal.cut-1", "damaged")
+    assert.has_match("check what its steps did", kit.run(folder, { "worker.lua", "--work-dir", "cut", "--reset" }).err, 1, true)
   end)
 
   it("is not begun anew while a process advances the run", function()

@@ -16,7 +16,9 @@ local function put_aside(dir)
     return true
   end
   local first, message, code = require("skillrt.run.runner").first(dir)
-  if not first then
+  if not first and code == "missing" and not store:cuts()[1] then
+    return true -- one was begun, and died before its first record
+  elseif not first then
     return nil, message, code
   end
   local holder = store:holder()
