@@ -128,9 +128,10 @@ describe("a machine on the command line", function()
     assert.equal(0, kit.run(folder, { "worker.lua", "--work-dir", "new", "--reset" }).code)
     assert(os.execute(("mkdir -p '%s/begun/journal'"):format(folder.path))) -- its process died before the first record
     assert.equal(0, kit.run(folder, { "worker.lua", "--work-dir", "begun", "--reset" }).code)
-    assert(os.execute(("mkdir -p '%s/cut/journal'"):format(folder.path)))
-    folder.file("cut/journal.cut-1", "damaged")
-    assert.has_match("check what its steps did", kit.run(folder, { "worker.lua", "--work-dir", "cut", "--reset" }).err, 1, true)
+    local journal = folder.read "new/journal/00000001.sj"
+    folder.file("new/journal/00000001.sj", (journal:gsub('{"at"', '{"AT"', 1)))
+    kit.run(folder, { "recover", "new", "--cut" })
+    assert.has_match("check what its steps did", kit.run(folder, { "worker.lua", "--work-dir", "new", "--reset" }).err, 1, true)
   end)
 
   it("is not begun anew while a process advances the run", function()
