@@ -13,6 +13,7 @@
 #include "store/file.h"
 #include "store/journal_scan.h"
 #include "store/lock.h"
+#include "store/move.h"
 #include "store/run_index.h"
 
 enum { LINE_MAX_OWN = JOURNAL_FRAME + JOURNAL_OWN_MAX, SEGMENT_LEAST = 64 << 10 };
@@ -136,6 +137,15 @@ static const char *url_of(const struct look *look, const char *name, char path[P
   return here ? path + 1 : path;
 }
 
+/* Whether the run of a folder is in neither place; `e` says so, or why that is not known. */
+static bool is_leaving(const struct sys *sys, const char *path, struct error *e) {
+  struct departure to;
+  if (!directory_departed(sys, path, &to, e)) return true;
+  if (!to.known_as[0] || to.ended) return false;
+  error_set(e, ERROR_MISSING, UNFINISHED, to.known_as);
+  return true;
+}
+
 /* Runs whose "closed" line has a time go to the index, and are listed after the others. */
 static bool look_one(void *data, const char *name, enum sys_kind kind) {
   struct look *look = data;
@@ -150,8 +160,8 @@ static bool look_one(void *data, const char *name, enum sys_kind kind) {
   if (!segment_look(look->sys, journal, &run, &seen, &error)) {
     struct sys_stat found;
     int failed = look->sys->stat(look->sys, journal, &found);
-    if (failed == 0 ? found.kind != SYS_DIRECTORY : failed == -ENOENT || failed == -ENOTDIR)
-      return true; /* a folder beside the runs */
+    bool none = failed == 0 ? found.kind != SYS_DIRECTORY : failed == -ENOENT || failed == -ENOTDIR;
+    if (none && !is_leaving(look->sys, run.url, &error)) return true; /* a folder beside the runs */
     run.problem = error.text;
   }
   const char *rest;

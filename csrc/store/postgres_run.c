@@ -161,9 +161,9 @@ bool postgres_exists(const struct sys *sys, const char *at) {
 }
 
 static const char asked_list[] =
-    "select r.run, r.about, r.status, r.due, w.process, w.deadline < clock_timestamp()"
+    "select r.run, r.about, r.status, r.due, w.process, w.deadline < clock_timestamp(), r.away_to"
     " from skillrt.run r left join skillrt.worker w on w.worker = r.owner"
-    " where r.status <> 'moved' order by"
+    " where r.status <> 'moved' or r.stood is not null order by"
     " substring(r.about from '^\\{\"at\":([0-9]{1,18})')::bigint desc nulls first, r.run";
 
 bool postgres_list(const struct sys *sys, const char *at,
@@ -174,13 +174,17 @@ bool postgres_list(const struct sys *sys, const char *at,
   link_init(&l, sys, &url);
   PGresult *result = link_open(&l, e) ? link_ask(&l, asked_list, 0, NULL, e) : NULL;
   for (int i = 0; result && i < PQntuples(result); i++) {
-    char place[PATH_MAX];
+    char place[PATH_MAX], unfinished[300];
     struct listing run = {.url = place};
     if (!url_write(&url, PQgetvalue(result, i, 0), place)) continue;
     cell_text(result, i, 1, run.header.about, sizeof run.header.about);
     cell_text(result, i, 2, run.header.status, sizeof run.header.status);
     run.header.due = cell_number(result, i, 3);
     run.is_held = is_live(sys, result, i, 4, 5);
+    if (strcmp(run.header.status, "moved") == 0) {
+      snprintf(unfinished, sizeof unfinished, UNFINISHED, PQgetvalue(result, i, 6));
+      run.problem = unfinished;
+    }
     if (!each(data, &run)) break;
   }
   bool good = result != NULL;

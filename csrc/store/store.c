@@ -142,7 +142,7 @@ static bool say_departed(const struct sys *sys, const struct kind *kind, const c
       to.known_as[0])
     error_set(e, ERROR_MISSING,
               to.ended ? "%.200s: contains no run: it was moved to %.200s"
-                       : "%.200s: contains no run: its move to %.200s is not finished",
+                       : "%.200s: contains no run: " UNFINISHED,
               url, to.known_as);
   return false;
 }

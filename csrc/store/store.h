@@ -368,6 +368,9 @@ struct departure {
   char known_as[PATH_MAX]; /* its new place; "": no run left */
 };
 
+/* What is said of a run whose departure has not ended: a format for `known_as`. */
+#define UNFINISHED "its move to %.200s is not finished"
+
 bool store_departed(const struct sys *, const char *url, struct departure *, struct error *);
 
 /* Ends a move that was not finished: looks whether the run has arrived at `to`. If it has, the move

@@ -103,12 +103,22 @@ static void test_went_on(void) {
   }
 }
 
+static bool listed(void *data, const struct listing *run) {
+  int *count = data;
+  (*count)++;
+  CHECK(strcmp(run->url, m.from) != 0 ||
+        (run->problem && strstr(run->problem, "its move to ") == run->problem));
+  return true;
+}
+
 static void test_left(void) {
   TEST("where a run is leaving, no other one begins or arrives, and it is said where it goes") {
     struct kit k;
     struct departure left;
     char other[PATH_MAX];
+    int count = 0;
     leave_unfinished();
+    CHECK(store_list(sys_real(), s.path, listed, &count, &m.error) && count == 1);
     kit_init(&k, &s);
     strcpy(k.path, m.from);
     CHECK(!kit_open(&k, STORE_CREATE) && k.error.code == ERROR_EXISTS);
@@ -134,6 +144,8 @@ static void test_left(void) {
     CHECK(!store_move(sys_real(), other, m.from, m.from, NULL, 0, &m.error));
     CHECK(m.error.code == ERROR_EXISTS && store_exists(sys_real(), other));
     moved_finish(&m, true);
+    count = 0;
+    CHECK(store_list(sys_real(), s.path, listed, &count, &m.error) && count == 1); /* the other */
     strcpy(k.path, m.from);
     CHECK(!kit_open(&k, STORE_RESUME) &&
           strstr(k.error.text, ": contains no run: it was moved to "));

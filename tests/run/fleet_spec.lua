@@ -264,6 +264,8 @@ return skillrt.skill { name = "ask", state = { done = false }, actions = {
       assert.equal(2, run.code)
       assert.equal("skillrt: " .. unfinished, run.err)
     end
+    assert.matches(("%s  +its move to %s on %s is not finished\n"):format(url:gsub("%p", "%%%0"), there:gsub("%p", "%%%0"), host),
+      good("list", server.url))
     local other = skillrt("move", url, "short-else")
     assert.equal(2, other.code)
     assert.equal("skillrt: " .. unfinished:gsub("contains no run: ", "", 1), other.err)
