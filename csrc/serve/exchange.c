@@ -17,7 +17,7 @@ void exchange_resume(struct exchange *x) {
   if (!x->suspended) return;
   MHD_resume_connection(x->connection);
   x->suspended = false;
-  x->server->resumed = true;
+  x->server->again = true;
 }
 
 static char *copy_text(const struct sys *sys, const char *text) {

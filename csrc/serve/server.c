@@ -125,10 +125,13 @@ static void guest_comes(struct server *s, struct MHD_Connection *connection, voi
 
 static void guest_notified(void *server, struct MHD_Connection *connection, void **context,
                            enum MHD_ConnectionNotificationCode what) {
-  if (what == MHD_CONNECTION_NOTIFY_STARTED)
-    guest_comes(server, connection, context);
-  else if (*context)
-    guest_leaves(server, *context);
+  struct server *s = server;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    guest_comes(s, connection, context);
+    return;
+  }
+  if (*context) guest_leaves(s, *context);
+  s->again = true; /* those that wait because there were as many as there may be are taken then */
 }
 
 void guest_shut(struct guest *guest) {
@@ -192,7 +195,7 @@ static int64_t deadline_ms(const struct guest *guest) {
 int server_patience(const struct server *s) {
   MHD_UNSIGNED_LONG_LONG due;
   int64_t now = server_now_ms(s), least = now + SERVER_PATIENCE_MS;
-  if (s->resumed) return 0;
+  if (s->again) return 0;
   if (MHD_get_timeout(s->daemon, &due) == MHD_YES && now + (int64_t)due < least)
     least = now + (int64_t)due;
   for (const struct guest *guest = s->guests; guest; guest = guest->next)
@@ -212,7 +215,7 @@ void server_turn(struct server *s) {
     for (struct exchange *x = s->first; x; x = x->next)
       exchange_look(x);
   }
-  s->resumed = false;
+  s->again = false;
   MHD_run(s->daemon);
 }
 

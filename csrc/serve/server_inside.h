@@ -64,7 +64,7 @@ struct server {
   struct exchange *first, *last;
   uint64_t ids;
   int64_t looked_ms; /* when streams were last asked whether their clients are there */
-  bool resumed; /* a connection continues in the next turn, though its descriptor is not ready */
+  bool again;        /* the next turn has work, though no descriptor is ready */
   bool closing;
 };
 

@@ -63,7 +63,32 @@ const timer = setInterval(() => {
 setTimeout(() => process.exit(), 60000);
 ]==]
 
+-- As many as there may be, then one more, which waits until one of them goes.
+local CROWD <const> = [==[
+import { connect } from 'node:net';
+const opened = () => new Promise((resolve) => { const one = connect(process.argv[2], () => resolve(one)); });
+const crowd = [];
+for (let i = 0; i < 256; i++) crowd.push(await opened());
+const last = await opened();
+const served = new Promise((resolve) => { last.on('data', resolve); });
+const within = (ms) => Promise.race([served, new Promise((resolve) => { setTimeout(resolve, ms); })]);
+last.write('GET /runs HTTP/1.1\r\nHost: x\r\n\r\n');
+console.log(`before: ${await within(300) ? 'served' : 'waits'}`);
+crowd[100].destroy();
+console.log(`behind: ${await within(4000) ? 'served' : 'waits'}`);
+process.exit();
+]==]
+
 describe("skillrt serve", function()
+  it("takes who waits as soon as one of as many as there may be has gone", function()
+    local folder <close> = K.folder()
+    folder.file("crowd.mjs", CROWD)
+    local server = C.start(folder, {})
+    local pipe <close> = assert(io.popen(("cd %s; timeout 20 node crowd.mjs %s 2>&1"):format(folder.path, server.socket)))
+    assert.equal("before: waits\nbehind: served\n", pipe:read "a")
+    server:close()
+  end)
+
   it("(F98) serves others and its run goes on among 44 kinds of clients that are slow, silent, endless or lie", function()
     local folder <close> = K.folder()
     os.execute(("mkdir -p %s/skills/hello"):format(folder.path))
