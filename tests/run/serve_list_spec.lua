@@ -46,6 +46,28 @@ describe("a list of runs", function()
     getmetatable(folder).__close()
   end)
 
+  it("is not said to be empty where the folder cannot be read, and is read again", function()
+    run("a", "work")
+    server = C.start(folder, { "--socket", folder.path .. "/s" })
+    assert(os.rename(folder.path .. "/runs", folder.path .. "/away"))
+    folder.file("runs", "")
+    local status, value = server:ask "/runs"
+    assert.equal(500, status)
+    assert.matches("runs: Not a directory", value.error.message, 1, true)
+    local asked = [[
+{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{}}}
+{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{}}
+]]
+    assert.matches('"tasks":[]', K.run(folder, { "mcp", "skill.lua", "--runs", "none", input = asked }).out, 1, true)
+    local told = K.run(folder, { "mcp", "skill.lua", "--runs", "runs", input = asked }).out
+    assert.matches('runs: Not a directory"[^\n]*"isError":true', told)
+    assert.matches('"error":{"code":%-32603,"message":"[^\n"]*runs: Not a directory"}', told)
+    os.remove(folder.path .. "/runs")
+    assert(os.rename(folder.path .. "/away", folder.path .. "/runs"))
+    listed "a completed"
+  end)
+
   it("follows what other processes do: runs begin, end, are resumed, killed, moved and removed", function()
     server = C.start(folder, {})
     listed ""

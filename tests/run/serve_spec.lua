@@ -206,6 +206,23 @@ describe("skillrt serve", function()
     assert.same({ 422, "key" }, { error_of(server:post("/runs", { skill = "hello", args = { "b" } }, key)) })
   end)
 
+  it("acts at last under a key whose request was refused because too much was under way", function()
+    start { "--trust", "--at-once", "1", "skills" }
+    local run, key = begin "sleep", { ["Idempotency-Key"] = "busy" }
+    assert.same({ 503, "busy" }, { error_of(server:post("/runs", { skill = "hello" }, key)) })
+    assert.same({ 503, "busy" }, { error_of(server:post("/runs", { skill = "hello" }, key)) })
+    server:post("/runs/" .. run .. "/stop", {})
+    server:until_it(run, "paused")
+    local status, value
+    for _ = 1, 100 do
+      status, value = server:post("/runs", { skill = "hello" }, key)
+      if status ~= 503 then break end
+      os.execute "sleep 0.03"
+    end
+    assert.equal(201, status, json.encode(value))
+    assert.equal(value.run, select(2, server:post("/runs", { skill = "hello" }, key)).run)
+  end)
+
   it("(F93) follows a run by its records: from any of them on, nothing twice, nothing left out", function()
     start()
     local run = begin "sleep"

@@ -440,8 +440,11 @@ METHODS["tasks/get"] = function(self, request)
 end
 
 METHODS["tasks/list"] = function(self)
-  local list = json.array({})
-  for i, one in ipairs(self.runs:list(nil, 100).runs) do
+  local list, found, why = json.array({}), self.runs:list(nil, 100)
+  if not found then
+    return nil, INTERNAL, why
+  end
+  for i, one in ipairs(found.runs) do
     list[i] = tools.task(self, one.run, self.runs:dir(one.run))
   end
   return { tasks = list }

@@ -145,7 +145,8 @@ M.LIST = {
     annotations = { readOnlyHint = true },
     perform = function(server, given)
       if given.run == nil then
-        return result(server.runs:list(nil, 100))
+        local list, message = server.runs:list(nil, 100)
+        return list and result(list) or refused(message)
       end
       local dir, why = server.runs:dir(given.run)
       if not dir then

@@ -41,7 +41,7 @@ end
 -- started are known already.
 local function look(self)
   local since, gone = math.max(self.since - LATE_MS, self.first), {}
-  self.runs:each({ since = since, gone = true }, function(one)
+  local ok = self.runs:each({ since = since, gone = true }, function(one)
     local stands = one.status
     local name = ("%s %d %s"):format(one.dir, one.at, stands.status)
     local is_old = one.at < since
@@ -54,7 +54,8 @@ local function look(self)
       end
     end
   end)
-  self.gone = gone
+  self.gone = ok and gone or self.gone
+  return ok
 end
 
 -- Records the time up to which all messages were accepted.
@@ -94,9 +95,8 @@ end
 ---@param now integer  ms
 function Deliveries:advance(now)
   local version = self.runs:news()
-  if version ~= self.seen then
+  if version ~= self.seen and look(self) then
     self.seen = version
-    look(self)
   end
   local left, running = {}, 0
   for _, one in ipairs(self.open) do

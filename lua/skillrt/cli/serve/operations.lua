@@ -135,7 +135,11 @@ local function list(server, request)
   if wrong then
     return refused(400, "invalid", wrong)
   end
-  return 200, server.runs:list(filter, query.limit or 100)
+  local found, message = server.runs:list(filter, query.limit or 100)
+  if not found then
+    return unread(message)
+  end
+  return 200, found
 end
 
 local function data(_, request)

@@ -55,6 +55,9 @@ function Server:reply(request, status, value, more)
   end
   self.http:reply(request.id, status, headers_of(more), text)
   local key = request.kept
+  if key and status == 503 then -- it did nothing; the next try may act
+    self.keys[request.key] = nil
+  end
   if key then
     request.kept, key.status, key.body, key.more = nil, status, text, more
     for _, other in ipairs(key.others) do

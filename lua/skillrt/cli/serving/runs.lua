@@ -68,17 +68,21 @@ end
 ---The runs here that match a filter, the newest first.
 ---@param filter skillrt.RunFilter|nil
 ---@param take fun(one: table)
+---@return true|nil ok  also where there is no such folder yet
+---@return string? message  not all of them were given
 function Runs:each(filter, take)
   local began = core.mono_ms()
-  require("skillrt.report.runs").each(self.where, filter, take)
+  local ok, message, code = require("skillrt.report.runs").each(self.where, filter, take)
   local now = core.mono_ms()
   self.rests = now + SHARE * (now - began)
+  return ok or code == "missing" or nil, message
 end
 
 ---The runs here, the newest first, each in a few words.
 ---@param filter skillrt.RunFilter|nil
 ---@param most integer
----@return { runs: table[], more: integer? }
+---@return { runs: table[], more: integer? }|nil list
+---@return string? message
 function Runs:list(filter, most)
   local key, version = json.encode({ filter or false, most }, { sorted = true }), self:news()
   for _, one in ipairs(self.lists) do
@@ -87,13 +91,16 @@ function Runs:list(filter, most)
     end
   end
   local told, count = json.array({}), 0
-  self:each(filter, function(one)
+  local ok, message = self:each(filter, function(one)
     count = count + 1
     local status = one.status or {}
     told[count] = count <= most and { run = store_of.name(one.dir), skill = status.skill, problem = one.problem,
       status = status.status, reason = status.reason, questions = status.questions ~= 0 and status.questions or nil,
       steps = status.steps, updated_at = one.status and instant.iso(one.at) } or nil
   end)
+  if not ok then
+    return nil, message
+  end
   local list = { runs = told, more = count > most and count - most or nil }
   table.insert(self.lists, 1, { key = key, version = version, list = list })
   self.lists[MOST_LISTS + 1] = nil
