@@ -18,7 +18,7 @@ local M = {}
 local US <const> = "/proc/self/exe" -- the program that is running, even if a newer one has been installed since
 local MOST_STATE <const> = 32 << 10 -- bytes of JSON
 local MOST_OUTPUT <const> = 64 << 10
-local BLIND_MS <const> = 2000 -- the interval after which runs may have changed, where no notification comes
+local BLIND_MS <const> = 2000 -- the interval after which runs may have changed, where no notification comes of it
 local SHARE <const> = 10      -- the share of time that lists may take while runs change
 local MOST_LISTS <const> = 8
 
@@ -30,7 +30,7 @@ local MOST_LISTS <const> = 8
 ---@field agent string[]      --agent and its words, for resumed runs
 ---@field raise boolean       a caller may add to limits
 ---@field programs table[]    all that were started and not yet reaped
----@field lists table[]       recently requested lists that are still valid: { key, version, list }
+---@field lists table[]       recently requested lists that are still valid: { key, version, list, stale: ms? }
 local Runs = {}
 Runs.__index = Runs
 
@@ -85,15 +85,17 @@ end
 ---@return string? message
 function Runs:list(filter, most)
   local key, version = json.encode({ filter or false, most }, { sorted = true }), self:news()
+  local now = core.mono_ms()
   for _, one in ipairs(self.lists) do
-    if one.key == key and one.version == version then
+    if one.key == key and one.version == version and now < one.stale then
       return one.list
     end
   end
-  local told, count = json.array({}), 0
+  local told, count, stale = json.array({}), 0, math.huge
   local ok, message = self:each(filter, function(one)
     count = count + 1
     local status = one.status or {}
+    stale = one.problem and now + BLIND_MS or stale -- what could not be read then can be read later, without a change
     told[count] = count <= most and { run = store_of.name(one.dir), skill = status.skill, problem = one.problem,
       status = status.status, reason = status.reason, questions = status.questions ~= 0 and status.questions or nil,
       steps = status.steps, updated_at = one.status and instant.iso(one.at) } or nil
@@ -102,7 +104,7 @@ function Runs:list(filter, most)
     return nil, message
   end
   local list = { runs = told, more = count > most and count - most or nil }
-  table.insert(self.lists, 1, { key = key, version = version, list = list })
+  table.insert(self.lists, 1, { key = key, version = version, list = list, stale = stale })
   self.lists[MOST_LISTS + 1] = nil
   return list
 end
