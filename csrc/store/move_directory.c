@@ -37,14 +37,16 @@ static void forget_moved(const struct sys *sys, const char *path) {
   sys->rmdir(sys, folder);
 }
 
-/* Whether there is a folder of this name; false also where that cannot be found out, with `e`. */
-static bool is_there(const struct sys *sys, const char *path, const char *name, struct error *e) {
+/* 1: there is a folder of this name; 0: there is none; -1: that cannot be found out. */
+static int is_there(const struct sys *sys, const char *path, const char *name, struct error *e) {
   char folder[PATH_MAX];
   struct sys_stat found;
-  if (!file_path(folder, path, name, e)) return false;
+  if (!file_path(folder, path, name, e)) return -1;
   int failed = sys->stat(sys, folder, &found);
-  if (failed < 0 && failed != -ENOENT && failed != -ENOTDIR) error_system(e, -failed, "%s", folder);
-  return failed == 0;
+  if (failed == -ENOENT || failed == -ENOTDIR) return 0;
+  if (failed == 0) return 1;
+  error_system(e, -failed, "%s", folder);
+  return -1;
 }
 
 static bool departure_write(const struct sys *sys, const char *path,
@@ -83,19 +85,18 @@ static bool departure_read(const struct sys *sys, const char *path, struct depar
 
 bool directory_departed(const struct sys *sys, const char *path, struct departure *to,
                         struct error *e) {
-  struct error failed = {0};
+  static const char *const names[] = {"journal", "journal.leaving", "journal.moved"};
+  struct error why = {0};
+  int found = 0, i = 0;
   *to = (struct departure){.ended = false};
-  bool here = is_there(sys, path, "journal", &failed), leaving = false;
-  if (!here && !failed.code) leaving = is_there(sys, path, "journal.leaving", &failed);
-  if (!here && !failed.code && !leaving) to->ended = is_there(sys, path, "journal.moved", &failed);
-  if (failed.code) {
-    if (e) *e = failed;
-    return false;
-  }
-  if (!leaving && !to->ended) return true;
-  if (departure_read(sys, path, to, &failed)) return true;
-  if (to->ended && failed.code == ERROR_MISSING) return true; /* forgotten */
-  if (e) *e = failed;
+  while (i < 3 && (found = is_there(sys, path, names[i], e)) == 0)
+    i++;
+  if (found < 0) return false;
+  if (i == 0 || i == 3) return true;
+  to->ended = i == 2;
+  if (departure_read(sys, path, to, &why)) return true;
+  if (to->ended && why.code == ERROR_MISSING) return true; /* forgotten */
+  if (e) *e = why;
   return false;
 }
 
@@ -110,13 +111,10 @@ static bool departure_forget(const struct sys *sys, const char *path, struct err
 }
 
 bool directory_may_hold(const struct sys *sys, const char *path, struct error *e) {
-  struct error failed = {0};
-  if (!is_there(sys, path, "journal.leaving", &failed) && !failed.code) return true;
-  if (failed.code) {
-    if (e) *e = failed;
-    return false;
-  }
-  return error_set(e, ERROR_EXISTS, "%s: a run is leaving it; finish that move first", path);
+  int leaving = is_there(sys, path, "journal.leaving", e);
+  if (leaving > 0)
+    error_set(e, ERROR_EXISTS, "%s: a run is leaving it; finish that move first", path);
+  return leaving == 0;
 }
 
 bool directory_leave(const struct sys *sys, const char *path, enum leaving leaving,
@@ -124,12 +122,9 @@ bool directory_leave(const struct sys *sys, const char *path, enum leaving leavi
   static const char *const from[] = {"journal.leaving", "journal", "journal.leaving"};
   static const char *const to[] = {"journal", "journal.leaving", "journal.moved"};
   char file[PATH_MAX];
-  struct error failed = {0};
-  if (!is_there(sys, path, from[leaving], &failed)) {
-    if (!failed.code) error_set(&failed, ERROR_MISSING, "%s/%s: is not there", path, from[leaving]);
-    if (e) *e = failed;
-    return false;
-  }
+  int there = is_there(sys, path, from[leaving], e);
+  if (there == 0) error_set(e, ERROR_MISSING, "%s/%s: is not there", path, from[leaving]);
+  if (there <= 0) return false;
   int lock = lock_take(sys, path, e);
   if (lock < 0) return false;
   if (leaving == LEAVING_ENDED) forget_moved(sys, path);

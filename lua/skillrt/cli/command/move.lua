@@ -26,26 +26,25 @@ local function digests_of(place)
   return report and list, message, code, report and report.run_id
 end
 
--- Ends an earlier move that was not finished: the place of the run; false: no place is known, as it never left.
-local function settle(from, to)
-  local left, message, code = core.departed(from)
-  if left == nil then
-    return nil, message, code
-  elseif not left or left.ended then
-    return false
+local UNFINISHED <const> = "its move to %s is not finished"
+
+-- Finishes a move that was cut short: the place of the run; false: it had not arrived, and is in its old place again.
+local function finish(from, to, left)
+  local place = store_of.absolute(to, left.run_id)
+  if store_of.everywhere(place) ~= left.known_as then
+    return nil, from .. ": " .. UNFINISHED:format(left.known_as), "invalid"
   end
-  local place = to == from and from or store_of.absolute(to, left.run_id)
-  if place ~= from and store_of.everywhere(place) ~= left.known_as then
-    return nil, ("%s: its move to %s is not finished"):format(from, left.known_as), "invalid"
-  end
-  local arrived
-  arrived, message, code = core.settle(from, store_of.from_here(left.known_as), place == from)
-  if arrived and place == from then
+  local arrived, message, code = core.settle(from, place, false)
+  return arrived and place or arrived, message, code
+end
+
+-- Undoes one: the run is in its old place again.
+local function undo(from, left)
+  local arrived, message, code = core.settle(from, store_of.from_here(left.known_as), true)
+  if arrived then
     return nil, ("%s: the run has arrived at %s"):format(from, left.known_as), "invalid"
-  elseif arrived == false and place ~= from then
-    return false
   end
-  return arrived ~= nil and place or nil, message, code
+  return arrived == false and from or nil, message, code
 end
 
 local function move(from, to)
@@ -61,7 +60,7 @@ local function move(from, to)
   local ok, why, cause = core.move(from, place, digests, store_of.everywhere(place))
   local left = not ok and core.departed(from)
   if left and not left.ended then
-    why = ("%s; its move to %s is not finished"):format(why, left.known_as)
+    why = why .. "; " .. UNFINISHED:format(left.known_as)
   end
   return ok and place or nil, why, cause
 end
@@ -81,10 +80,17 @@ return {
   ---@param args table
   ---@return integer|nil code
   run = function(args)
-    local from = args.from
-    local place, message, code = settle(from, args.to)
+    local from, to, place = args.from, args.to, false
+    local left, message, code = core.departed(from)
+    if left == nil then
+      return nil, message, code, from
+    elseif left and not left.ended and to == from then
+      place, message, code = undo(from, left)
+    elseif left and not left.ended then
+      place, message, code = finish(from, to, left)
+    end
     if place == false then
-      place, message, code = move(from, args.to)
+      place, message, code = move(from, to)
     end
     if not place then
       return nil, message, code, from
