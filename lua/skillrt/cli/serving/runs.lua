@@ -30,7 +30,7 @@ local MOST_LISTS <const> = 8
 ---@field agent string[]      --agent and its words, for resumed runs
 ---@field raise boolean       a caller may add to limits
 ---@field programs table[]    all that were started and not yet reaped
----@field lists table[]       recently requested lists that are still valid: { key, version, list, stale: from when on it is not, in ms }
+---@field lists table[]       recently requested lists: { key, version, list, stale: no longer valid from then on, ms }
 local Runs = {}
 Runs.__index = Runs
 
